@@ -1,0 +1,54 @@
+"""Differentially private synthetic data: three published mechanisms, their guarantees and their limits.
+
+Names are loaded on first use, so that ``import dpsyn`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpsyn.data.read import read_table as read_table
+    from dpsyn.data.statistics import DatasetStatistics as DatasetStatistics
+    from dpsyn.data.table import Table as Table
+    from dpsyn.domain import Attribute as Attribute
+    from dpsyn.domain import Domain as Domain
+    from dpsyn.evaluation.report import evaluate as evaluate
+    from dpsyn.mechanisms.base import Release as Release
+    from dpsyn.mechanisms.dp_cda import DPCDA as DPCDA
+    from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting as NoisyReweighting
+    from dpsyn.mechanisms.private_sampling import PrivateSampling as PrivateSampling
+    from dpsyn.privacy.spec import Guarantee as Guarantee
+    from dpsyn.privacy.spec import PrivacySpec as PrivacySpec
+    from dpsyn.theory.feasibility import feasibility as feasibility
+
+_HOME = {
+    "Attribute": "dpsyn.domain",
+    "DPCDA": "dpsyn.mechanisms.dp_cda",
+    "DatasetStatistics": "dpsyn.data.statistics",
+    "Domain": "dpsyn.domain",
+    "Guarantee": "dpsyn.privacy.spec",
+    "NoisyReweighting": "dpsyn.mechanisms.noisy_reweighting",
+    "PrivacySpec": "dpsyn.privacy.spec",
+    "PrivateSampling": "dpsyn.mechanisms.private_sampling",
+    "Release": "dpsyn.mechanisms.base",
+    "Table": "dpsyn.data.table",
+    "evaluate": "dpsyn.evaluation.report",
+    "feasibility": "dpsyn.theory.feasibility",
+    "read_table": "dpsyn.data.read",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpsyn' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

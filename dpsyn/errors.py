@@ -1,0 +1,60 @@
+"""One exception tree. Every message names the field, the value and what is allowed or what to do."""
+
+from __future__ import annotations
+
+
+class DpsynError(Exception):
+    """Everything that dpsyn raises on purpose."""
+
+
+class InputError(DpsynError, ValueError):
+    """Something handed in from outside cannot be used as it is."""
+
+
+class DataError(InputError):
+    """A file or a table cannot be read.
+
+    ``line`` counts from 1 as a text editor does (the header is line 1); ``column`` is the name in the header.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class DomainError(InputError):
+    """A domain is inconsistent, or a value lies outside it."""
+
+    def __init__(self, message: str, *, column: str | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+class ParameterError(InputError):
+    """A parameter has a value that it cannot have: ``field``, ``value`` and the ``allowed`` range."""
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        super().__init__(f"{field} = {value!r} is not possible: {allowed}")
+        self.field = field
+        self.value = value
+        self.allowed = allowed
+
+    def __reduce__(self) -> tuple[type[ParameterError], tuple[str, object, str]]:
+        return type(self), (self.field, self.value, self.allowed)
+
+
+class CalibrationError(DpsynError):
+    """No guarantee of the kind asked for exists with these settings. The message says what would have to change."""
+
+
+class NotCalibratedError(DpsynError, TypeError):
+    """A configuration was called as if it were a mechanism: calibrate it first."""
+
+
+class FailureError(DpsynError):
+    """The mechanism's own published outcome "Failure", decided without looking at the private data."""
+
+
+class SolverError(DpsynError):
+    """An optimisation backend returned nothing that passes our own check of its solution."""

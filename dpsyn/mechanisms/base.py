@@ -1,0 +1,161 @@
+"""The shape that every mechanism has: configuration -> (calibrate) -> mechanism -> (run on a table) -> release."""
+
+from __future__ import annotations
+
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from dpsyn.data.table import Table
+from dpsyn.domain import Domain
+from dpsyn.errors import InputError, NotCalibratedError, ParameterError
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
+
+DEMO_ASSUMPTION = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
+PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, bins) was known without looking at the data."
+
+
+def no_progress(step: str, share: float) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a mechanism gives out.
+
+    Attributes:
+        rows: the synthetic rows; the input's columns and values of its domain. Safe to publish under the guarantee.
+        guarantee: the exact claim.
+        diagnostics: residuals, shrinkage, solver status, …; NOT private: never publish them.
+        mechanism: registered name, e.g. ``"private_sampling"``.
+        settings: the configuration and what calibration made of it.
+        seeded: the caller handed in the random generator, so the run may be repeatable.
+        name: how to call the release on a page.
+    """
+
+    rows: pd.DataFrame
+    guarantee: Guarantee
+    diagnostics: Mapping[str, Any]
+    mechanism: str
+    settings: Mapping[str, Any]
+    seeded: bool
+    name: str = ""
+
+    def record(self, *, seed: int | None = None) -> dict[str, Any]:
+        """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
+
+        A seed is kept only for a seeded run, which is marked as a demonstration.
+        """
+        if seed is not None and not self.seeded:
+            raise ParameterError("seed", seed, "this run drew on the system's entropy; it has no seed")
+        tools = ("dpsyn", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "opendp", "dp-accounting")
+        record: dict[str, Any] = {
+            "mechanism": self.mechanism,
+            "settings": dict(self.settings),
+            "guarantee": self.guarantee.to_dict(),
+            "rows": len(self.rows),
+            "columns": list(self.rows.columns),
+            "demonstration": self.seeded,
+            "versions": {"python": platform.python_version(), **{tool: version(tool) for tool in tools}},
+        }
+        return record | ({"seed": seed} if seed is not None else {})
+
+
+@dataclass(frozen=True)
+class Config(ABC):
+    """A frozen configuration, validated when made. It cannot run: calibrate it."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+
+    @abstractmethod
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> Mechanism:
+        """A runnable mechanism that meets ``spec`` on ``n`` rows of ``domain``.
+
+        Raises:
+            CalibrationError: no such guarantee exists; the message says what would have to change.
+            ParameterError: a parameter does not fit the domain or n.
+        """
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        raise NotCalibratedError(
+            f"{type(self).__name__} is a configuration and has no guarantee yet: "
+            "call .calibrate(spec, table.domain, n=table.n) and run what it returns"
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """A calibrated mechanism: it states its exact guarantee before it has seen a row.
+
+    Attributes:
+        config: the configuration it came from.
+        spec: what was asked for.
+        domain, n: the public facts that it was calibrated to.
+        guarantee: the exact claim for one run.
+    """
+
+    config: Config
+    spec: PrivacySpec
+    domain: Domain
+    n: int
+    guarantee: Guarantee = field(compare=False)
+
+    def __post_init__(self) -> None:
+        if self.guarantee.epsilon > self.spec.epsilon * (1 + 1e-9) or self.guarantee.delta > self.spec.delta * (1 + 1e-9):
+            raise ParameterError("guarantee", str(self.guarantee), f"at most what was asked for, {self.spec}")
+
+    def calibrated(self) -> dict[str, Any]:
+        """What calibration added (noise scales, number of rows, …), from public facts only."""
+        return {}
+
+    @abstractmethod
+    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Rows and diagnostics."""
+
+    def __call__(self, generator: np.random.Generator | None, table: Table, progress: Progress = no_progress) -> Release:
+        """Run once.
+
+        Args:
+            generator: None draws on the system's entropy, with the exact samplers of OpenDP for the noise. A generator
+                makes the run repeatable, hence a demonstration: the release says so.
+            table: rows over the domain that the mechanism was calibrated to.
+            progress: told of each step.
+        """
+        if table.domain != self.domain:
+            raise InputError("the table's domain is not the one that the mechanism was calibrated to; calibrate again")
+        if table.n != self.n:
+            raise ParameterError("n", table.n, f"the mechanism was calibrated to {self.n} rows; calibrate again")
+        noise = NoiseSource(generator)
+        rows, diagnostics = self._run(noise, table, progress)
+        assumptions = list(self.guarantee.assumptions)
+        if noise.seeded:
+            assumptions.append(DEMO_ASSUMPTION)
+        progress("done", 1.0)
+        return Release(
+            rows=rows,
+            guarantee=_with_assumptions(self.guarantee, tuple(assumptions)),
+            diagnostics=diagnostics,
+            mechanism=self.config.name,
+            settings={"requested": asdict(self.spec), "n": self.n, **self.config.settings(), **self.calibrated()},
+            seeded=noise.seeded,
+        )
+
+
+def _with_assumptions(guarantee: Guarantee, assumptions: tuple[str, ...]) -> Guarantee:
+    return Guarantee(**{**asdict(guarantee), "assumptions": assumptions})

@@ -1,0 +1,1 @@
+"""What is asked for and claimed, the noise, sensitivities and accountants."""
