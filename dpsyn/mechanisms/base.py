@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, ClassVar, NoReturn
 
@@ -117,6 +117,14 @@ class Mechanism(ABC):
     guarantee: Guarantee = field(compare=False)
 
     def __post_init__(self) -> None:
+        inferred = [a.name for a in self.domain.attributes if not a.public]
+        if inferred and self.guarantee.status == "proven":
+            shown = ", ".join(inferred[:5]) + (f" and {len(inferred) - 5} more" if len(inferred) > 5 else "")
+            warning = f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
+            guarded = replace(
+                self.guarantee, status="unconfirmed_domain", assumptions=(warning, *self.guarantee.assumptions)
+            )
+            object.__setattr__(self, "guarantee", guarded)
         if self.guarantee.epsilon > self.spec.epsilon * (1 + 1e-9) or self.guarantee.delta > self.spec.delta * (1 + 1e-9):
             raise ParameterError("guarantee", str(self.guarantee), f"at most what was asked for, {self.spec}")
 
@@ -149,13 +157,10 @@ class Mechanism(ABC):
         progress("done", 1.0)
         return Release(
             rows=rows,
-            guarantee=_with_assumptions(self.guarantee, tuple(assumptions)),
+            guarantee=replace(self.guarantee, assumptions=tuple(assumptions)),
             diagnostics=diagnostics,
             mechanism=self.config.name,
             settings={"requested": asdict(self.spec), "n": self.n, **self.config.settings(), **self.calibrated()},
             seeded=noise.seeded,
         )
 
-
-def _with_assumptions(guarantee: Guarantee, assumptions: tuple[str, ...]) -> Guarantee:
-    return Guarantee(**{**asdict(guarantee), "assumptions": assumptions})

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dpsyn.errors import ParameterError
 
 Neighbouring = Literal["replace_one", "add_remove"]
-Status = Literal["proven", "experimental", "published_but_wrong"]
+Status = Literal["proven", "unconfirmed_domain", "experimental", "published_but_wrong"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class Guarantee:
         neighbouring, unit: between which datasets.
         source: theorem or proof.
         assumptions: what must hold outside the mechanism, in plain sentences.
-        status: only ``"proven"`` claims certify a release.
+        status: only ``"proven"`` claims certify a release; ``"unconfirmed_domain"`` becomes ``"proven"`` once somebody
+            confirms that the domain was known without looking at the data.
     """
 
     epsilon: float

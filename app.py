@@ -1,0 +1,15 @@
+"""Entry point: page configuration and navigation, nothing else."""
+
+import streamlit as st
+
+st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
+
+st.navigation(
+    [
+        st.Page("pages/home.py", title="Data", icon=":material/table:", url_path="data", default=True),
+        st.Page("pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
+        st.Page("pages/generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
+        st.Page("pages/comparison.py", title="Comparison", icon=":material/compare:", url_path="comparison"),
+    ],
+    position="top",
+).run()

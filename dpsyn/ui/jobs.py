@@ -1,0 +1,92 @@
+"""Long work in a process of its own, which a page can watch and kill.
+
+Everything that passes between the two processes lies in files without a name, so private rows never have a path on disk
+and nothing is left behind when either side ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from dpsyn.ui.worker import Outcome
+
+
+@dataclass(eq=False)
+class Job:
+    """A running or finished task.
+
+    Attributes:
+        label: how to call it on a page.
+        context: whatever the page wants back with the outcome.
+    """
+
+    label: str
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+    messages: IO[bytes]
+    context: dict[str, Any] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def running(self) -> bool:
+        """Whether the process still runs."""
+        return self.process.poll() is None
+
+    def progress(self) -> tuple[str, float]:
+        """The newest step and the share of the work done."""
+        step, share = "starting", 0.0
+        for line in self._lines():
+            try:
+                message = json.loads(line)
+                step, share = str(message["step"]), float(message["share"])
+            except (ValueError, KeyError, TypeError):
+                continue
+        return step, min(max(share, 0.0), 1.0)
+
+    def outcome(self) -> Outcome:
+        """What came of a finished job. A process that died without a word gives an error that says so."""
+        self.process.wait()
+        self.output.seek(0)
+        data = self.output.read()
+        if self.process.returncode == 0 and data:
+            result = pickle.loads(data)
+            if isinstance(result, Outcome):
+                return result
+        reason = "was stopped by the system, most likely for want of memory" if self.process.returncode < 0 else "ended early"
+        return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(self._lines()[-20:]))
+
+    def cancel(self) -> None:
+        """Kill the process; nothing of its work is kept."""
+        self.process.kill()
+        self.process.wait()
+
+    def _lines(self) -> list[str]:
+        # The child shares the file's offset, so read through a position of our own instead of seeking.
+        size = os.fstat(self.messages.fileno()).st_size
+        return os.pread(self.messages.fileno(), size, 0).decode(errors="replace").splitlines()
+
+
+def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arguments: Any) -> Job:
+    """Start ``module:function(**arguments, progress=…)`` in a process of its own."""
+    given = tempfile.TemporaryFile()  # noqa: SIM115  # handed to the child, closed below
+    pickle.dump((task, arguments), given, protocol=pickle.HIGHEST_PROTOCOL)
+    given.seek(0)
+    output, messages = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  # live as long as the job
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpsyn.ui.worker"], stdin=given, stdout=output, stderr=messages, close_fds=True
+    )
+    given.close()
+    return Job(label, process, output, messages, context or {})

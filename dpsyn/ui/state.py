@@ -1,0 +1,148 @@
+"""What one visitor's session holds: the dataset, the releases made from it, the running job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dpsyn.data.read import read_with_notes
+from dpsyn.data.samples import SAMPLES, load_sample
+from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.data.table import Table
+from dpsyn.domain import Domain
+from dpsyn.mechanisms.base import Release
+from dpsyn.ui.jobs import Job
+
+DEFAULT_SAMPLE = "asia"
+_SPLIT_SEED = 0
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The dataset of the session.
+
+    Attributes:
+        table: all rows over the current domain; columns left out are not in it.
+        full: all rows and columns as read, with the domain as first inferred or given.
+        notes: what reading it had to decide.
+        target: the column to predict and, for DP-CDA, the class; None if there is no suitable one.
+        held_out: share of the rows kept for testing; mechanisms never see them.
+        two_valued_as_bit: whether every two-valued column counts as one bit.
+    """
+
+    table: Table
+    full: Table
+    notes: tuple[str, ...] = ()
+    target: str | None = None
+    held_out: float = 0.25
+    two_valued_as_bit: bool = False
+    revision: int = field(default_factory=lambda: _next("revision"))
+
+    @cached_property
+    def statistics(self) -> DatasetStatistics:
+        """Statistics of all rows."""
+        return self.table.statistics(two_valued_as_bit=self.two_valued_as_bit)
+
+    @cached_property
+    def parts(self) -> tuple[Table, Table | None]:
+        """Rows to learn from and held-out rows. The split is fixed, so every release is compared on the same rows."""
+        if self.table.n < 2:
+            return self.table, None
+        return self.table.split(self.held_out, np.random.default_rng(_SPLIT_SEED))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Columns that can be predicted: truth or categorical with 2 to 50 categories."""
+        return tuple(a.name for a in self.table.domain.attributes if not a.is_binned and not a.missing and 2 <= a.size <= 50)
+
+    def changed(self, **changes: Any) -> Dataset:
+        """A new revision; a target that is gone is replaced by the last suitable column."""
+        new = replace(self, **changes, revision=_next("revision"))
+        return new if new.target in new.classes else replace(new, target=new.classes[-1] if new.classes else None)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release of this visit and what it was made from."""
+
+    number: int
+    label: str
+    release: Release
+    seed: int | None
+    dataset: str
+    domain: Domain
+    revision: int
+    seconds: float
+
+
+def _next(counter: str) -> int:
+    key = f"_{counter}"
+    st.session_state[key] = st.session_state.get(key, 0) + 1
+    return int(st.session_state[key])
+
+
+def dataset() -> Dataset:
+    """The current dataset; the first call loads the bundled one."""
+    if "dataset" not in st.session_state:
+        use_sample(DEFAULT_SAMPLE)
+    current: Dataset = st.session_state["dataset"]
+    return current
+
+
+def use(new: Dataset) -> None:
+    """Make this the session's dataset."""
+    st.session_state["dataset"] = new
+
+
+def use_sample(name: str) -> None:
+    """Load a bundled dataset; its domain is public."""
+    table = load_sample(name)
+    use(Dataset(table=table, full=table, target=SAMPLES[name].target))
+
+
+def use_upload(data: bytes, name: str) -> None:
+    """Read an uploaded file.
+
+    Raises:
+        InputError: it cannot be read; the session keeps the dataset it had.
+    """
+    table, notes = read_with_notes(data, name=name)
+    new = Dataset(table=table, full=table, notes=notes)
+    use(replace(new, target=new.classes[-1] if new.classes else None))
+
+
+def made() -> list[Made]:
+    """All releases of this visit, oldest first."""
+    releases: list[Made] = st.session_state.setdefault("releases", [])
+    return releases
+
+
+def comparable() -> list[Made]:
+    """The releases whose columns and domain are those of the current dataset."""
+    current = dataset()
+    return [m for m in made() if m.domain == current.table.domain and m.dataset == current.table.name]
+
+
+def keep(release: Release, *, title: str, seed: int | None, seconds: float) -> Made:
+    """Add a release to the session."""
+    current = dataset()
+    number = _next("release")
+    label = f"{number} · {title} · ε = {release.guarantee.epsilon:.3g}"
+    new = Made(number, label, release, seed, current.table.name, current.table.domain, current.revision, seconds)
+    made().append(new)
+    return new
+
+
+def job() -> Job | None:
+    """The running or just finished job."""
+    current: Job | None = st.session_state.get("job")
+    return current
+
+
+def set_job(new: Job | None) -> None:
+    """Remember the job, or that there is none."""
+    st.session_state["job"] = new

@@ -1,0 +1,37 @@
+"""What the background process can be asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpsyn.data.table import Table
+from dpsyn.mechanisms.base import Mechanism, Progress, Release
+
+
+def run_mechanism(mechanism: Mechanism, table: Table, seed: int | None, progress: Progress) -> Release:
+    """One release; a seed makes it a demonstration."""
+    generator = None if seed is None else np.random.default_rng(seed)
+    return mechanism(generator, table, progress)
+
+
+def compare(
+    releases: Mapping[str, Release],
+    table: Table,
+    holdout: Table | None,
+    target: str | None,
+    degrees: tuple[int, ...],
+    progress: Progress,
+) -> dict[str, Any]:
+    """Reports for several releases against the same real data: ``{name: Report}``."""
+    from dpsyn.evaluation.report import evaluate, real_baseline
+
+    progress("measuring the real data against itself", 0.05)
+    baseline = real_baseline(table, holdout, target=target, degrees=degrees)
+    reports = {}
+    for i, (name, release) in enumerate(releases.items()):
+        progress(f"measuring {name}", 0.3 + 0.7 * i / len(releases))
+        reports[name] = evaluate(table, release.rows, holdout=holdout, target=target, degrees=degrees, baseline=baseline)
+    return reports

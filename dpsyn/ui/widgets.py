@@ -1,0 +1,113 @@
+"""Widgets and small displays that several pages share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpsyn.privacy.spec import Guarantee
+from dpsyn.ui import state
+
+EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
+DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people: plain where it is short, otherwise 1.2 × 10⁴."""
+    if value is None:
+        return "—"
+    if math.isnan(value):
+        return "not defined"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
+    exponent = math.floor(math.log10(abs(value)))
+    return f"{value / 10**exponent:.{digits - 1}f} × 10{_superscript(exponent)}"
+
+
+def power_of_ten(log10: float, digits: int = 3) -> str:
+    """10^log10 for people, however large or small."""
+    if math.isnan(log10):
+        return "not defined"
+    if math.isinf(log10):
+        return "∞" if log10 > 0 else "0"
+    if -300 < log10 < 300:
+        return number(10.0**log10, digits)
+    exponent = math.floor(log10)
+    return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{_superscript(exponent)}"
+
+
+def _superscript(exponent: int) -> str:
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def epsilon_slider(key: str, *, value: float = 1.0, **options: Any) -> float:
+    """ε from 0.001 to 1000, logarithmic."""
+    chosen = st.select_slider(
+        "ε (privacy budget)",
+        EPSILONS,
+        value=value,
+        format_func=lambda e: f"{e:g}",
+        key=key,
+        help="Smaller is more private. Each step multiplies ε by about 1.26.",
+        **options,
+    )
+    return float(chosen)
+
+
+def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
+    """The privacy δ, logarithmic."""
+    chosen = st.select_slider(
+        "δ (privacy failure probability)",
+        DELTAS,
+        value=value,
+        format_func=lambda d: f"{d:.0e}",
+        key=key,
+        help="The probability with which the ε-guarantee may fail. Take it far below 1/n.",
+        **options,
+    )
+    return float(chosen)
+
+
+def domain_badge(public: bool) -> None:
+    """Whether the domain is confirmed."""
+    if public:
+        st.badge("Public domain", icon=":material/verified:", color="green")
+    else:
+        st.badge("Inferred from private data — not confirmed", icon=":material/warning:", color="orange")
+
+
+def dataset_bar() -> state.Dataset:
+    """One line that says which dataset the app holds."""
+    current = state.dataset()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{current.table.name}** · {current.table.n:,} rows · {len(current.table.domain)} columns")
+        domain_badge(current.table.domain.is_public)
+    return current
+
+
+def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
+    """The exact claim, whether it holds, and what it takes for granted."""
+    title = {
+        "proven": "This guarantee is proven",
+        "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
+        "experimental": "Experimental: not proven",
+        "published_but_wrong": "Published, but wrong",
+    }[guarantee.status]
+    show = st.success if guarantee.status == "proven" else st.warning
+    tense = "The release will be" if before else "The release is"
+    lines = [f"**{title}.** {tense} **{guarantee}**.", "", f"Source: {guarantee.source}."]
+    if guarantee.assumptions:
+        lines += ["", "It takes for granted:", *[f"- {a}" for a in guarantee.assumptions]]
+    icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
+    show("\n".join(lines), icon=icon)
+
+
+def facts(values: Mapping[str, str]) -> None:
+    """A row of named figures."""
+    for column, (name, value) in zip(st.columns(len(values)), values.items(), strict=True):
+        column.metric(name, value)

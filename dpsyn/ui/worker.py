@@ -1,0 +1,60 @@
+"""The child process of a background job: reads one task from standard input, writes its outcome to standard output.
+
+Standard input: a pickled pair ("module:function", keyword arguments). Standard output: a pickled :class:`Outcome`.
+Standard error: one JSON line ``{"step": …, "share": …}`` per step. Started as ``python -m dpsyn.ui.worker``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import traceback
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from dpsyn.errors import DpsynError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Either a value, or a message for the user (and for an unforeseen error its details)."""
+
+    value: Any = None
+    error: str | None = None
+    details: str | None = None
+
+
+def report(step: str, share: float) -> None:
+    """Tell the parent which step begins and how much is done."""
+    sys.stderr.write(json.dumps({"step": step, "share": share}) + "\n")
+    sys.stderr.flush()
+
+
+def run(task: str, arguments: dict[str, Any]) -> Outcome:
+    """Call ``module:function`` with the arguments and with ``progress=report``."""
+    module, _, function = task.partition(":")
+    try:
+        return Outcome(value=getattr(import_module(module), function)(**arguments, progress=report))
+    except DpsynError as error:
+        return Outcome(error=str(error))
+    except MemoryError:
+        return Outcome(error="The run needs more memory than there is: take fewer columns, bins, rows or a lower degree.")
+    except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
+        return Outcome(error=f"The run stopped unexpectedly ({type(error).__name__}).", details=traceback.format_exc())
+
+
+def main() -> None:
+    """Run the one task of this process."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that a library's print cannot spoil the outcome
+    report("starting", 0.0)
+    task, arguments = pickle.load(sys.stdin.buffer)
+    with out:
+        pickle.dump(run(task, arguments), out, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The data: choose or upload it, see what the theorems see of it, and say what is public knowledge."""
+
+import streamlit as st
+
+from dpsyn.data.samples import SAMPLES
+from dpsyn.domain import KINDS
+from dpsyn.errors import InputError
+from dpsyn.ui import state, widgets
+from dpsyn.ui.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
+
+st.title("What can differentially private synthetic data do with your data?")
+st.markdown(
+    "Three published mechanisms, run for real on a table of yours, beside what their theorems promise. "
+    "Choose data here, ask **Feasibility** which theorem applies, make synthetic rows in **Generator**, "
+    "and measure them against the real ones in **Comparison**."
+)
+
+
+def take_sample() -> None:
+    """Load the chosen sample."""
+    if st.session_state.sample:
+        state.use_sample(st.session_state.sample)
+
+
+def take_upload() -> None:
+    """Read the uploaded file; on a fault keep the dataset there was and say what is wrong."""
+    file = st.session_state.upload
+    if file is None:
+        return
+    st.session_state.pop("upload_fault", None)
+    try:
+        state.use_upload(file.getvalue(), file.name)
+    except InputError as fault:
+        st.session_state["upload_fault"] = f"{file.name}: {fault}"
+    else:
+        st.session_state["sample"] = None
+
+
+left, right = st.columns([3, 2], gap="large")
+with left:
+    st.pills(
+        "Bundled data",
+        list(SAMPLES),
+        format_func=lambda name: SAMPLES[name].title,
+        default=state.DEFAULT_SAMPLE if "dataset" not in st.session_state else None,
+        key="sample",
+        on_change=take_sample,
+        persist_state="session",
+    )
+    if st.session_state.get("sample"):
+        st.caption(SAMPLES[st.session_state.sample].description)
+with right:
+    st.file_uploader(
+        "Your own table (CSV, TSV or Parquet; it stays on the machine that runs this app)",
+        type=["csv", "tsv", "txt", "parquet"],
+        key="upload",
+        on_change=take_upload,
+    )
+if "upload_fault" in st.session_state:
+    st.error(f"{st.session_state['upload_fault']}  \nThe data that was loaded before is still here.", icon=":material/error:")
+
+current = widgets.dataset_bar()
+for note in current.notes:
+    st.info(note, icon=":material/info:")
+
+statistics = current.statistics
+widgets.facts(
+    {
+        "p, bits": f"{statistics.p:,}",
+        "n, rows": f"{statistics.n:,}",
+        "‖f_n‖∞, largest share of equal rows": widgets.number(statistics.max_frequency),
+        "Distinct rows": f"{statistics.distinct_rows:,}",
+    }
+)
+as_bit = st.toggle(
+    "Count every two-valued column as one bit",
+    value=current.two_valued_as_bit,
+    key=f"as_bit_{current.revision}",
+    help="By default only truth values (0/1, yes/no, true/false) are one bit and every other column is one-hot, as the papers count.",
+)
+if as_bit != current.two_valued_as_bit:
+    state.use(current.changed(two_valued_as_bit=as_bit))
+    st.rerun()
+st.caption("These four numbers are exact and read from the private data: they are for you, not for publication.")
+
+domain_tab, rows_tab, roles_tab = st.tabs(["Domain", "Rows", "Target and held-out rows"])
+with domain_tab:
+    st.markdown(
+        "A mechanism may use the domain freely only if it was **known without looking at the data**. What was read off the "
+        "data is marked until you confirm it."
+    )
+    with st.form(f"domain_{current.revision}", border=False):
+        lines = st.data_editor(
+            editor_lines(current.full, current.table.domain),
+            hide_index=True,
+            height=min(36 * (len(current.full.domain) + 1) + 4, 420),
+            column_config={
+                "use": st.column_config.CheckboxColumn("Use", width=50),
+                "column": st.column_config.TextColumn("Column", disabled=True, pinned=True),
+                "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True, width="small"),
+                "categories": st.column_config.ListColumn("Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."),
+                "lower": st.column_config.TextColumn("Lower bound", width="small"),
+                "upper": st.column_config.TextColumn("Upper bound", width="small"),
+                "bins": st.column_config.NumberColumn("Bins", min_value=1, max_value=1000, step=1, width="small"),
+                "missing": st.column_config.CheckboxColumn("May be empty", width="small"),
+                "public": st.column_config.CheckboxColumn("Public", width="small", help="Known without looking at the data"),
+            },
+            key=f"lines_{current.revision}",
+        )
+        with st.container(horizontal=True):
+            apply = st.form_submit_button("Apply changes", icon=":material/check:")
+            confirm = st.form_submit_button(
+                "Apply and confirm everything as public knowledge", type="primary", icon=":material/verified:"
+            )
+    if apply or confirm:
+        try:
+            domain = edited_domain(lines, current.full, current.table.domain)
+            changed = current.full.with_domain(domain.confirmed() if confirm else domain)
+        except InputError as fault:
+            st.error(f"Nothing was changed: {fault}", icon=":material/error:")
+        else:
+            state.use(current.changed(table=changed))
+            st.rerun()
+with rows_tab:
+    st.dataframe(current.table.frame.head(200), hide_index=True, height=380)
+    st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows.")
+with roles_tab:
+    with st.form(f"roles_{current.revision}", border=False):
+        options = list(current.classes)
+        target = st.selectbox(
+            "Target: the column that classifiers predict, and the class of DP-CDA",
+            options,
+            index=options.index(current.target) if current.target in options else None,
+            placeholder="No column here has 2 to 50 categories and no empty cells",
+        )
+        held_out = st.slider("Held-out share: rows kept for testing, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05)
+        if st.form_submit_button("Apply"):
+            state.use(current.changed(target=target, held_out=held_out))
+            st.rerun()
+    learn, test = current.parts
+    st.caption(f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out.")
+
+with st.container(horizontal=True):
+    st.page_link("pages/feasibility.py", label="Which theorem applies?", icon=":material/rule:")
+    st.page_link("pages/generator.py", label="Make synthetic rows", icon=":material/casino:")
