@@ -57,21 +57,28 @@ class Job:
         return step, min(max(share, 0.0), 1.0)
 
     def outcome(self) -> Outcome:
-        """What came of a finished job. A process that died without a word gives an error that says so."""
+        """What came of the job, once: waits for its end. A process that died without a word gives an error that says so."""
         self.process.wait()
         self.output.seek(0)
         data = self.output.read()
+        lines = self._lines()
+        self._close()
         if self.process.returncode == 0 and data:
             result = pickle.loads(data)
             if isinstance(result, Outcome):
                 return result
         reason = "was stopped by the system, most likely for want of memory" if self.process.returncode < 0 else "ended early"
-        return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(self._lines()[-20:]))
+        return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(lines[-20:]))
 
     def cancel(self) -> None:
         """Kill the process; nothing of its work is kept."""
         self.process.kill()
         self.process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        self.output.close()
+        self.messages.close()
 
     def _lines(self) -> list[str]:
         # The child shares the file's offset, so read through a position of our own instead of seeking.
@@ -86,7 +93,7 @@ def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arg
     given.seek(0)
     output, messages = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  # live as long as the job
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpsyn.ui.worker"], stdin=given, stdout=output, stderr=messages, close_fds=True
+        [sys.executable, "-c", "from dpsyn.ui.worker import main; main()"], stdin=given, stdout=output, stderr=messages, close_fds=True
     )
     given.close()
     return Job(label, process, output, messages, context or {})

@@ -1,7 +1,8 @@
 """The child process of a background job: reads one task from standard input, writes its outcome to standard output.
 
 Standard input: a pickled pair ("module:function", keyword arguments). Standard output: a pickled :class:`Outcome`.
-Standard error: one JSON line ``{"step": …, "share": …}`` per step. Started as ``python -m dpsyn.ui.worker``.
+Standard error: one JSON line ``{"step": …, "share": …}`` per step. Started by :func:`dpsyn.ui.jobs.start`, which imports
+this module under its name: run as ``__main__`` its classes could not be unpickled on the other side.
 """
 
 from __future__ import annotations
@@ -55,6 +56,3 @@ def main() -> None:
     with out:
         pickle.dump(run(task, arguments), out, protocol=pickle.HIGHEST_PROTOCOL)
 
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,239 @@
+"""What every registered mechanism must do. A new one is added to CASES; forgetting it fails the first test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.errors import DpsynError, InputError, NotCalibratedError, ParameterError
+from dpsyn.mechanisms.base import DEMO_ASSUMPTION, Config
+from dpsyn.mechanisms.registry import MECHANISMS
+from tests.conftest import mixed_table
+
+HUGE = 1e6
+TABLE = mixed_table()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters."""
+
+    config: Config
+    spec: dpsyn.PrivacySpec
+    faithful: Config
+    faithful_spec: dpsyn.PrivacySpec
+    keeps_class_balance: bool
+    wrong: dict[str, Any]
+
+
+CASES = {
+    "private_sampling": Case(
+        config=dpsyn.PrivateSampling(degree=2, floor=0.05, ceiling=4.0, rows=20),
+        spec=dpsyn.PrivacySpec(epsilon=100.0),
+        faithful=dpsyn.PrivateSampling(degree=2, floor=0.002, ceiling=60.0, rows=20_000),
+        faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE),
+        keeps_class_balance=True,
+        wrong={"degree": 0, "floor": 0.6, "ceiling": 1.0, "rows": 0, "reduced_space_size": 0},
+    ),
+    "noisy_reweighting": Case(
+        config=dpsyn.NoisyReweighting(degree=2, rows=20),
+        spec=dpsyn.PrivacySpec(epsilon=1.0),
+        faithful=dpsyn.NoisyReweighting(degree=2, rows=20_000),
+        faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE),
+        keeps_class_balance=True,
+        wrong={
+            "degree": 0, "statistics": "fourier", "noise": "cauchy", "rows": 0,
+            "reduced_space_size": 0, "reduced_space": "cube", "marginal_share": 1.0,
+        },
+    ),
+    "dp_cda": Case(
+        config=dpsyn.DPCDA(target="smokes", order_of_mixture=4, rows=20),
+        spec=dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5),
+        faithful=dpsyn.DPCDA(target="smokes", order_of_mixture=1, rows=4000, class_sizes=500),
+        faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE, delta=1e-5),
+        keeps_class_balance=False,
+        wrong={"target": "", "order_of_mixture": 0, "rows": 0, "count_share": 0.0, "clip_norm": 0.0},
+    ),
+}
+each = pytest.mark.parametrize("name", sorted(CASES))
+
+
+def run(config: Config, spec: dpsyn.PrivacySpec, seed: int | None = 5, table: dpsyn.Table = TABLE) -> dpsyn.Release:
+    mechanism = config.calibrate(spec, table.domain, n=table.n)
+    return mechanism(None if seed is None else np.random.default_rng(seed), table)
+
+
+def two_way(codes: np.ndarray, shape: tuple[int, ...], weights: np.ndarray | None = None) -> dict[tuple[int, int], np.ndarray]:
+    tables = {}
+    for i, j in combinations(range(len(shape)), 2):
+        counts = np.bincount(codes[:, i] * shape[j] + codes[:, j], weights=weights, minlength=shape[i] * shape[j])
+        tables[i, j] = counts / counts.sum()
+    return tables
+
+
+def independent(codes: np.ndarray, shape: tuple[int, ...]) -> dict[tuple[int, int], np.ndarray]:
+    one = [np.bincount(codes[:, j], minlength=size) / len(codes) for j, size in enumerate(shape)]
+    return {(i, j): np.outer(one[i], one[j]).ravel() for i, j in combinations(range(len(shape)), 2)}
+
+
+def total_variation(a: dict, b: dict) -> np.ndarray:
+    return np.array([np.abs(a[key] - b[key]).sum() / 2 for key in a])
+
+
+def test_every_registered_mechanism_has_a_case():
+    assert set(CASES) == set(MECHANISMS)
+
+
+@each
+def test_columns_categories_and_number_of_rows_are_kept(name):
+    case = CASES[name]
+    release = run(case.config, case.spec)
+    assert list(release.rows.columns) == list(TABLE.domain.names)
+    assert len(release.rows) == 20
+    TABLE.domain.encode(release.rows)  # raises if a value is outside the domain
+    assert release.rows["age"].between(0, 99).all()
+    assert pd.api.types.is_integer_dtype(release.rows["age"])
+    assert release.rows["dose"].between(0, 1).all()
+
+
+@each
+def test_same_seed_same_rows_and_different_seeds_differ(name):
+    case = CASES[name]
+    pd.testing.assert_frame_equal(run(case.config, case.spec, 5).rows, run(case.config, case.spec, 5).rows)
+    assert not run(case.config, case.spec, 5).rows.equals(run(case.config, case.spec, 6).rows)
+
+
+@each
+def test_without_a_generator_runs_differ_and_are_no_demonstration(name):
+    case = CASES[name]
+    first, second = run(case.config, case.spec, None), run(case.config, case.spec, None)
+    assert not first.rows.equals(second.rows)
+    assert not first.seeded
+    assert DEMO_ASSUMPTION not in first.guarantee.assumptions
+    with pytest.raises(ParameterError, match="seed"):
+        first.record(seed=1)
+
+
+@each
+def test_a_seeded_run_says_that_it_is_a_demonstration(name):
+    case = CASES[name]
+    release = run(case.config, case.spec)
+    assert DEMO_ASSUMPTION in release.guarantee.assumptions
+    record = json.loads(json.dumps(release.record(seed=5)))
+    assert record["demonstration"] is True
+    assert record["seed"] == 5
+    assert record["guarantee"]["epsilon"] == release.guarantee.epsilon
+    assert record["versions"]["numpy"] == np.__version__
+    assert "seed" not in release.record()
+
+
+@each
+def test_the_guarantee_is_stated_before_the_run_and_is_what_was_asked_for(name):
+    case = CASES[name]
+    mechanism = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)
+    release = mechanism(np.random.default_rng(1), TABLE)
+    before, after = mechanism.guarantee, release.guarantee
+    assert 0 < before.epsilon <= case.spec.epsilon
+    assert before.delta <= case.spec.delta
+    assert (before.epsilon, before.delta, before.neighbouring, before.status) == (
+        after.epsilon, after.delta, "replace_one", "proven",
+    )
+    json.dumps(mechanism.calibrated())
+
+
+@each
+def test_an_unconfirmed_domain_is_never_called_proven(name):
+    case = CASES[name]
+    age = replace(TABLE.domain["age"], public=False)
+    table = TABLE.with_domain(TABLE.domain.replace(age))
+    guarantee = run(case.config, case.spec, table=table).guarantee
+    assert guarantee.status == "unconfirmed_domain"
+    assert "age" in guarantee.assumptions[0]
+
+
+@each
+def test_a_huge_epsilon_brings_back_the_marginals_and_their_dependence(name):
+    case = CASES[name]
+    release = run(case.faithful, case.faithful_spec)
+    shape = TABLE.domain.shape
+    weights = None
+    if not case.keeps_class_balance:  # equally many rows of each class are promised: compare with the reweighted data
+        share = TABLE.frame["smokes"].map(TABLE.frame["smokes"].value_counts())
+        weights = (1 / share).to_numpy()
+    real = two_way(TABLE.codes, shape, weights)
+    synthetic_codes = TABLE.domain.encode(release.rows)
+    error = total_variation(real, two_way(synthetic_codes, shape))
+    assert error.max() < 0.04
+    assert total_variation(real, independent(synthetic_codes, shape)).max() > 0.25
+
+
+@each
+def test_wrong_parameters_raise_with_the_fields_name(name):
+    case = CASES[name]
+    for parameter, value in case.wrong.items():
+        with pytest.raises(ParameterError) as caught:
+            replace(case.config, **{parameter: value}).calibrate(case.spec, TABLE.domain, n=TABLE.n)
+        assert caught.value.field == parameter
+
+
+@each
+def test_an_uncalibrated_mechanism_cannot_run(name):
+    with pytest.raises(NotCalibratedError, match="calibrate"):
+        CASES[name].config(np.random.default_rng(1), TABLE)
+
+
+@each
+def test_a_mechanism_runs_only_on_what_it_was_calibrated_to(name):
+    case = CASES[name]
+    mechanism = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)
+    with pytest.raises(ParameterError) as caught:
+        mechanism(np.random.default_rng(1), TABLE.take(np.arange(100)))
+    assert caught.value.field == "n"
+    other = TABLE.domain.replace(replace(TABLE.domain["age"], upper=120))
+    with pytest.raises(InputError, match="domain"):
+        mechanism(np.random.default_rng(1), TABLE.with_domain(other))
+
+
+@each
+def test_a_guarantee_beyond_the_specification_cannot_be_built(name):
+    case = CASES[name]
+    mechanism = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)
+    with pytest.raises(ParameterError, match="guarantee"):
+        replace(mechanism, guarantee=replace(mechanism.guarantee, epsilon=case.spec.epsilon * 1.01))
+
+
+@each
+def test_progress_reaches_the_end_and_never_goes_back(name):
+    case = CASES[name]
+    seen: list[tuple[str, float]] = []
+    report: Callable[[str, float], None] = lambda step, share: seen.append((step, share))  # noqa: E731
+    case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)(np.random.default_rng(1), TABLE, report)
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert len(seen) >= 3
+
+
+@each
+def test_everything_survives_a_trip_to_another_process(name):
+    import pickle
+
+    case = CASES[name]
+    mechanism = pickle.loads(pickle.dumps(case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)))
+    release = pickle.loads(pickle.dumps(mechanism(np.random.default_rng(5), TABLE)))
+    pd.testing.assert_frame_equal(release.rows, run(case.config, case.spec, 5).rows)
+
+
+@each
+def test_faults_are_of_our_own_kind(name):
+    case = CASES[name]
+    with pytest.raises(DpsynError):
+        case.config.calibrate(case.spec, TABLE.domain, n=0)

@@ -1,0 +1,45 @@
+"""Small tables that many tests share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsyn.data.table import Table
+from dpsyn.domain import Attribute, Domain
+
+
+def mixed_domain() -> Domain:
+    """Truth, categorical, whole-number and real columns: 2 · 3 · 4 · 2 = 48 possible rows."""
+    return Domain.of(
+        [
+            Attribute("smokes", "truth", ("no", "yes"), public=True),
+            Attribute("colour", "categorical", ("red", "green", "blue"), public=True),
+            Attribute("age", "numeric", lower=0, upper=99, bins=4, integer=True, public=True),
+            Attribute("dose", "numeric", lower=0.0, upper=1.0, bins=2, public=True),
+        ]
+    )
+
+
+def mixed_table(n: int = 2000, seed: int = 3) -> Table:
+    """Strongly dependent columns over :func:`mixed_domain`."""
+    random = np.random.default_rng(seed)
+    smokes = random.random(n) < 0.4
+    colour = np.where(random.random(n) < 0.85, np.where(smokes, 2, 0), 1)
+    age = np.clip(np.where(smokes, 70, 25) + random.normal(0, 12, n), 0, 99).astype(int)
+    dose = np.clip(age / 99 + random.normal(0, 0.1, n), 0, 1)
+    frame = pd.DataFrame(
+        {
+            "smokes": np.where(smokes, "yes", "no"),
+            "colour": np.array(["red", "green", "blue"])[colour],
+            "age": age,
+            "dose": dose,
+        }
+    )
+    return Table(frame, mixed_domain(), "mixed")
+
+
+@pytest.fixture(scope="session")
+def mixed() -> Table:
+    return mixed_table()

@@ -1,0 +1,84 @@
+"""Noise: the right distribution is accepted, one with a scale 30 % off is rejected, in both modes."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.noise import NoiseSource
+
+COUNT = 20_000
+
+
+def source(seeded: bool) -> NoiseSource:
+    return NoiseSource(np.random.default_rng(11) if seeded else None)
+
+
+def laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
+    r = math.exp(-1 / scale)
+    return (1 - r) / (1 + r) * r ** np.abs(z)
+
+
+def gaussian_pmf(z: np.ndarray, scale: float) -> np.ndarray:
+    every = np.arange(-2000, 2001)
+    return np.exp(-(z**2) / (2 * scale**2)) / np.exp(-(every**2) / (2 * scale**2)).sum()
+
+
+def chi_square_p(noise: np.ndarray, pmf, scale: float, width: int) -> float:
+    """p-value of the counts of -width … width and the two tails against the pmf."""
+    inner = np.arange(-width, width + 1)
+    expected = pmf(inner, scale)
+    tail = (1 - expected.sum()) / 2
+    observed = np.array([(noise < -width).sum(), *[(noise == z).sum() for z in inner], (noise > width).sum()])
+    wanted = np.array([tail, *expected, tail]) * len(noise)
+    statistic = ((observed - wanted) ** 2 / wanted).sum()
+    return float(stats.chi2.sf(statistic, len(wanted) - 1))
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize(("name", "pmf"), [("discrete_laplace", laplace_pmf), ("discrete_gaussian", gaussian_pmf)])
+def test_integer_noise_has_the_stated_scale(name, pmf, seeded):
+    noise = getattr(source(seeded), name)(np.zeros(COUNT, dtype=np.int64), 3.0)
+    assert noise.dtype == np.int64
+    assert chi_square_p(noise, pmf, 3.0, 8) > 1e-6
+    assert chi_square_p(noise, pmf, 3.0 * 1.3, 8) < 1e-12
+    assert chi_square_p(noise, pmf, 3.0 / 1.3, 8) < 1e-12
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_gaussian_noise_has_the_stated_scale(seeded):
+    noise = source(seeded).gaussian(np.zeros(COUNT), 0.25)
+    assert stats.kstest(noise, "norm", args=(0, 0.25)).pvalue > 1e-6
+    assert stats.kstest(noise, "norm", args=(0, 0.25 * 1.3)).pvalue < 1e-12
+    assert stats.kstest(noise, "norm", args=(0, 0.25 / 1.3)).pvalue < 1e-12
+
+
+@pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian"])
+@pytest.mark.parametrize("seeded", [True, False])
+def test_noise_is_added_to_each_value(name, seeded):
+    values = np.arange(6, dtype=np.int64).reshape(2, 3) * 10**6
+    noisy = getattr(source(seeded), name)(values, 1.0)
+    assert noisy.shape == values.shape
+    assert np.abs(noisy - values).max() < 60
+
+
+def test_same_generator_same_noise_and_system_entropy_differs():
+    zeros = np.zeros(50, dtype=np.int64)
+    assert (source(True).discrete_laplace(zeros, 50.0) == source(True).discrete_laplace(zeros, 50.0)).all()
+    assert (source(False).discrete_laplace(zeros, 50.0) != source(False).discrete_laplace(zeros, 50.0)).any()
+    assert source(True).seeded
+    assert not source(False).seeded
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian", "gaussian"])
+def test_impossible_scale_is_named(name, scale):
+    with pytest.raises(ParameterError, match="scale"):
+        getattr(source(True), name)(np.zeros(2, dtype=np.int64), scale)
+
+
+def test_a_seed_is_not_a_generator():
+    with pytest.raises(ParameterError, match="generator"):
+        NoiseSource(7)
