@@ -1,0 +1,312 @@
+"""One column of a domain: the values it may take, and the map between values and integer codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.errors import DomainError
+
+Kind = Literal["truth", "categorical", "numeric", "date"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Codes = npt.NDArray[np.int32]
+
+MAX_BINS = 100_000
+_EXACT = 2.0**53
+_DAY = np.timedelta64(1, "D")
+_FIRST_DAY, _LAST_DAY = -719_162.0, 2_932_896.0
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column: its kind and the values it may take.
+
+    Args:
+        name: the column's name.
+        kind: ``"truth"`` (two truth values, one bit), ``"categorical"``, ``"numeric"`` or ``"date"``.
+        categories: truth and categorical: the values, in code order; for ``"truth"`` the false value comes first.
+        lower, upper: numeric: bounds in the column's unit; date: bounds in days since 1970-01-01.
+        bins: numeric and date: number of bins, equally wide (whole numbers and days: as equally as they can be shared out).
+        integer: numeric: the column holds whole numbers only. Dates are always whole days.
+        missing: the column may be empty; an empty cell takes the last code.
+        public: the above is known without looking at the private data.
+
+    Raises:
+        DomainError: the parts contradict each other; the message names the column.
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[Any, ...] = ()
+    lower: float | None = None
+    upper: float | None = None
+    bins: int = 10
+    integer: bool = False
+    missing: bool = False
+    public: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DomainError(f"a column's name must be a text that is not empty, got {self.name!r}")
+        if self.kind not in KINDS:
+            raise DomainError(f"column {self.name!r}: kind {self.kind!r} is not one of {', '.join(KINDS)}", column=self.name)
+        if self.is_binned:
+            self._check_bounds()
+        else:
+            object.__setattr__(self, "categories", tuple(_plain(c) for c in self.categories))
+            self._check_categories()
+
+    def _wrong(self, message: str) -> DomainError:
+        return DomainError(f"column {self.name!r}: {message}", column=self.name)
+
+    def _check_categories(self) -> None:
+        if self.kind == "truth" and (len(self.categories) != 2 or self.missing):
+            raise self._wrong(
+                f"a truth column has exactly two values and no missing ones, "
+                f"got {len(self.categories)} values{' and missing ones' if self.missing else ''}; make it categorical"
+            )
+        if not self.categories and not self.missing:
+            raise self._wrong("a categorical column needs at least one category")
+        for category in self.categories:
+            if category is None or category is pd.NaT or category != category:  # noqa: PLR0124
+                raise self._wrong("a missing value cannot be a category; set missing=True instead")
+            if not isinstance(category, str | int | float):
+                raise self._wrong(
+                    f"category {category!r} is a {type(category).__name__}; use texts, numbers or truth values"
+                )
+        if len(set(self.categories)) != len(self.categories):
+            twice = next(c for c in self.categories if self.categories.count(c) > 1)
+            raise self._wrong(f"category {twice!r} is listed twice")
+
+    def _check_bounds(self) -> None:
+        if self.lower is None or self.upper is None:
+            raise self._wrong(f"a {self.kind} column needs a lower and an upper bound")
+        if isinstance(self.lower, str) or isinstance(self.upper, str):
+            raise self._wrong(f"the bounds must be numbers, got {self.lower!r} and {self.upper!r}")
+        if not (math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower < self.upper):
+            raise self._wrong(f"the bounds must be finite with lower < upper, got {self.lower} and {self.upper}")
+        if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or not 1 <= self.bins <= MAX_BINS:
+            raise self._wrong(f"bins must be a whole number from 1 to {MAX_BINS}, got {self.bins!r}")
+        if self.kind == "date" and (self.lower < _FIRST_DAY or self.upper > _LAST_DAY):
+            raise self._wrong(
+                f"the bounds must be days since 1970-01-01 from {_FIRST_DAY:.0f} (year 1) to {_LAST_DAY:.0f} (year 9999), "
+                f"got {self.lower} and {self.upper}"
+            )
+        if self._is_whole and max(abs(self.lower), abs(self.upper)) >= _EXACT:
+            raise self._wrong("the bounds of whole numbers must lie between -2^53 and 2^53; beyond, make it categorical")
+        if self._is_whole and self.effective_bins < 1:
+            raise self._wrong(f"there is no whole number between the bounds {self.lower} and {self.upper}")
+        if not self._is_whole and not (math.isfinite(self._high - self._low) and (np.diff(self.edges) > 0).all()):
+            raise self._wrong(
+                f"the bounds {self.lower} and {self.upper} cannot be split into {self.bins} bins in double precision; "
+                "change the bounds or take fewer bins"
+            )
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether codes stand for intervals (numeric and date) rather than for single values."""
+        return self.kind in ("numeric", "date")
+
+    @property
+    def size(self) -> int:
+        """Number of codes, the one for missing values included."""
+        return (self.effective_bins if self.is_binned else len(self.categories)) + int(self.missing)
+
+    @property
+    def effective_bins(self) -> int:
+        """Number of bins: never more than there are whole numbers (or days) between the bounds."""
+        return int(min(self.bins, self._last - self._first + 1)) if self._is_whole else self.bins
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.kind == "date" or (self.kind == "numeric" and self.integer)
+
+    @property
+    def _low(self) -> float:
+        assert self.lower is not None
+        return float(self.lower)
+
+    @property
+    def _high(self) -> float:
+        assert self.upper is not None
+        return float(self.upper)
+
+    @property
+    def _first(self) -> int:
+        return math.floor(self._low) if self.kind == "date" else math.ceil(self._low)
+
+    @property
+    def _last(self) -> int:
+        return math.floor(self._high)
+
+    @property
+    def edges(self) -> npt.NDArray[np.float64]:
+        """Edges of the bins, shape (effective_bins + 1,). Bin i holds edges[i] ≤ value < edges[i+1]; the last one is closed.
+
+        Whole numbers and days have whole edges, the last one being one past the largest value.
+        """
+        if self._is_whole:
+            count, bins = self._last - self._first + 1, self.effective_bins
+            return np.array([self._first + i * count // bins for i in range(bins + 1)], dtype=np.float64)
+        return np.linspace(self._low, self._high, self.bins + 1)
+
+    def labels(self) -> list[str]:
+        """A short text for every code, in code order. Different codes of a binned column have different texts."""
+        if not self.is_binned:
+            names = [str(c) for c in self.categories]
+        elif self._is_whole:
+            pairs = [(int(a), int(b) - 1) for a, b in pairwise(self.edges)]
+            write = _day if self.kind == "date" else str
+            names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in pairs]
+        else:
+            digits = next((d for d in range(4, 17) if len({f"{e:.{d}g}" for e in self.edges}) == self.bins + 1), 17)
+            shown = [f"{e:.{digits}g}" for e in self.edges]
+            names = [f"{a} to {b}" for a, b in pairwise(shown)]
+        return names + (["(missing)"] if self.missing else [])
+
+    def numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+        """A numeric or date column as numbers, clipped to the bounds; NaN where missing. Shape (n,).
+
+        Raises:
+            DomainError: a cell is neither missing nor a number (or a date); the message names its row.
+        """
+        if self.kind == "date":
+            values = self._days(column)
+        else:
+            values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        bad = np.isnan(values)
+        if bad.any():
+            bad &= ~column.isna().to_numpy()
+            if bad.any():
+                self._reject(column, bad, f"not a {'date' if self.kind == 'date' else 'number'}")
+        return np.clip(values, self._low, self._high)
+
+    def _days(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            self._reject(column, np.ones(len(column), dtype=bool), "a number, not a date")
+        local = column.dt.tz_localize(None) if isinstance(column.dtype, pd.DatetimeTZDtype) else column
+        moments = pd.to_datetime(local, errors="coerce", format="ISO8601")
+        values = moments.to_numpy(dtype="datetime64[us]")
+        days = (values - np.datetime64(0, "us")) / _DAY
+        return np.asarray(np.where(np.isnat(values), np.nan, days), dtype=np.float64)
+
+    def encode(self, column: pd.Series[Any]) -> Codes:
+        """Codes 0 … size-1 of a column, shape (n,).
+
+        Numbers outside the bounds are clipped to them; a category outside the list, a cell of a wrong type, or a missing
+        value in a column that may have none, raises :class:`DomainError` with the row and the value.
+        """
+        if self.is_binned:
+            values = self.numbers(column)
+            empty = np.isnan(values)
+            codes = np.searchsorted(self.edges, values, side="right").astype(np.int32) - np.int32(1)
+            np.clip(codes, 0, self.effective_bins - 1, out=codes)
+        else:
+            codes, empty = self._look_up(column)
+            bad = (codes < 0) & ~empty
+            if bad.any():
+                shown = ", ".join(repr(c) for c in self.categories[:8]) + (", …" if len(self.categories) > 8 else "")
+                self._reject(column, bad, f"not one of the categories {shown}")
+        if empty.any():
+            if not self.missing:
+                raise self._wrong(
+                    f"row {int(np.argmax(empty)) + 1} is empty ({int(empty.sum())} such rows), but the domain allows no "
+                    "missing values; allow them or fill the cells"
+                )
+            codes[empty] = self.size - 1
+        return codes
+
+    def _look_up(self, column: pd.Series[Any]) -> tuple[Codes, npt.NDArray[np.bool_]]:
+        try:
+            positions, values = pd.factorize(column, use_na_sentinel=True)
+        except TypeError as error:
+            raise self._wrong("a cell holds a list or another nested value; it must hold single values") from error
+        known = pd.Index(list(self.categories), dtype=object).get_indexer(pd.Index(values).astype(object)).astype(np.int32)
+        empty = np.asarray(positions < 0)
+        return np.append(known, np.int32(-1))[positions], empty
+
+    def _reject(self, column: pd.Series[Any], bad: npt.NDArray[np.bool_], why: str) -> None:
+        row = int(np.argmax(bad))
+        raise self._wrong(
+            f"row {row + 1} has {_plain(column.iloc[row])!r} ({int(bad.sum())} such rows), which is {why}; "
+            "add it to the domain or change the data"
+        )
+
+    def decode(self, codes: Codes, generator: np.random.Generator) -> pd.Series[Any]:
+        """Values for codes: the category itself, or a uniform draw inside the bin. ``encode`` gives the codes back.
+
+        Raises:
+            DomainError: a code lies outside 0 … size-1.
+        """
+        codes = np.asarray(codes)
+        if len(codes) and (codes.min() < 0 or codes.max() >= self.size):
+            raise self._wrong(f"codes must lie between 0 and {self.size - 1}, got {codes.min()} to {codes.max()}")
+        empty = (codes == self.size - 1) if self.missing else np.zeros(len(codes), dtype=bool)
+        if not self.is_binned:
+            values = np.array([*self.categories, None], dtype=object)[np.where(empty, len(self.categories), codes)]
+            series = pd.Series(values, name=self.name, dtype=object).infer_objects()
+            whole = empty.any() and all(type(c) is int for c in self.categories)
+            return series.astype("Int64") if whole else series
+        edges = self.edges
+        at = np.where(empty, 0, codes)
+        low, high = edges[at], edges[at + 1]
+        if self._is_whole:
+            drawn = generator.integers(low.astype(np.int64), high.astype(np.int64)).astype(np.float64)
+        else:
+            # Rounding may return the upper edge itself, which belongs to the next bin.
+            drawn = np.minimum(generator.uniform(low, high), np.nextafter(high, low))
+        return self.from_numbers(np.where(empty, np.nan, drawn))
+
+    def from_numbers(self, values: npt.NDArray[np.float64]) -> pd.Series[Any]:
+        """A numeric or date column from numbers: clipped to the bounds, whole where the column is; NaN is missing."""
+        if not self._is_whole:
+            return pd.Series(np.clip(values, self._low, self._high), name=self.name)
+        whole = np.clip(np.round(values), self._first, self._last)
+        empty = np.isnan(whole)
+        if self.kind == "date":
+            days = np.where(empty, 0, whole).astype(np.int64).astype("datetime64[D]").astype("datetime64[us]")
+            return pd.Series(np.where(empty, np.datetime64("NaT"), days), name=self.name)
+        series = pd.Series(np.where(empty, 0, whole).astype(np.int64), name=self.name)
+        return series.astype("Int64").mask(empty) if self.missing else series
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that :meth:`from_dict` reads back."""
+        shared: dict[str, Any] = {"name": self.name, "kind": self.kind, "missing": self.missing, "public": self.public}
+        if self.is_binned:
+            return shared | {"lower": self.lower, "upper": self.upper, "bins": self.bins, "integer": self.integer}
+        return shared | {"categories": list(self.categories)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Attribute:
+        """The attribute that :meth:`to_dict` wrote.
+
+        Raises:
+            DomainError: a field is absent, unknown or of a wrong type.
+        """
+        if not isinstance(data, Mapping) or not {"name", "kind"} <= data.keys():
+            raise DomainError(f"a column is described by at least a name and a kind, got {data!r}")
+        unknown = sorted(map(str, data.keys() - {f.name for f in fields(cls)}))
+        if unknown:
+            raise DomainError(
+                f"column {data['name']!r}: {unknown[0]!r} is not a field of a column", column=str(data["name"])
+            )
+        categories = data.get("categories", ())
+        if isinstance(categories, str) or not isinstance(categories, list | tuple):
+            raise DomainError(f"column {data['name']!r}: categories must be a list", column=str(data["name"]))
+        return cls(**{**data, "categories": tuple(categories)})
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as a Python one, so that it prints and is written as JSON like any other."""
+    return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+
+
+def _day(days: int) -> str:
+    return str(np.datetime64(days, "D"))
