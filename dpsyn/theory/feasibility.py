@@ -1,0 +1,172 @@
+"""One question, three answers: may these mechanisms be used on data like this, under this privacy specification?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.theory.condition_number import log_condition_number_bound
+from dpsyn.theory.conditions import Verdict
+from dpsyn.theory.mixing_verdict import MixingSetting, dp_cda_verdict
+from dpsyn.theory.noisy_reweighting import noisy_reweighting_verdict
+from dpsyn.theory.private_sampling import private_sampling_verdict
+from dpsyn.theory.reweighting_setting import Noise, ReweightingSetting
+from dpsyn.theory.setting import PrivateSamplingSetting
+from dpsyn.theory.statistics_family import StatisticsFamily, contingency_family, walsh_family
+
+LN2 = math.log(2)
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """The verdicts on the three mechanisms for one dataset and one privacy specification."""
+
+    stats: DatasetStatistics
+    spec: PrivacySpec
+    private_sampling: Verdict
+    noisy_reweighting: Verdict
+    dp_cda: Verdict
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter((self.private_sampling, self.noisy_reweighting, self.dp_cda))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON: no infinities, logarithms beside numbers that a float cannot hold."""
+        return {
+            "data": asdict(self.stats),
+            "privacy": asdict(self.spec),
+            "verdicts": {verdict.mechanism: verdict.to_dict() for verdict in self},
+        }
+
+
+def feasibility(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+    accuracy: float | None = None,
+    statistics: Literal["auto", "walsh", "contingency"] = "auto",
+    noise: Noise = "laplace",
+    condition_number: float | None = None,
+    order_of_mixture: int = 4,
+    classes: int = 2,
+    smallest_class: int | None = None,
+    noise_scale: float | None = None,
+    clip_norm: float = 1.0,
+    exact_accounting: bool = False,
+) -> Feasibility:
+    """Every condition of every theorem: required, actual, whether it holds, by how much, and what would make it true.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε, δ and the neighbours.
+        degree: d, the order of the marginals.
+        floor: the papers' δ, lower bound on m·h in private sampling; 0 < floor < 1.
+        ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
+        failure_probability: γ.
+        rows: k, synthetic rows.
+        reduced_space_size: m; None takes for each theorem the smallest m that its lower bound allows.
+        accuracy: the α of noisy reweighting, which promises 8·accuracy; None takes floor/2, so that both theorems promise
+            the same 4·floor.
+        statistics: what noisy reweighting matches; ``"auto"``: Walsh functions where all columns have two values (or the
+            columns are not known), contingency tables elsewhere.
+        noise: Laplace as in the paper, or Gaussian (needs δ > 0).
+        condition_number: K >= κ; None takes the bound N·‖f_n‖∞ for the uniform measure on N possible rows.
+        order_of_mixture: l of DP-CDA.
+        classes: K of DP-CDA.
+        smallest_class: public lower bound on its N_k; None takes n // K, the largest that it can be.
+        noise_scale: its σ; None takes one that is private.
+        clip_norm: its c.
+        exact_accounting: find DP-CDA's smallest σ by the exact accountant, which takes about a second; else only a σ that
+            is enough without counting on sampling. With a ``noise_scale`` its ε is always by the exact accountant.
+
+    Raises:
+        ParameterError: a value with which the formulas mean nothing; it names the field. A value that the algorithm
+            cannot use but the formulas can (floor = 0.6, say) is a condition that does not hold instead.
+    """
+    _check(stats, degree=degree, rows=rows, reduced_space_size=reduced_space_size, condition_number=condition_number)
+    log_rows = math.log(rows)
+    log_m = None if reduced_space_size is None else math.log(reduced_space_size)
+    sampling = PrivateSamplingSetting(
+        p=stats.p,
+        log_n=math.log(stats.n),
+        log_max_frequency=math.log(stats.max_frequency),
+        epsilon=spec.epsilon,
+        degree=degree,
+        floor=floor,
+        ceiling=ceiling,
+        failure_probability=failure_probability,
+        log_rows=log_rows,
+        log_m=log_m,
+        replace_one=spec.neighbouring == "replace_one",
+    )
+    family, bits = family_of(stats, degree, statistics)
+    log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
+    if condition_number is None:
+        log_condition_number = log_condition_number_bound(stats.max_frequency, log_points)
+    else:
+        log_condition_number = math.log(condition_number)
+    reweighting = ReweightingSetting(
+        family=family,
+        log_n=math.log(stats.n),
+        epsilon=spec.epsilon,
+        delta=spec.delta,
+        accuracy=floor / 2 if accuracy is None else accuracy,
+        failure_probability=failure_probability,
+        log_rows=log_rows,
+        log_m=log_m,
+        log_condition_number=log_condition_number,
+        noise=noise,
+        n_is_public=spec.neighbouring == "replace_one",
+        bits=bits,
+    )
+    mixing = MixingSetting(
+        n=stats.n,
+        spec=spec,
+        classes=classes,
+        smallest_class=smallest_class,
+        order_of_mixture=order_of_mixture,
+        rows=rows,
+        noise_scale=noise_scale,
+        clip_norm=clip_norm,
+        exact=exact_accounting,
+    )
+    return Feasibility(
+        stats, spec, private_sampling_verdict(sampling), noisy_reweighting_verdict(reweighting), dp_cda_verdict(mixing)
+    )
+
+
+def family_of(
+    stats: DatasetStatistics, degree: int, statistics: Literal["auto", "walsh", "contingency"] = "auto"
+) -> tuple[StatisticsFamily, int | None]:
+    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
+    if statistics not in ("auto", "walsh", "contingency"):
+        raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
+    binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
+    if statistics == "walsh" or (statistics == "auto" and binary):
+        return walsh_family(stats.p, degree), stats.p
+    sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
+    return contingency_family(sizes, degree), None
+
+
+def _check(
+    stats: DatasetStatistics, *, degree: int, rows: int, reduced_space_size: int | None, condition_number: float | None
+) -> None:
+    if not 1 <= degree <= stats.p:
+        raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
+    if rows < 1:
+        raise ParameterError("rows", rows, "at least 1")
+    if reduced_space_size is not None and reduced_space_size < 1:
+        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
+    if condition_number is not None and not 1 <= condition_number < math.inf:
+        raise ParameterError("condition_number", condition_number, "a finite number >= 1")

@@ -1,0 +1,65 @@
+"""Where a condition begins to hold, rounded to the side on which it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dpsyn.theory.conditions import Remedy, Side, at_most
+
+LARGEST_P = 10**7
+_SAFE = 1e-12
+"""Step in the logarithm by which a real threshold is moved to the side on which its condition holds."""
+_LARGEST_EXACT = 53 * math.log(2)
+
+
+def whole(log_bound: float, side: Side) -> float | None:
+    """ln of the whole number >= 1 next to a real bound, on the side where the condition holds; None where there is none."""
+    if log_bound > _LARGEST_EXACT:
+        return log_bound + (_SAFE if side == "at_least" else -_SAFE) * max(1.0, log_bound)
+    bound = math.exp(log_bound)
+    nearby = max(0, math.floor(bound) - 1)
+    if side == "at_least":
+        return math.log(next(v for v in range(max(nearby, 1), nearby + 5) if at_most(log_bound, math.log(v))))
+    fitting = [v for v in range(max(nearby, 1), nearby + 5) if at_most(math.log(v), log_bound)]
+    return math.log(fitting[-1]) if fitting else None
+
+
+def whole_threshold(parameter: str, side: Side, log_bound: float, log_current: float) -> Remedy:
+    """The remedy in a parameter that is a whole number >= 1."""
+    value = whole(log_bound, side)
+    reason = "" if value is not None else "it would be below 1"
+    return Remedy(parameter, side, value, log_current, integer=True, reason=reason)
+
+
+def threshold(parameter: str, side: Side, log_bound: float, log_current: float, *, reason: str = "") -> Remedy:
+    """The remedy in a real parameter; a ``reason`` says that no value does."""
+    if reason:
+        return Remedy(parameter, side, None, log_current, reason=reason)
+    step = _SAFE * max(1.0, abs(log_bound))
+    return Remedy(parameter, side, log_bound + (step if side == "at_least" else -step), log_current)
+
+
+def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int, parameter: str = "p") -> Remedy:
+    """The last p (at_most) or the first p (at_least) at which a condition that changes once holds, by bisection."""
+    low, high, now = smallest, LARGEST_P, math.log(p)
+
+    def remedy(value: int | None, reason: str = "") -> Remedy:
+        return Remedy(parameter, side, None if value is None else math.log(value), now, integer=True, reason=reason)
+
+    if side == "at_most":
+        if not holds(low):
+            return remedy(None, f"not even {parameter} = {low} is small enough")
+        if holds(high):
+            return remedy(high)
+    elif holds(low):
+        return remedy(low)
+    elif not holds(high):
+        return remedy(None, f"not even {parameter} = {high} is large enough")
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle) == (side == "at_most"):
+            low = middle
+        else:
+            high = middle
+    return remedy(low if side == "at_most" else high)
