@@ -1,0 +1,285 @@
+"""Everything that is measured of a release, beside what sampling noise alone would do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpsyn.data.table import Table
+from dpsyn.domain import Domain
+from dpsyn.errors import DomainError, ParameterError
+from dpsyn.evaluation.classifiers import Classification, RealScores, check_target, classification, real_scores
+from dpsyn.evaluation.marginals import MarginalError, Subsets, choose_subsets, default_max_subsets, marginal_errors
+from dpsyn.evaluation.ranges import QUERIES, RangeError, RangeQuery, choose_queries, range_errors
+
+DEGREES = (1, 2, 3)
+_FIXED_SEED = 20210101
+
+
+@dataclass(frozen=True, eq=False)
+class Closeness:
+    """How close one set of rows is to the real table.
+
+    Attributes:
+        rows: number of rows.
+        marginals: errors of the contingency tables, by number of columns.
+        pairwise: total variation of every pair of columns, q × q; on the diagonal that of the single column, NaN where a
+            pair was not measured.
+        ranges: errors of random range queries.
+    """
+
+    rows: int
+    marginals: Mapping[int, MarginalError]
+    pairwise: pd.DataFrame
+    ranges: RangeError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON; a pair that was not measured is None."""
+        pairs = [[None if np.isnan(v) else float(v) for v in row] for row in self.pairwise.to_numpy()]
+        return {
+            "rows": self.rows,
+            "marginals": [error.to_dict() for error in self.marginals.values()],
+            "pairwise": {"columns": list(self.pairwise.columns), "total_variation": pairs},
+            "ranges": self.ranges.to_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What is the same for every release of a table: make it once with :func:`real_baseline`.
+
+    It holds the real rows and is as private as they are.
+
+    Attributes:
+        table, holdout: the real rows and the held-out real ones, over the same domain.
+        target: the column that the classifiers predict, or None.
+        plan: for every degree the column sets to compare.
+        queries: the range queries to ask.
+        seed: of the classifiers, and of the choice of rows for them.
+        noise_floor: the held-out rows measured as if they were a release, or None without them.
+        classification: train-on-real and the majority class, or the reason why there is none.
+        notes: what was left out.
+    """
+
+    table: Table
+    holdout: Table | None
+    target: str | None
+    plan: tuple[Subsets, ...]
+    queries: tuple[RangeQuery, ...]
+    seed: int
+    noise_floor: Closeness | None
+    classification: RealScores | str
+    notes: tuple[str, ...]
+
+    @property
+    def degrees(self) -> tuple[int, ...]:
+        """Numbers of columns of the tables to compare."""
+        return tuple(len(subsets[0]) for subsets in self.plan)
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Measures of a release, from real rows: not private, unlike the release.
+
+    Attributes:
+        n: number of real rows.
+        release: the synthetic rows against the real ones.
+        noise_floor: the held-out real rows against the real ones, the error that sampling alone makes (it depends on the
+            number of held-out rows); None without held-out rows.
+        classification: scores of classifiers, or the reason why there are none.
+        notes: what was sampled or left out.
+    """
+
+    n: int
+    release: Closeness
+    noise_floor: Closeness | None
+    classification: Classification | str
+    notes: tuple[str, ...]
+
+    @property
+    def marginals(self) -> Mapping[int, MarginalError]:
+        """Errors of the contingency tables, by number of columns."""
+        return self.release.marginals
+
+    @property
+    def pairwise(self) -> pd.DataFrame:
+        """Total variation of every pair of columns, q × q; on the diagonal that of the single column."""
+        return self.release.pairwise
+
+    @property
+    def ranges(self) -> RangeError:
+        """Errors of random range queries."""
+        return self.release.ranges
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        scores = self.classification
+        return {
+            "n": self.n,
+            "release": self.release.to_dict(),
+            "noise_floor": self.noise_floor.to_dict() if self.noise_floor else None,
+            "classification": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def real_baseline(
+    table: Table,
+    holdout: Table | None = None,
+    target: str | None = None,
+    *,
+    degrees: Sequence[int] = DEGREES,
+    max_subsets: int | None = None,
+    queries: int = QUERIES,
+    generator: np.random.Generator | None = None,
+) -> Baseline:
+    """What is the same for every release: which tables and queries to compare, the noise floor, train-on-real.
+
+    Args:
+        table: the real rows that releases were made of.
+        holdout: real rows that no release has seen, valid in ``table.domain``.
+        target: a truth or categorical column to predict.
+        degrees: numbers of columns of the tables; those above the number of columns of the table are left out, with a note.
+        max_subsets: compare at most so many tables of a degree, drawn at random (and say so); 5,000 when None, fewer (200
+            at least) for tables of very many rows.
+        queries: number of random range queries.
+        generator: decides about the draws; None is a fixed one, so that two reports can be compared.
+
+    Raises:
+        ParameterError: a degree below 1 or none at all, no rows, or a target that is not a class.
+        DomainError: there is no such target, or a held-out value is outside the domain.
+    """
+    _check_degrees(degrees)
+    if table.n == 0:
+        raise ParameterError("table", "0 rows", "a table of at least 1 row")
+    if target is not None:
+        check_target(table, target)
+    columns = len(table.domain)
+    generator = np.random.default_rng(_FIXED_SEED) if generator is None else generator
+    most = default_max_subsets(table.n) if max_subsets is None else max_subsets
+    wanted = [degree for degree in sorted(set(degrees)) if degree <= columns]
+    notes = [
+        f"tables of {degree} columns are left out: the data has {columns}"
+        for degree in sorted(set(degrees))
+        if degree > columns
+    ]
+    plan = tuple(choose_subsets(columns, degree, most, generator) for degree in wanted)
+    asked = choose_queries(table.domain, queries, generator)
+    seed = int(generator.integers(2**31))
+    held = None if holdout is None else _over(holdout.frame, table.domain, "holdout")
+    if target is None:
+        scores: RealScores | str = "no target column was chosen"
+    elif held is None:
+        scores = "there are no held-out rows to test on"
+    else:
+        scores = real_scores(table, held, target, seed)
+    floor = None if held is None else _closeness(table, held, plan, asked)
+    return Baseline(table, held, target, plan, asked, seed, floor, scores, tuple(notes))
+
+
+def evaluate(
+    table: Table,
+    rows: pd.DataFrame,
+    *,
+    holdout: Table | None = None,
+    target: str | None = None,
+    degrees: Sequence[int] | None = None,
+    max_subsets: int | None = None,
+    queries: int = QUERIES,
+    generator: np.random.Generator | None = None,
+    baseline: Baseline | None = None,
+) -> Report:
+    """Measure synthetic rows against the real table.
+
+    Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
+    columns in the bins of the domain). Range queries: |difference of the answers|. Classification: train on the synthetic
+    rows, test on the held-out ones. The same is measured for the held-out rows in place of the release: the noise floor.
+
+    Args:
+        table: the real rows that the release was made of.
+        rows: the synthetic rows: the table's columns, values of its domain.
+        holdout: see :func:`real_baseline`, as for ``target``, ``max_subsets``, ``queries`` and ``generator``.
+        target: column to predict.
+        degrees: numbers of columns of the tables; (1, 2, 3) when None.
+        max_subsets: largest number of tables of a degree.
+        queries: number of range queries.
+        generator: decides about the draws.
+        baseline: from :func:`real_baseline`, saves doing its work again for every release of a table. It decides about
+            everything above; what is given besides must agree with it.
+
+    Raises:
+        DomainError: a column is absent or twice there, or holds a value outside the domain.
+        ParameterError: no rows, an impossible parameter, or a baseline of other data, target or degrees.
+    """
+    synthetic = _over(rows, table.domain, "rows")
+    if baseline is None:
+        baseline = real_baseline(
+            table,
+            holdout,
+            target,
+            degrees=DEGREES if degrees is None else degrees,
+            max_subsets=max_subsets,
+            queries=queries,
+            generator=generator,
+        )
+    else:
+        _check_agreement(baseline, table, holdout, target, degrees)
+    release = _closeness(baseline.table, synthetic, baseline.plan, baseline.queries)
+    scores: Classification | str
+    if isinstance(baseline.classification, str) or baseline.holdout is None:
+        scores = str(baseline.classification)
+    else:
+        scores = classification(synthetic, baseline.holdout, baseline.classification, baseline.seed)
+    sampled = tuple(
+        f"{error.measured:,} of {error.possible:,} tables of {error.degree} columns were compared, drawn at random"
+        for error in release.marginals.values()
+        if error.sampled
+    )
+    return Report(baseline.table.n, release, baseline.noise_floor, scores, sampled + baseline.notes)
+
+
+def _check_degrees(degrees: Sequence[int]) -> None:
+    if not degrees or any(degree < 1 for degree in degrees):
+        raise ParameterError("degrees", tuple(degrees), "at least one whole number, each at least 1")
+
+
+def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
+    twice = [name for name in domain.names if int((frame.columns == name).sum()) > 1]
+    if twice:
+        raise DomainError(f"{field}: two columns are called {twice[0]!r}", column=twice[0])
+    lost = [name for name in domain.names if name not in frame.columns]
+    if lost:
+        raise DomainError(f"{field}: there is no column {lost[0]!r}", column=lost[0])
+    if len(frame) == 0:
+        raise ParameterError(field, "0 rows", "at least 1 row")
+    return Table(frame, domain, field)
+
+
+def _closeness(table: Table, rows: Table, plan: Sequence[Subsets], queries: Sequence[RangeQuery]) -> Closeness:
+    marginals, pairwise = marginal_errors(table.codes, rows.codes, table.domain.shape, table.domain.names, plan)
+    return Closeness(rows.n, marginals, pairwise, range_errors(table.codes, rows.codes, queries))
+
+
+def _check_agreement(
+    baseline: Baseline, table: Table, holdout: Table | None, target: str | None, degrees: Sequence[int] | None
+) -> None:
+    if not _same(baseline.table, table):
+        raise ParameterError("baseline", baseline.table.name, "a baseline of the same table; make it again")
+    if holdout is not None and not (
+        baseline.holdout is not None and _same(baseline.holdout, _over(holdout.frame, table.domain, "holdout"))
+    ):
+        raise ParameterError("holdout", holdout.name, "the held-out rows that the baseline was made with")
+    if target is not None and target != baseline.target:
+        raise ParameterError("target", target, f"the baseline's target, {baseline.target!r}")
+    if degrees is not None:
+        _check_degrees(degrees)
+        if not {d for d in degrees if d <= len(table.domain)} == set(baseline.degrees):
+            raise ParameterError("degrees", tuple(degrees), f"the baseline's degrees, {baseline.degrees}")
+
+
+def _same(left: Table, right: Table) -> bool:
+    return left is right or (left.domain == right.domain and np.array_equal(left.codes, right.codes))
