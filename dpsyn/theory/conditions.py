@@ -10,52 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dpsyn.theory.logarithms import LN10, Side, at_most, exp_of, format_log
+
 Relation = Literal["<=", ">="]
 Group = Literal["validity", "privacy", "accuracy"]
-Side = Literal["at_least", "at_most"]
 
-LN10 = math.log(10)
 _LARGEST_EXACT = 2.0**53
-_ROUNDING = 1e-14
-
-
-def log_of(value: float) -> float:
-    """Natural logarithm of a number >= 0; -inf at 0, inf at infinity. Integers may be of any size."""
-    return -math.inf if value == 0 else math.log(value)
-
-
-def exp_of(log_value: float) -> float:
-    """e to the power of a natural logarithm; inf where a float cannot hold it."""
-    try:
-        return math.exp(log_value)
-    except OverflowError:
-        return math.inf
-
-
-def format_log(log_value: float, digits: int = 3) -> str:
-    """A positive number in words for a page: ``0.25``, ``20000``, ``2.29e10``, ``1.08e-49``, however large or small."""
-    if log_value == -math.inf:
-        return "0"
-    if log_value == math.inf:
-        return "∞"
-    if math.log(1e-3) <= log_value < math.log(1e6):
-        value = math.exp(log_value)
-        whole = abs(value - round(value)) <= 1e-9 * max(1, value)
-        return f"{value:.0f}" if whole or value >= 10 ** (digits - 1) else f"{value:.{digits}g}"
-    log10 = log_value / LN10
-    exponent = math.floor(log10)
-    mantissa = f"{10 ** (log10 - exponent):.{digits - 1}f}"
-    if mantissa.startswith("10"):
-        mantissa, exponent = f"{1:.{digits - 1}f}", exponent + 1
-    return f"{mantissa}e{exponent}"
-
-
-def at_most(log_left: float, log_right: float, *, strict: bool = False) -> bool:
-    """Whether e^left <= e^right, up to the rounding of the logarithms; < where ``strict``."""
-    if math.isinf(log_left) or math.isinf(log_right):
-        return log_left < log_right if strict else log_left <= log_right
-    allowance = _ROUNDING * max(1.0, abs(log_left), abs(log_right))
-    return log_left < log_right - allowance if strict else log_left <= log_right + allowance
 
 
 @dataclass(frozen=True)
@@ -99,7 +59,9 @@ class Remedy:
         if self.log_value is None:
             return f"no {self.parameter} does" + (f" ({self.reason})" if self.reason else "")
         caveat = f" ({self.caveat})" if self.caveat else ""
-        return f"{self.parameter} {'≥' if self.side == 'at_least' else '≤'} {format_log(self.log_value, 4)}{caveat}"
+        return (
+            f"{self.parameter} {'≥' if self.side == 'at_least' else '≤'} {format_log(self.log_value, 4, self.side)}{caveat}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON: numbers that a float cannot hold are None beside their log10."""

@@ -9,7 +9,9 @@ from typing import Any
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
-from dpsyn.theory.conditions import Condition, Remedy, Verdict, exp_of, format_log, log_of
+from dpsyn.theory.conditions import Condition, Remedy, Verdict
+from dpsyn.theory.logarithms import exp_of, format_log, log_of
+from dpsyn.theory.reweighting_setting import rho_for
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import threshold, whole_threshold
 
@@ -81,8 +83,6 @@ def plain_gaussian_sigma(setting: MixingSetting) -> float:
     Each row is a Gaussian mechanism of sensitivity Δ = 2c/l, so its ρ is Δ²/(2σ²); a record is in one class, or leaves one
     class and enters another, so at most 2·T_k rows can change.
     """
-    from dpsyn.theory.reweighting_setting import rho_for
-
     touched = setting.rows_per_class * (2 if setting.spec.neighbouring == "replace_one" and setting.classes > 1 else 1)
     return setting.sensitivity * math.sqrt(touched / (2 * rho_for(setting.spec.epsilon, setting.spec.delta)))
 
@@ -138,6 +138,7 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
         mixable.append(whole_threshold("n", "at_least", log_l + math.log(setting.classes), math.log(setting.n)))
     else:
         mixable.append(whole_threshold("smallest_class", "at_least", log_l, log_size))
+    positive = () if setting.spec.delta > 0 else (Remedy("delta", "at_least", math.log(1e-5), -math.inf),)
     return (
         Condition(
             "order_of_mixture", "Every class has enough records to mix", r"l \le \min_k N_k", "Section 3 (corrected)", "<=",
@@ -147,7 +148,7 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
         ),
         Condition(
             "delta", "Delta is positive", r"\delta > 0", "Gaussian noise", ">=", -math.inf, log_of(setting.spec.delta),
-            "privacy", () if setting.spec.delta > 0 else (Remedy("delta", "at_least", math.log(1e-5), -math.inf),), strict=True,
+            "privacy", positive, strict=True,
             note="Gaussian noise gives no pure ε-differential privacy. Any δ > 0 does; well below 1/n is usual.",
         ),
         Condition(
@@ -166,7 +167,7 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
 
 
 def _noise_condition(setting: MixingSetting) -> Condition:
-    label, source = "Enough noise", "Exact accountant"
+    label, source, formula = "Enough noise", "Exact accountant", r"\sigma \ge \sigma(\varepsilon, \delta)"
     log_epsilon = math.log(setting.spec.epsilon)
     if setting.noise_scale is not None:
         epsilon = exact_epsilon(setting, setting.noise_scale) if setting.can_be_accounted else math.inf
@@ -186,18 +187,7 @@ def _noise_condition(setting: MixingSetting) -> Condition:
         "the smallest by the exact accountant." if setting.exact
         else "without counting on the sampling of records, so less noise is enough: the mechanism finds the exact value."
     )  # fmt: skip
-    return Condition(
-        "noise",
-        label,
-        r"\sigma \ge \sigma(\varepsilon, \delta)",
-        source,
-        ">=",
-        needed,
-        needed,
-        "privacy",
-        assumed=True,
-        note=note,
-    )
+    return Condition("noise", label, formula, source, ">=", needed, needed, "privacy", assumed=True, note=note)
 
 
 def dp_cda_verdict(setting: MixingSetting) -> Verdict:
@@ -205,8 +195,8 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     found = conditions(setting)
     noise = found[-1]
     facts: dict[str, Any] = {
-        "class_size": float(setting.class_size),
-        "rows_per_class": float(setting.rows_per_class),
+        "class_size": exp_of(log_of(setting.class_size)),
+        "rows_per_class": exp_of(log_of(setting.rows_per_class)),
         "sensitivity": setting.sensitivity,
         "sampling_rate": setting.order_of_mixture / setting.class_size if setting.class_size else None,
         "sigma_without_sampling": plain_gaussian_sigma(setting) if setting.spec.delta > 0 else None,
@@ -215,9 +205,10 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
         "epsilon_at_noise_scale": exp_of(noise.log_actual) if setting.noise_scale is not None else None,
     }
     scale = setting.noise_scale if setting.noise_scale is not None else exp_of(noise.log_required)
+    privacy = f"({setting.spec.epsilon:g}, {setting.spec.delta:g})-differentially private"
     promise = (
         f"noise of scale {format_log(log_of(scale))} on averages of {setting.order_of_mixture} records makes "
-        f"{setting.rows_per_class} rows of each class ({setting.spec.epsilon:g}, {setting.spec.delta:g})-differentially private"
+        f"a sample with {setting.rows_per_class} of each class {privacy}"
     )
     return Verdict(
         mechanism="dp_cda",

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpsyn.privacy.zcdp import zcdp_delta
-from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict, at_most, exp_of, format_log, log_of
+from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
+from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of
 from dpsyn.theory.reweighting_setting import ReweightingSetting, rho_for
 from dpsyn.theory.statistics_family import walsh_family
 from dpsyn.theory.summary import summarise

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Side, at_most
+from dpsyn.theory.conditions import Condition, Group, Relation, Remedy
+from dpsyn.theory.logarithms import Side, at_most
 from dpsyn.theory.setting import PrivateSamplingSetting
 from dpsyn.theory.thresholds import p_threshold, threshold, whole_threshold
 

@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpsyn.privacy.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
-from dpsyn.theory.conditions import LN10, Condition, Relation, Remedy, Verdict, easier, exp_of, format_log, log_of
+from dpsyn.theory.conditions import Condition, Relation, Remedy, Verdict, easier
+from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of
 from dpsyn.theory.power_law import LN2, or_degenerate, power_law, remedy
 from dpsyn.theory.setting import PrivateSamplingSetting
 from dpsyn.theory.summary import summarise

@@ -9,7 +9,7 @@ from typing import Literal
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.zcdp import zcdp_rho
-from dpsyn.theory.conditions import exp_of
+from dpsyn.theory.logarithms import exp_of
 from dpsyn.theory.statistics_family import StatisticsFamily
 
 Noise = Literal["laplace", "gaussian"]

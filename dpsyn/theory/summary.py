@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from dpsyn.theory.conditions import Condition, Remedy, format_log
+from dpsyn.theory.conditions import Condition, Remedy
+from dpsyn.theory.logarithms import format_log
 
 Evaluate = Callable[[str, float], Sequence[Condition]]
 """All conditions with one parameter changed to e^(log_value)."""

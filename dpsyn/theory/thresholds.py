@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dpsyn.theory.conditions import Remedy, Side, at_most
+from dpsyn.theory.conditions import Remedy
+from dpsyn.theory.logarithms import Side, at_most
 
 LARGEST_P = 10**7
 _SAFE = 1e-12
