@@ -1,0 +1,255 @@
+"""Private sampling's bounds against p: the most rows that are private, and the window for the size of the reduced space.
+
+Each picture is an info record, computed without drawing, and a function that draws it. All heights are log10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.errors import ParameterError
+from dpsyn.figures.theme import GUIDE, HERE, log_axis, series_scales
+from dpsyn.theory.logarithms import LN10, format_log
+from dpsyn.theory.setting import PrivateSamplingSetting
+
+LN2 = math.log(2)
+THRESHOLDS = (1, 100, 1000, 10000)
+_POINTS = 120
+
+Case = Literal["yours", "ideal"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: log10 heights over the whole numbers p."""
+
+    label: str
+    p: tuple[int, ...]
+    log10: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One named point; ``text`` is shown on hover."""
+
+    label: str
+    p: int
+    log10: float
+    text: str
+
+
+@dataclass(frozen=True)
+class RowsBoundInfo:
+    """The upper bound on k against p (Figure 1 of Pierquin et al. 2022).
+
+    Attributes:
+        title: what is fixed.
+        series: one line for each ε by Theorem 4.1; for the data's own ε also the bounded ratio.
+        thresholds: numbers of rows at which a rule is drawn.
+        here: the data's p and the rows asked for.
+    """
+
+    title: str
+    series: tuple[Series, ...]
+    thresholds: tuple[int, ...]
+    here: Mark
+
+
+@dataclass(frozen=True)
+class ReducedSpaceInfo:
+    """The window for m against p: lower bound, 2^{p/4}, 2^p."""
+
+    title: str
+    series: tuple[Series, ...]
+    here: Mark
+    opens_at: int | None
+
+
+def p_range(p: int, smallest: int, largest: int | None = None) -> tuple[int, ...]:
+    """About 120 whole numbers from ``smallest`` to ``largest`` (default: 140, or 1.25·p if that is more), p among them."""
+    top = max(largest if largest is not None else max(140, math.ceil(1.25 * p)), p, smallest)
+    step = max(1, math.ceil((top - smallest) / _POINTS))
+    return tuple(sorted({*range(smallest, top + 1, step), p, top}))
+
+
+def rows_bound_info(
+    stats: DatasetStatistics,
+    *,
+    epsilon: float,
+    epsilons: Sequence[float] = (0.1, 1.0, 10.0),
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+    case: Case = "yours",
+    thresholds: Sequence[int] = THRESHOLDS,
+    largest_p: int | None = None,
+) -> RowsBoundInfo:
+    """The most rows that are private at each p.
+
+    Args:
+        stats: the data; its n is kept while p varies (``case="yours"``), or n = 2^p (``"ideal"``, every point once).
+        epsilon: the ε asked for; a line of its own if it is not among ``epsilons``.
+        epsilons: further lines.
+        degree: d.
+        floor: the papers' δ.
+        ceiling: the papers' Δ.
+        failure_probability: γ; matters only through the smallest m.
+        rows: k asked for, the height of "you are here".
+        reduced_space_size: m; None takes the smallest that Theorem 4.2 allows at each p.
+        case: what n is.
+        thresholds: rules to draw.
+        largest_p: right end of the axis.
+    """
+    if case not in ("yours", "ideal"):
+        raise ParameterError("case", case, "'yours' or 'ideal'")
+    log_m = None if reduced_space_size is None else math.log(reduced_space_size)
+
+    def setting(p: int, one_epsilon: float) -> PrivateSamplingSetting:
+        return PrivateSamplingSetting(
+            p=p,
+            log_n=p * LN2 if case == "ideal" else math.log(stats.n),
+            log_max_frequency=-p * LN2 if case == "ideal" else math.log(stats.max_frequency),
+            epsilon=one_epsilon,
+            degree=degree,
+            floor=floor,
+            ceiling=ceiling,
+            failure_probability=failure_probability,
+            log_rows=math.log(rows),
+            log_m=log_m,
+        )
+
+    values = p_range(stats.p, degree, largest_p)
+    unit = [setting(p, 1.0).log_largest_rows_theorem_4_1 for p in values]
+    lines = [Series(_label(e), values, tuple((u + math.log(e)) / LN10 for u in unit)) for e in sorted({*epsilons, epsilon})]
+    mine = setting(stats.p, epsilon)
+    ratio = mine.log_largest_rows_ratio
+    if math.isfinite(ratio):
+        lines.append(Series(f"bounded ratio, {_label(epsilon)}", values, (ratio / LN10,) * len(values)))
+    bound = max(mine.log_largest_rows_theorem_4_1, ratio)
+    fixed = "every point of the cube once, n = 2^p" if case == "ideal" else f"n = {format_log(math.log(stats.n))}"
+    return RowsBoundInfo(
+        title=f"Most rows k that are private ({fixed})",
+        series=tuple(lines),
+        thresholds=tuple(thresholds),
+        here=Mark(
+            "you are here",
+            stats.p,
+            math.log10(rows),
+            f"{stats.name}: {rows} asked for, {format_log(bound)} allowed at {_label(epsilon)}",
+        ),
+    )
+
+
+def reduced_space_info(
+    stats: DatasetStatistics,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    reduced_space_size: int | None = None,
+    largest_p: int | None = None,
+) -> ReducedSpaceInfo:
+    """Theorem 4.2's window for m at each p: from 16 δ^{-2} γ^{-1} Δ² e^{2d} C(p, ≤d) to 2^{p/4}; and 2^p, the whole cube.
+
+    Arguments as in :func:`rows_bound_info`; "you are here" is the m given, or the lower bound at the data's p.
+    """
+
+    def lower(p: int) -> float:
+        return PrivateSamplingSetting(
+            p=p,
+            log_n=0.0,
+            log_max_frequency=0.0,
+            epsilon=1.0,
+            degree=degree,
+            floor=floor,
+            ceiling=ceiling,
+            failure_probability=failure_probability,
+        ).log_smallest_m
+
+    values = p_range(stats.p, degree, largest_p)
+    bottom = [lower(p) for p in values]
+    log_m = lower(stats.p) if reduced_space_size is None else math.log(reduced_space_size)
+    top = stats.p * LN2 / 4
+    opens_at = next((p for p, low in zip(values, bottom, strict=True) if low <= p * LN2 / 4), None)
+    window = f"the window is {format_log(lower(stats.p))} to {format_log(top)}"
+    return ReducedSpaceInfo(
+        title="Window for the size m of the reduced space",
+        series=(
+            Series("at least (Theorem 4.2)", values, tuple(b / LN10 for b in bottom)),
+            Series("at most 2^(p/4) (Theorem 4.2)", values, tuple(p * LN2 / 4 / LN10 for p in values)),
+            Series("whole cube 2^p", values, tuple(p * LN2 / LN10 for p in values)),
+        ),
+        here=Mark("you are here", stats.p, log_m / LN10, f"{stats.name}: m = {format_log(log_m)}; {window}"),
+        opens_at=opens_at,
+    )
+
+
+def _label(epsilon: float) -> str:
+    return f"ε = {epsilon:g}"
+
+
+def draw_rows_bound(info: RowsBoundInfo) -> Any:
+    """An Altair chart of :class:`RowsBoundInfo`."""
+    import altair as alt
+
+    rules = [{"log10": math.log10(k), "text": f"k = {k:,}"} for k in info.thresholds]
+    guide = alt.Chart(pd.DataFrame(rules)).encode(y="log10:Q", tooltip=alt.Tooltip("text:N", title="threshold"))
+    return _layers(
+        info.title,
+        "number of rows k",
+        info.series,
+        info.here,
+        [
+            guide.mark_rule(color=GUIDE, strokeDash=[2, 4]),
+            guide.mark_text(color=GUIDE, align="left", baseline="bottom", x=4, dy=-2).encode(text="text:N"),
+        ],
+    )
+
+
+def draw_reduced_space(info: ReducedSpaceInfo) -> Any:
+    """An Altair chart of :class:`ReducedSpaceInfo`."""
+    return _layers(info.title, "size m of the reduced space", info.series, info.here, [])
+
+
+def _layers(title: str, y_title: str, series: Sequence[Series], here: Mark, below: list[Any]) -> Any:
+    import altair as alt
+
+    rows = [
+        {"series": line.label, "p": p, "log10": y, "value": format_log(y * LN10, 4)}
+        for line in series
+        for p, y in zip(line.p, line.log10, strict=True)
+    ]
+    colour, dash = series_scales([line.label for line in series])
+    lines = (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("p:Q", title="number of bits p", scale=alt.Scale(nice=False)),
+            y=alt.Y("log10:Q", axis=log_axis(y_title)),
+            color=alt.Color("series:N", scale=colour, title=None, sort=None),
+            strokeDash=alt.StrokeDash("series:N", scale=dash, title=None, sort=None),
+            tooltip=[
+                alt.Tooltip("series:N", title="line"),
+                alt.Tooltip("p:Q", title="p"),
+                alt.Tooltip("value:N", title=y_title),
+            ],
+        )
+    )
+    spot = pd.DataFrame([{"p": here.p, "log10": here.log10, "text": here.text, "label": here.label}])
+    point = alt.Chart(spot).encode(x="p:Q", y="log10:Q", tooltip=alt.Tooltip("text:N", title=here.label))
+    return alt.layer(
+        *below,
+        lines,
+        point.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
+        point.mark_text(color=HERE, align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
+    ).properties(title=title, height=360, width="container")

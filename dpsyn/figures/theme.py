@@ -1,0 +1,36 @@
+"""Colours that a colour-blind person can tell apart on light and dark backgrounds, and axes for numbers that span decades.
+
+Text, axes and background are left to the page's theme.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+BLUE, GREEN, PURPLE, VERMILLION, ORANGE, SKY = "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#E69F00", "#56B4E9"
+"""From the palette of Okabe and Ito (2008)."""
+
+SERIES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
+HERE = VERMILLION
+GUIDE = "#888888"
+DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
+"""A second cue beside the colour."""
+
+LOG_LABEL = "datum.value == 0 ? '1' : datum.value == 1 ? '10' : '10^' + format(datum.value, 'd')"
+"""Tick labels of a linear axis that carries log10 of a number: 10^-20, 1, 10, 10^4."""
+
+
+def log_axis(title: str) -> Any:
+    """An axis whose values are log10 of the numbers that its labels show."""
+    import altair as alt
+
+    return alt.Axis(title=title, labelExpr=LOG_LABEL, tickMinStep=1, tickCount=10)
+
+
+def series_scales(labels: list[str]) -> tuple[Any, Any]:
+    """Colour and dash scales for named series, in order."""
+    import altair as alt
+
+    colours = [SERIES[i % len(SERIES)] for i in range(len(labels))]
+    dashes = [DASHES[i % len(DASHES)] for i in range(len(labels))]
+    return alt.Scale(domain=labels, range=colours), alt.Scale(domain=labels, range=dashes)
