@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from dpsyn.basis.contingency import check_sizes_and_degree, checked_codes
 from dpsyn.basis.dimension import column_sets, contrast_dimension
@@ -104,6 +105,33 @@ class ContrastBasis:
         Raises:
             ParameterError: the codes do not fit the sizes, or there are no rows.
         """
+        return self._means(codes, self._contrasts)
+
+    def sparse_matrix(self, codes: Codes) -> sp.csr_array:
+        """C indicator functions with the same span, on m points: sparse, shape (C, m), rows grouped as in ``index``.
+
+        Function (J, r) is 1 where x_j = r_j for every j in J, with r_j = 1 … c_j - 1: the cells of every table that avoid
+        the first code of their columns, from which all other cells follow. Nowhere near orthonormal, but solvers that
+        factor sparse matrices are several times faster on it.
+        """
+        codes = checked_codes(codes, self.sizes)
+        rows: list[npt.NDArray[np.int64]] = []
+        points: list[npt.NDArray[np.int64]] = []
+        for columns, block in self._blocks.items():
+            inside = np.flatnonzero((codes[:, columns] > 0).all(axis=1)).astype(np.int64)
+            cell = np.zeros(len(inside), dtype=np.int64)
+            for j in columns:
+                cell = cell * (self.sizes[j] - 1) + codes[inside, j] - 1
+            rows.append(cell + block.start)
+            points.append(inside)
+        at, point = np.concatenate(rows), np.concatenate(points)
+        return sp.coo_array((np.ones(len(at)), (at, point)), shape=(self.dimension, len(codes))).tocsr()
+
+    def sparse_means(self, codes: Codes) -> Floats:
+        """Means over the rows of the functions of :meth:`sparse_matrix`, shape (C,); exact up to the division by n."""
+        return self._means(codes, [np.eye(size)[1:] for size in self.sizes])
+
+    def _means(self, codes: Codes, functions: list[Floats]) -> Floats:
         codes = checked_codes(codes, self.sizes)
         if len(codes) == 0:
             raise ParameterError("codes", "no rows", "at least one row")
@@ -118,7 +146,7 @@ class ContrastBasis:
             moments = (np.bincount(cell, minlength=cells) / len(codes)).reshape(sizes)
             for j in columns:
                 # The first axis is contracted and its contrasts become the last axis: after all columns the order is back.
-                moments = np.tensordot(moments, self._contrasts[j], axes=(0, 1))
+                moments = np.tensordot(moments, functions[j], axes=(0, 1))
             result[block.start : block.stop] = moments.ravel()
         return result
 

@@ -6,7 +6,11 @@ Throughout ``floor`` and ``ceiling`` bound m·h, the density relative to uniform
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
@@ -35,6 +39,52 @@ def bounded_ratio_epsilon(*, rows: int, floor: float, ceiling: float) -> float:
     """
     check_box(floor, ceiling)
     return 0.0 if is_degenerate(floor, ceiling) else rows * math.log(ceiling / floor)
+
+
+def largest_rows(*, epsilon: float, epsilon_per_row: float) -> int | None:
+    """The largest k with k·epsilon_per_row <= epsilon; None if every k fits (a certificate of 0)."""
+    if epsilon_per_row == 0:
+        return None
+    rows = math.floor(epsilon / epsilon_per_row)
+    while rows > 0 and rows * epsilon_per_row > epsilon:
+        rows -= 1
+    while (rows + 1) * epsilon_per_row <= epsilon:
+        rows += 1
+    return rows
+
+
+SMALLEST_RATIO = 3.0
+"""ceiling/floor is above 3 wherever the box is not degenerate: (1 + floor)/floor falls to 3 at floor = 1/2."""
+
+
+def box_for(*, epsilon: float, rows: int, floor: float, ceiling: float) -> tuple[float, float] | None:
+    """A floor and a ceiling near the given ones with rows·ln(ceiling/floor) <= epsilon, not degenerate; None if none exist.
+
+    Lowers the ceiling if that suffices, else raises the floor, else moves both. Rounded to the safe side.
+    """
+    check_box(floor, ceiling)
+    log_ratio = epsilon / rows
+    if log_ratio <= math.log(SMALLEST_RATIO):
+        return None
+    ratio = math.exp(min(log_ratio, 700.0))
+    middle = _rounded((1 / (ratio - 1) + 0.5) / 2, math.ceil)
+    candidates = [
+        (floor, _rounded(ratio * floor, math.floor)),
+        (_rounded(ceiling / ratio, math.ceil), ceiling),
+        (middle, _rounded(ratio * middle, math.floor)),
+    ]
+    for low, high in candidates:
+        fits = 0 < low < 0.5 and high - low > 1 + 1e-9 and rows * math.log(high / low) <= epsilon
+        if fits and math.isfinite(high):
+            return low, high
+    return None
+
+
+def _rounded(value: float, towards: Callable[[float], int]) -> float:
+    if not (math.isfinite(value) and value > 0):
+        return value
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return towards(value / unit) * unit
 
 
 def theorem_4_1_log_epsilon(
@@ -80,6 +130,27 @@ def whole_cube_geometry(p: int, degree: int) -> ReducedSpaceGeometry:
     """S = {-1, 1}^p: W Wᵀ = m·I, so σ_min = √m and every entry of Wᵀ/m is ±1/m."""
     m = 2**p
     return ReducedSpaceGeometry(p, degree, m, math.sqrt(m), changed_walsh_functions(p, degree) / m)
+
+
+def measured_geometry(
+    functions: npt.NDArray[np.float64], multiplicity: npt.NDArray[np.int64], p: int, degree: int
+) -> ReducedSpaceGeometry:
+    """The geometry of a reduced space of s distinct points, the i-th drawn multiplicity_i times.
+
+    Args:
+        functions: Walsh functions on the distinct points, shape (C, s), of full row rank.
+        multiplicity: shape (s,), with sum m.
+        p: bits of the cube.
+        degree: of the Walsh functions.
+    """
+    gram = (functions * multiplicity) @ functions.T
+    smallest = float(np.linalg.eigvalsh(gram)[0])
+    if smallest <= 0:
+        raise ParameterError("functions", f"shape {functions.shape}", "linearly independent rows")
+    response = np.abs(np.linalg.solve(gram, functions))
+    changed = min(changed_walsh_functions(p, degree), len(response))
+    largest = np.partition(response, len(response) - changed, axis=0)[len(response) - changed :].sum(axis=0)
+    return ReducedSpaceGeometry(p, degree, int(multiplicity.sum()), math.sqrt(smallest), float(largest.max()))
 
 
 def stability_epsilon(*, rows: int, floor: float, ceiling: float, n: int, geometry: ReducedSpaceGeometry) -> float:

@@ -60,6 +60,22 @@ def test_means_apply_and_adjoint_against_the_matrix(sizes: list[int], degree: in
     weights, coefficients = generator.normal(size=17), generator.normal(size=basis.dimension)
     assert basis.apply(codes, weights) == pytest.approx(matrix @ weights, abs=1e-10)
     assert basis.adjoint(codes, coefficients) == pytest.approx(matrix.T @ coefficients, abs=1e-9)
+    assert basis.sparse_means(codes) == pytest.approx(basis.sparse_matrix(codes).mean(axis=1), abs=1e-14)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_sparse_functions_are_indicators_with_the_same_span(degree: int) -> None:
+    basis = ContrastBasis(SIZES, degree)
+    codes = all_codes(SIZES)
+    dense, sparse = basis.matrix(codes), basis.sparse_matrix(codes).toarray()
+    assert sparse.shape == dense.shape
+    assert set(np.unique(sparse)) == {0.0, 1.0}
+    assert np.linalg.matrix_rank(sparse) == basis.dimension
+    assert sparse @ dense.T @ dense / len(codes) == pytest.approx(sparse, abs=1e-12)
+    for row, columns in zip(sparse, basis.index, strict=True):
+        where = codes[row > 0][:, columns]
+        assert (where == where[0]).all()
+        assert (where > 0).all()
 
 
 def test_index_names_the_columns_that_a_function_depends_on() -> None:

@@ -1,0 +1,149 @@
+"""The reduced space S of private sampling: its size limits, its points, and the Walsh or contrast functions on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.basis.contrasts import ContrastBasis, all_codes
+from dpsyn.basis.dimension import contrast_dimension
+from dpsyn.domain import Codes, Domain
+from dpsyn.errors import FailureError, ParameterError
+
+WHOLE_DOMAIN_AT_MOST = 65_536
+FEWEST_DRAWS = 2_000
+DRAWS_PER_FUNCTION = 4
+"""With m = 4·C draws the smallest singular value concentrates near √m/2, far above the threshold √m/(2e^d)."""
+LARGEST_DIMENSION = 3_000
+LARGEST_MATRIX = 100_000_000
+"""Entries of W: 0.8 GB."""
+
+
+@dataclass(frozen=True)
+class SpaceSize:
+    """How large the reduced space is going to be; from public facts.
+
+    Attributes:
+        dimension: C, the number of functions.
+        m: number of draws, or of rows of the domain.
+        whole: S is the whole product domain.
+    """
+
+    dimension: int
+    m: int
+    whole: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedSpace:
+    """m points of the product domain, equal ones merged.
+
+    Attributes:
+        codes: the s distinct points, shape (s, number of columns).
+        multiplicity: how often each was drawn, with sum m, shape (s,).
+        functions: W on the distinct points, shape (C, s).
+        smallest_singular_value: of W on all m points.
+        threshold: √m/(2e^d); the algorithm's outcome is "Failure" below it.
+    """
+
+    codes: Codes
+    multiplicity: npt.NDArray[np.int64]
+    functions: npt.NDArray[np.float64]
+    smallest_singular_value: float
+    threshold: float
+
+    @property
+    def m(self) -> int:
+        """Number of points, repetitions counted."""
+        return int(self.multiplicity.sum())
+
+
+def space_size(domain: Domain, degree: int, reduced_space_size: int | None) -> SpaceSize:
+    """The size that the settings ask for, or that fits: the whole domain if it is small, else max(2000, 4·C) draws.
+
+    Raises:
+        ParameterError: too many functions or too large a matrix W; the message says what would fit.
+    """
+    shape = domain.shape
+    dimension = contrast_dimension(shape, degree)
+    whole = reduced_space_size is None and (
+        domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
+    )
+    draws = reduced_space_size or max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension)
+    m = domain.size if whole else draws
+    points = min(m, domain.size)
+    if dimension > LARGEST_DIMENSION or points * dimension > LARGEST_MATRIX:
+        if dimension <= LARGEST_DIMENSION:
+            raise ParameterError(
+                "reduced_space_size",
+                m,
+                f"with C = {dimension:,} functions the matrix of {points:,} points would take "
+                f"{points * dimension * 8 / 1e9:.1f} GB; at most {LARGEST_MATRIX // dimension:,} points fit",
+            )
+        raise ParameterError(
+            "degree",
+            degree,
+            f"it makes C = {dimension:,} functions (with m = {m:,} points {points * dimension * 8 / 1e9:,.1f} GB); at most "
+            f"{LARGEST_DIMENSION:,} are solved for. {_what_fits(shape, degree)}",
+        )
+    if not whole and m < dimension:
+        raise ParameterError(
+            "reduced_space_size",
+            m,
+            f"{dimension:,} functions cannot be independent on fewer points than that; take at least "
+            f"{DRAWS_PER_FUNCTION * dimension:,}",
+        )
+    return SpaceSize(dimension, m, whole)
+
+
+def _what_fits(shape: Sequence[int], degree: int) -> str:
+    advice = []
+    lower = next((d for d in range(degree - 1, 0, -1) if contrast_dimension(shape, d) <= LARGEST_DIMENSION), None)
+    if lower is not None:
+        advice.append(f"degree = {lower}")
+    by_size = sorted(shape)
+    columns = next(
+        (q for q in range(len(shape) - 1, 0, -1) if contrast_dimension(by_size[:q], degree) <= LARGEST_DIMENSION), None
+    )
+    if columns is not None:
+        advice.append(f"the {columns} columns with the fewest values")
+    most = max(shape)
+    bins = next(
+        (b for b in range(most - 1, 1, -1) if contrast_dimension([min(b, s) for s in shape], degree) <= LARGEST_DIMENSION),
+        None,
+    )
+    if bins is not None:
+        advice.append(f"at most {bins} bins or categories a column")
+    return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"
+
+
+def draw_space(domain: Domain, basis: ContrastBasis, size: SpaceSize, generator: np.random.Generator) -> ReducedSpace:
+    """Step 1 and step 2 of the algorithm; neither looks at the data.
+
+    Raises:
+        FailureError: the smallest singular value of W is below √m/(2e^d): the algorithm's own outcome "Failure".
+    """
+    degree = min(basis.degree, len(domain))
+    threshold = math.sqrt(size.m) / (2 * math.exp(degree))
+    if size.whole:
+        codes = all_codes(domain.shape)
+        ones = np.ones(len(codes), dtype=np.int64)
+        # The functions are orthonormal under the uniform measure, so W Wᵀ = m·I.
+        return ReducedSpace(codes, ones, basis.matrix(codes), math.sqrt(size.m), threshold)
+    drawn = np.stack([generator.integers(0, c, size.m, dtype=np.int32) for c in domain.shape], axis=1)
+    codes, counts = np.unique(drawn, axis=0, return_counts=True)
+    multiplicity = counts.astype(np.int64)
+    functions = basis.matrix(codes)
+    smallest = math.sqrt(max(0.0, float(np.linalg.eigvalsh((functions * multiplicity) @ functions.T)[0])))
+    if smallest < threshold:
+        raise FailureError(
+            "Failure (step 2 of the algorithm, decided without the data): the smallest singular value of the "
+            f"{basis.dimension} functions on {size.m:,} points is {smallest:.3g}, below √m/(2e^d) = {threshold:.3g}. Run "
+            "again, or take a larger reduced_space_size "
+            f"(from about {DRAWS_PER_FUNCTION * basis.dimension:,} on this hardly ever happens)"
+        )
+    return ReducedSpace(codes, multiplicity, functions, smallest, threshold)
