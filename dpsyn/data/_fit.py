@@ -1,0 +1,99 @@
+"""Cells of a text file as values of a given public attribute."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.attribute import Attribute
+from dpsyn.data._parse import Parsed, parse_dates, parse_numbers
+from dpsyn.data._words import Words
+from dpsyn.data.infer import Locate
+from dpsyn.errors import DomainError
+
+
+def fit_words(attribute: Attribute, column: Any, *, decimal_comma: bool, locate: Locate) -> pd.Series[Any]:
+    """Values of a column whose cells are text.
+
+    A cell that is the text of a category is that category, even where it also is a word for missing values.
+
+    Raises:
+        DomainError: a cell is no value of the attribute; the message names the line and the value.
+    """
+    keep = frozenset() if attribute.is_binned else frozenset(str(c) for c in attribute.categories)
+    words = Words.of(column, keep=keep)
+    if words.empty.any() and not attribute.missing:
+        _refuse(
+            attribute,
+            words.empty,
+            "an empty cell",
+            "but the domain allows no missing values; allow them or fill the cell",
+            locate,
+        )
+    if attribute.is_binned:
+        return words.spread(_binned(attribute, words, decimal_comma, locate)).rename(attribute.name)
+    values = _categories(attribute, words, locate)
+    listed = words.spread(values).rename(attribute.name)
+    return listed.infer_objects()
+
+
+def _binned(attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate) -> npt.NDArray[Any]:
+    def parse(texts: Any) -> Parsed | None:
+        return parse_dates(texts) if attribute.kind == "date" else parse_numbers(texts, decimal_comma=decimal_comma)
+
+    parsed = parse(words.texts)
+    if parsed is not None:
+        values = parsed.values
+        whole = (
+            values.dtype.kind == "f"
+            and attribute.integer
+            and np.isfinite(values).all()
+            and (values == np.floor(values)).all()
+        )
+        return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
+    if len(words.texts) == 0:
+        return np.empty(0, dtype=np.float64)
+    first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
+    if first is None:
+        raise DomainError(
+            f"column {attribute.name!r} mixes several ways to write dates; write them as 2024-12-31", column=attribute.name
+        )
+    what = "a date (write it as 2024-12-31)" if attribute.kind == "date" else "a number"
+    _refuse(attribute, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
+
+
+def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
+    known: dict[str, Any] = {str(category): category for category in attribute.categories}
+    numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
+    truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
+    values = np.empty(len(words.texts), dtype=object)
+    for i, text in enumerate(words.as_texts()):
+        value = known.get(text)
+        if value is None:
+            value = truths.get(text.lower())
+        if value is None and numbers:
+            value = numbers.get(_number(text))
+        if value is None:
+            shown = ", ".join(repr(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
+            why = f"which is not one of the categories {shown}; add it to the domain or change the data"
+            _refuse(attribute, words.codes == i, repr(text), why, locate)
+        values[i] = value
+    return values
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _refuse(attribute: Attribute, rows: npt.NDArray[np.bool_], value: str, why: str, locate: Locate) -> NoReturn:
+    raise DomainError(
+        f"column {attribute.name!r}: line {locate(int(np.argmax(rows)))} has {value} ({int(rows.sum())} such rows), {why}",
+        column=attribute.name,
+    )

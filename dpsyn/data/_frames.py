@@ -1,0 +1,210 @@
+"""DataFrames and Parquet files: columns that already have a type."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpsyn.attribute import Attribute
+from dpsyn.data._delimited import check_distinct
+from dpsyn.data._parse import EXACT
+from dpsyn.data._words import Words
+from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
+from dpsyn.errors import DataError
+
+PARQUET = b"PAR1"
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def read_parquet(data: bytes) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """All columns of a Parquet file, and notes.
+
+    Raises:
+        DataError: the file is damaged, has no column, or a column holds nested values, bytes or times of day.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(pa.BufferReader(data))
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature") from error
+    check_distinct(tuple(table.schema.names), "the Parquet file's ")
+    kept = [name for name in table.schema.names if not _INDEX.fullmatch(name)]
+    notes = () if len(kept) == len(table.schema.names) else ("The row labels that pandas stored in the file were left out.",)
+    table = table.select(kept)
+    for field in table.schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+            raise DataError(
+                f"column {field.name!r} has the type {field.type}; only truth values, numbers, texts and dates can be used: "
+                "split it into simple columns or leave it out",
+                column=field.name,
+            )
+    whole = {
+        getattr(pa, f"{sign}int{bits}")(): getattr(pd, f"{'U' if sign else ''}Int{bits}Dtype")()
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    }
+    try:
+        frame = table.to_pandas(
+            ignore_metadata=True, date_as_object=False, types_mapper={**whole, pa.bool_(): pd.BooleanDtype()}.get
+        )
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(f"the Parquet file holds values that cannot be used ({error})") from error
+    return frame, notes
+
+
+def _is_bytes(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with texts as column names and rows counted from 0.
+
+    Raises:
+        DataError: it has no columns or rows, names on several levels, empty or doubled names.
+    """
+    if frame.columns.nlevels > 1:
+        raise DataError("the DataFrame's column names have several levels; join them into one text each")
+    if frame.shape[1] == 0:
+        raise DataError("the table has no columns")
+    names = tuple(str(name) for name in frame.columns)
+    for position, (name, given) in enumerate(zip(names, frame.columns, strict=True), start=1):
+        if not name.strip() or (not isinstance(given, str) and pd.isna(given)):
+            raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
+    check_distinct(names, "")
+    if len(frame) == 0:
+        raise DataError(f"the table has {len(names)} columns but no rows")
+    return frame.set_axis(list(names), axis="columns").reset_index(drop=True)
+
+
+def infer_typed(name: str, column: pd.Series[Any]) -> Column:
+    """A column of a DataFrame: its type is trusted, so texts are never turned into numbers.
+
+    Raises:
+        DataError: the column holds infinite numbers, nested values or another type that cannot be used.
+        WideColumnError: too many distinct texts for a categorical column.
+    """
+    column = column.rename(name)
+    if column.isna().all():
+        values = pd.Series(np.full(len(column), None, dtype=object), name=name)
+        return Column(values, Attribute(name, "categorical", missing=True), (f"Column {name!r} is empty.",))
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return _categorical(name, column)
+    if pd.api.types.is_object_dtype(kind):
+        return _objects(name, column)
+    if pd.api.types.is_bool_dtype(kind):
+        return _truth_values(name, column)
+    if pd.api.types.is_complex_dtype(kind):
+        raise _unusable(name, "complex numbers")
+    if pd.api.types.is_numeric_dtype(kind):
+        return _numbers(name, column)
+    if pd.api.types.is_datetime64_any_dtype(kind):
+        zone = isinstance(kind, pd.DatetimeTZDtype)
+        return infer_dates(name, (column.dt.tz_localize(None) if zone else column).astype("datetime64[us]"))
+    if pd.api.types.is_string_dtype(kind):
+        return _texts(name, column)
+    raise _unusable(name, f"values of type {kind}")
+
+
+def _unusable(name: str, what: str) -> DataError:
+    return DataError(
+        f"column {name!r} holds {what}; only truth values, numbers, texts and dates can be used: convert it or leave it out",
+        column=name,
+    )
+
+
+def _objects(name: str, column: pd.Series[Any]) -> Column:
+    found = pd.api.types.infer_dtype(column, skipna=True)
+    if found == "string":
+        return _texts(name, column)
+    if found == "boolean":
+        return _truth_values(name, column)
+    if found in ("integer", "floating", "mixed-integer-float", "decimal"):
+        try:
+            return _numbers(name, pd.Series(pd.to_numeric(column.where(column.notna(), None)), name=name))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _unusable(name, f"numbers that cannot be used ({error})") from error
+    if found in ("date", "datetime", "datetime64"):
+        moments = pd.to_datetime(column, errors="coerce", utc=True)
+        lost = moments.isna() & column.notna()
+        if lost.any():
+            raise DataError(f"column {name!r}, row {int(np.argmax(lost)) + 1}: the date cannot be used", column=name)
+        return infer_dates(name, moments.dt.tz_localize(None).astype("datetime64[us]"))
+    some = column.dropna()
+    simple = some.map(lambda v: isinstance(v, str | bool | int | float | np.generic))
+    if not simple.all():
+        raise _unusable(name, f"values of type {type(some[~simple].iloc[0]).__name__}")
+    return _texts(
+        name,
+        column.map(str, na_action="ignore"),
+        (f"Column {name!r} mixes several types, and all its values were turned into text.",),
+    )
+
+
+def _texts(name: str, column: pd.Series[Any], notes: tuple[str, ...] = ()) -> Column:
+    import pyarrow as pa
+
+    return infer_texts(name, Words.of(pa.array(column, pa.large_string(), from_pandas=True), strip=False), notes)
+
+
+def _truth_values(name: str, column: pd.Series[Any]) -> Column:
+    empty = bool(column.isna().any())
+    values = column.astype(object).where(column.notna(), None) if empty else column.astype(bool)
+    return Column(values, Attribute(name, "categorical" if empty else "truth", (False, True), missing=empty))
+
+
+def _numbers(name: str, column: pd.Series[Any]) -> Column:
+    empty = column.isna()
+    if pd.api.types.is_integer_dtype(column.dtype):
+        low, high = int(column.min()), int(column.max())
+        if low <= -EXACT or high >= EXACT:
+            notes = (f"Column {name!r} holds whole numbers beyond 2^53 and was turned into text.",)
+            return _texts(name, column.map(lambda v: str(int(v)), na_action="ignore"), notes)
+        return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"))
+    floats = column.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.isinf(floats)
+    if infinite.any():
+        raise DataError(
+            f"column {name!r}, row {int(np.argmax(infinite)) + 1}: the number is infinite "
+            f"({int(infinite.sum())} such rows); make the cell empty or a finite number",
+            column=name,
+        )
+    some = floats[~np.isnan(floats)]
+    if (some == np.floor(some)).all() and np.abs(some).max() < EXACT:
+        whole = pd.Series(np.where(np.isnan(floats), 0, floats).astype(np.int64), name=name)
+        return describe_numbers(name, whole.astype("Int64").mask(np.isnan(floats)) if np.isnan(floats).any() else whole)
+    return describe_numbers(name, pd.Series(floats, name=name))
+
+
+def _categorical(name: str, column: pd.Series[Any]) -> Column:
+    """The type lists its categories, used or not; their order is kept."""
+    listed = list(column.cat.categories)
+    if len(listed) > MAX_CATEGORIES:
+        raise WideColumnError(
+            f"column {name!r} has {len(listed)} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
+            column=name,
+        )
+    if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
+        column, listed = column.cat.rename_categories([str(c) for c in listed]), [str(c) for c in listed]
+    empty = bool(column.isna().any())
+    plain = column.astype(object).where(column.notna(), None).infer_objects()
+    if all(isinstance(c, str) for c in listed):
+        fresh = infer_texts(name, Words.of(_arrow(plain), strip=False))
+        if fresh.attribute.kind == "truth" and len(listed) == 2:
+            return fresh
+    return Column(plain, Attribute(name, "categorical", tuple(listed), missing=empty))
+
+
+def _arrow(column: pd.Series[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(column, pa.large_string(), from_pandas=True)

@@ -1,0 +1,232 @@
+"""Guess what a column is: its values, its attribute, and what the reader should know of the guess.
+
+Everything inferred here is read from private data: every attribute has ``public=False``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.attribute import Attribute
+from dpsyn.data._parse import (
+    EXACT,
+    NUMBER,
+    THOUSANDS,
+    Parsed,
+    has_leading_zeros,
+    impossible_dates,
+    matches,
+    parse_dates,
+    parse_numbers,
+)
+from dpsyn.data._words import Words
+from dpsyn.errors import DataError
+
+MAX_CATEGORIES = 10_000
+"""A text column with more distinct values is not made categorical."""
+
+FEW_INTEGERS = 10
+"""A column of whole numbers with at most this many distinct ones is categorical."""
+
+TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
+"""Pairs of truth values in lower case, the false one first."""
+
+_BINS = 10
+_DAY = np.timedelta64(1, "D")
+Locate = Callable[[int], int]
+"""The line of a text file on which a row starts; rows count from 0, lines from 1."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as read: values in the data's own terms, what they may be, and notes in full sentences."""
+
+    values: pd.Series[Any]
+    attribute: Attribute
+    notes: tuple[str, ...] = ()
+
+
+class WideColumnError(DataError):
+    """A text column has more than :data:`MAX_CATEGORIES` distinct values."""
+
+
+def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate: Locate) -> Column:
+    """A column of a text file: truth values, numbers, dates, or categories.
+
+    Raises:
+        WideColumnError: too many distinct texts for a categorical column.
+        DataError: an infinite number.
+    """
+    notes: list[str] = []
+    if len(words.texts) == 0:
+        return _empty(name, len(words.codes), notes)
+    if has_leading_zeros(words.texts):
+        notes.append(f"Column {name!r}: some values start with a superfluous 0, as codes do, so it was kept as text.")
+        return _categories(name, words, notes)
+    parsed = parse_numbers(words.texts, decimal_comma=decimal_comma)
+    if parsed is not None:
+        if parsed.note:
+            notes.append(f"Column {name!r}: {parsed.note}.")
+        column = _numbers(name, words, parsed, locate)
+        if column is not None:
+            return Column(column.values, column.attribute, (*notes, *column.notes))
+        notes.append(f"Column {name!r} holds whole numbers beyond 2^53 and was kept as text.")
+        return _categories(name, words, notes)
+    if words.taken_as_missing:
+        listed = ", ".join(f"{word!r} ({count})" for word, count in words.taken_as_missing)
+        notes.append(f"Column {name!r}: cells that say {listed} were taken as missing.")
+    return infer_texts(name, words, notes, typed=False)
+
+
+def infer_texts(name: str, words: Words, notes: Sequence[str] = (), *, typed: bool = True) -> Column:
+    """A column that is known not to be all numbers: truth values, dates, or categories. ``typed``: texts on purpose."""
+    if len(words.texts) == 0:
+        return _empty(name, len(words.codes), notes)
+    dates = parse_dates(words.texts)
+    if dates is not None:
+        found = [*notes, f"Column {name!r}: {dates.note}."] if dates.note else list(notes)
+        return infer_dates(name, words.spread(dates.values), found)
+    more = () if typed else _mixed(name, words)
+    return _categories(name, words, [*notes, *more])
+
+
+def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
+    values = pd.Series(np.full(rows, None, dtype=object), name=name)
+    return Column(values, Attribute(name, "categorical", missing=True), (*notes, f"Column {name!r} is empty."))
+
+
+def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column | None:
+    """None where double precision cannot hold the numbers: they are identifiers."""
+    values = parsed.values
+    if values.dtype.kind == "f":
+        infinite = np.isinf(values)
+        if infinite.any():
+            _refuse_infinite(name, infinite[words.codes] & ~words.empty, locate)
+        if (values == np.floor(values)).all():
+            if np.abs(values).max() < EXACT:
+                values = values.astype(np.int64)
+            elif matches(words.texts, r"^[+-]?[0-9]+$").all():
+                return None
+    elif values.max() >= EXACT or values.min() <= -EXACT:
+        return None
+    return describe_numbers(name, words.spread(values))
+
+
+def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], locate: Locate) -> None:
+    line = locate(int(np.argmax(infinite)))
+    raise DataError(
+        f"column {name!r}, line {line}: the number is infinite or larger than double precision holds "
+        f"({int(infinite.sum())} such rows); leave the cell empty or write a finite number",
+        line=line,
+        column=name,
+    )
+
+
+def describe_numbers(name: str, values: pd.Series[Any]) -> Column:
+    """A column of finite numbers (int64, Int64 or float64): truth values, few whole numbers, or numeric.
+
+    Raises:
+        DataError: all are missing.
+    """
+    series = values.rename(name)
+    empty = series.isna().to_numpy()
+    some = series[~empty].to_numpy()
+    integer = some.dtype.kind in "iu" or isinstance(some[0], int)
+    if integer:
+        some = some.astype(np.int64)
+        distinct = (
+            np.unique(some)
+            if some.max() - some.min() >= len(some)
+            else np.flatnonzero(np.bincount(some - some.min())) + some.min()
+        )
+        if len(distinct) <= FEW_INTEGERS:
+            listed = tuple(int(v) for v in distinct)
+            kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
+            return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
+        single = len(distinct) == len(some) >= 50
+    lower, upper = _bounds(float(some.min()), float(some.max()))
+    attribute = Attribute(
+        name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
+    )
+    note = f"Column {name!r}: every value is different; if it numbers the rows, leave it out."
+    return Column(series, attribute, (note,) if integer and single else ())
+
+
+def _bounds(lower: float, upper: float) -> tuple[float, float]:
+    """Widened where they are equal, or too close for ten different bins."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if (np.diff(np.linspace(lower, upper, _BINS + 1)) <= 0).any():
+            pad = max(0.5, abs(lower) * 0.01)
+            return lower - pad, upper + pad
+    return lower, upper
+
+
+def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) -> Column:
+    """A datetime64 column without time zone; bounds are its first and last day."""
+    series = values.rename(name)
+    moments = series.to_numpy(dtype="datetime64[us]")
+    empty = np.isnat(moments)
+    days = (moments[~empty] - np.datetime64(0, "us")) / _DAY
+    lower, upper = math.floor(days.min()), math.floor(days.max())
+    attribute = Attribute(name, "date", lower=lower, upper=max(upper, lower + 1), bins=_BINS, missing=bool(empty.any()))
+    timed = (days != np.floor(days)).any()
+    more = (f"Column {name!r}: times of day are dropped, the domain knows days only.",) if timed else ()
+    return Column(series, attribute, (*notes, *more))
+
+
+def _categories(name: str, words: Words, notes: Sequence[str]) -> Column:
+    texts = words.as_texts()
+    if len(texts) > MAX_CATEGORIES:
+        raise WideColumnError(
+            f"column {name!r} holds {len(texts)} different texts, more than the {MAX_CATEGORIES} that a categorical column "
+            f"may have (the first is {texts[0]!r}); leave it out, or group its values"
+            + "".join(f". {note}" for note in notes),
+            column=name,
+        )
+    missing = bool(words.empty.any())
+    values = words.spread(texts).rename(name)
+    pair = None if missing else truth_pair(texts)
+    if pair is not None:
+        return Column(values, Attribute(name, "truth", pair), tuple(notes))
+    rows = len(words.codes) - int(words.empty.sum())
+    more = (
+        (f"Column {name!r}: nearly every value is different ({len(texts)} in {rows} rows); it is best left out.",)
+        if rows >= 20 and len(texts) > 0.9 * rows
+        else ()
+    )
+    return Column(values, Attribute(name, "categorical", tuple(sorted(texts)), missing=missing), (*notes, *more))
+
+
+def truth_pair(texts: npt.NDArray[np.object_]) -> tuple[str, str] | None:
+    """The two texts, the false one first, if they are a pair of truth words; one alone is no pair."""
+    by_word = {str(text).lower(): str(text) for text in texts}
+    if len(texts) != 2 or len(by_word) != 2:
+        return None
+    return next(((by_word[no], by_word[yes]) for no, yes in TRUTH_WORDS if {no, yes} == by_word.keys()), None)
+
+
+def _mixed(name: str, words: Words) -> tuple[str, ...]:
+    """A note on a text column that is nearly numbers."""
+    if matches(words.texts, THOUSANDS).any() and matches(words.texts, f"{NUMBER}|{THOUSANDS}").all():
+        return (f"Column {name!r}: numbers with thousands separators were kept as text; remove the separators.",)
+    spoilt = impossible_dates(words.texts)
+    if spoilt:
+        return (f"Column {name!r} was kept as text, because {spoilt[0]!r} is not a date; correct it or empty the cell.",)
+    numeric = matches(words.texts, NUMBER)
+    if not numeric.any():
+        return ()
+    counts = words.counts()
+    others = np.flatnonzero(~numeric)
+    others = others[np.argsort(-counts[others], kind="stable")]
+    listed = ", ".join(f"{words.texts[int(i)].as_py()!r} ({counts[i]})" for i in others[:3])
+    return (
+        f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text. "
+        "To have it as numbers, leave those cells empty.",
+    )

@@ -1,0 +1,197 @@
+"""Read a table: CSV, TSV, Parquet or a DataFrame in; a :class:`~dpsyn.data.table.Table`, or a message what to do, out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from dpsyn.attribute import Attribute
+from dpsyn.data._delimited import Delimited, read_delimited
+from dpsyn.data._encoding import to_utf8
+from dpsyn.data._fit import fit_words
+from dpsyn.data._frames import PARQUET, checked_frame, infer_typed, read_parquet
+from dpsyn.data._words import Words
+from dpsyn.data.infer import Column, WideColumnError, infer_words
+from dpsyn.data.table import Table
+from dpsyn.domain import Domain
+from dpsyn.errors import DataError, ParameterError
+
+Wide = Literal["refuse", "leave_out"]
+
+
+def read_table(
+    source: Any,
+    *,
+    domain: Domain | None = None,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    wide: Wide = "refuse",
+) -> Table:
+    """Read a table of n rows; see :func:`read_with_notes`, which also says what had to be decided."""
+    return read_with_notes(source, domain=domain, name=name, columns=columns, wide=wide)[0]
+
+
+def read_with_notes(
+    source: Any,
+    *,
+    domain: Domain | None = None,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    wide: Wide = "refuse",
+) -> tuple[Table, tuple[str, ...]]:
+    """Read a table, and say in full sentences what reading it had to decide.
+
+    Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
+    the first line names the columns. Cells are stripped of spaces around them. Parquet is recognised by its content.
+
+    Args:
+        source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame.
+        domain: the public domain to read into: its columns are looked up by name and its values by their text. Without
+            it a domain is inferred from the data, every attribute with ``public=False``.
+        name: how to call the table; by default the file's name without its ending.
+        columns: the columns to keep, in this order; by default the domain's, or all.
+        wide: what to do with a text column of more than 10,000 distinct values when inferring: refuse the file, or leave
+            the column out and say so in a note.
+
+    Returns:
+        The table and the notes, of which there may be none.
+
+    Raises:
+        DataError: the source is no table; ``line`` and ``column`` say where, the message what to do.
+        DomainError: a column of the domain is absent, or a cell lies outside it.
+        ParameterError: ``wide`` or ``columns`` is something else than described.
+    """
+    if wide not in ("refuse", "leave_out"):
+        raise ParameterError("wide", wide, "'refuse' or 'leave_out'")
+    if isinstance(columns, str) or (columns is not None and len(columns) == 0):
+        raise ParameterError("columns", columns, "a list of one or more column names")
+    if isinstance(source, pd.DataFrame):
+        return _from_frame(source, domain, name or "data", columns, wide)
+    data, title = _bytes_of(source)
+    title = name or title
+    if data[:4] == PARQUET:
+        frame, notes = read_parquet(data)
+        table, more = _from_frame(frame, domain, _stem(title), columns, wide)
+        return table, (*notes, *more)
+    if title.lower().endswith((".parquet", ".pq")):
+        raise DataError(f"{title!r} is called a Parquet file but does not start as one; it is damaged or of another kind")
+    text, notes = to_utf8(data)
+    del data
+    cells = read_delimited(text, tabs=title.lower().endswith((".tsv", ".tab")))
+    table, more = _from_text(cells, domain, _stem(title), columns, wide)
+    return table, (*notes, *cells.notes, *more)
+
+
+def _stem(title: str) -> str:
+    path = Path(title)
+    return path.stem if path.suffix.lower() in (".csv", ".tsv", ".tab", ".txt", ".data", ".parquet", ".pq") else title
+
+
+def _bytes_of(source: Any) -> tuple[bytes, str]:
+    """All bytes of a source, and a name for it."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        try:
+            return path.read_bytes(), path.name
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DataError(f"{str(path)!r} cannot be read: {reason}") from error
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source), "data"
+    if hasattr(source, "read"):
+        try:
+            content = source.read()
+        except (OSError, ValueError) as error:
+            raise DataError(f"the buffer cannot be read: {error}") from error
+        title = getattr(source, "name", None)
+        title = Path(title).name if isinstance(title, str) and title else "data"
+        if isinstance(content, str):
+            try:
+                return content.encode("utf-8"), title
+            except UnicodeEncodeError as error:
+                raise DataError(f"the text cannot be written as UTF-8: {error}") from error
+        if isinstance(content, bytes | bytearray | memoryview):
+            return bytes(content), title
+    raise DataError(
+        f"cannot read a table from a {type(source).__name__}; hand in a path, bytes, an open file or a DataFrame"
+    )
+
+
+def _chosen(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:
+    """The columns to read, in order; refuses the ones that are not there."""
+    wanted = list(columns) if columns is not None else list(domain.names if domain is not None else present)
+    if domain is not None:
+        domain.project(wanted)
+    known = set(present)
+    for column in wanted:
+        if column not in known:
+            shown = ", ".join(map(repr, present[:20])) + (", …" if len(present) > 20 else "")
+            raise DataError(f"there is no column {column!r}; the columns are {shown}", column=column)
+    if len(set(wanted)) != len(wanted):
+        raise ParameterError("columns", columns, "every name at most once")
+    return wanted
+
+
+def _from_text(
+    cells: Delimited, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
+) -> tuple[Table, tuple[str, ...]]:
+    wanted = _chosen(cells.names, domain, columns)
+    position = {column: j for j, column in enumerate(cells.names)}
+    comma = cells.separator != ","
+
+    def infer(column: str) -> Column:
+        return infer_words(column, Words.of(cells.columns[position[column]]), decimal_comma=comma, locate=cells.line_of)
+
+    def fit(attribute: Attribute) -> pd.Series[Any]:
+        return fit_words(attribute, cells.columns[position[attribute.name]], decimal_comma=comma, locate=cells.line_of)
+
+    if domain is not None:
+        return _fitted(domain.project(wanted), cells.names, name, fit)
+    return _inferred(wanted, name, infer, wide)
+
+
+def _from_frame(
+    frame: pd.DataFrame, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
+) -> tuple[Table, tuple[str, ...]]:
+    frame = checked_frame(frame)
+    names = [str(column) for column in frame.columns]
+    wanted = _chosen(names, domain, columns)
+    if domain is not None:
+        return _fitted(domain.project(wanted), names, name, lambda attribute: frame[attribute.name])
+    return _inferred(wanted, name, lambda column: infer_typed(column, frame[column]), wide)
+
+
+def _fitted(
+    domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], pd.Series[Any]]
+) -> tuple[Table, tuple[str, ...]]:
+    frame = pd.DataFrame({attribute.name: fit(attribute) for attribute in domain.attributes})
+    others = [column for column in present if column not in domain]
+    notes = (f"Not in the domain, and left out: {', '.join(map(repr, others))}.",) if others else ()
+    return Table(frame, domain, name), notes
+
+
+def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide) -> tuple[Table, tuple[str, ...]]:
+    found: list[Column] = []
+    notes: list[str] = []
+    refused: list[WideColumnError] = []
+    for column in wanted:
+        try:
+            found.append(infer(column))
+        except WideColumnError as error:
+            refused.append(error)
+            notes.append(f"Column {column!r} was left out: {error}.")
+        else:
+            notes.extend(found[-1].notes)
+    if refused and (wide == "refuse" or not found):
+        others = ", ".join(repr(error.column) for error in refused[1:])
+        raise WideColumnError(
+            str(refused[0]) + (f" (the same holds for {others})" if others else ""), column=refused[0].column
+        )
+    domain = Domain.of(replace(column.attribute, public=False) for column in found)
+    frame = pd.DataFrame({column.attribute.name: column.values for column in found})
+    return Table(frame, domain, name), tuple(notes)
