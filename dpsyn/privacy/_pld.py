@@ -164,7 +164,7 @@ def _grid(rate: float, shift: float, step: float) -> tuple[int, Floats]:
     edge = -float(ndtri(_TAIL))
     lower = math.floor(_loss(-edge, rate, shift) / step)
     upper = math.ceil(_loss(edge + shift, rate, shift) / step)
-    return lower, _where(np.arange(lower, upper + 1) * step, rate, shift)
+    return lower, _where(np.arange(lower, upper + 1, dtype=np.float64) * step, rate, shift)
 
 
 def _remove(rate: float, shift: float, step: float) -> tuple[int, Floats, float]:

@@ -1,8 +1,8 @@
 """Exact accounting for averages of records that are drawn without replacement, plus Gaussian noise (DP-CDA).
 
-One synthetic row of a class is the average of l of its N_k records, drawn without replacement, plus N(0, σ²I). Records lie in
-a ball of radius c, so that exchanging one of the l moves the average by at most Δ = 2c/l. Everything below depends on the
-noise multiplier z = σ/Δ = σ·l/(2c), the sampling rates p_k = l/N_k and the numbers of rows T_k, which are public.
+One synthetic row of a class is the average of l of its N_k records, drawn without replacement, plus N(0, σ²I). Records lie
+in a ball of radius c, so that exchanging one of the l moves the average by at most Δ = 2c/l. Everything below depends on
+the noise multiplier z = σ/Δ = σ·l/(2c), the sampling rates p_k = l/N_k and the numbers of rows T_k, which are public.
 Throughout Q = N(0, 1), P = N(1/z, 1) and A_p = (1-p)Q + pP.
 
 **What dominates one row.** Let x be the record that matters, R the law of a row that does not use x and S that of one that
@@ -12,8 +12,8 @@ Gaussians of a coupled pair are at most Δ apart.
 * One record more or fewer: the rows have laws (1-p)R + pS and R, p = l/N_k for the larger N_k. By joint convexity
   (A_p, Q) dominates in one direction ("remove") and (Q, A_p) in the other ("add"). Attained, hence exact.
 * One record replaced inside a class: (1-p)R + pS against (1-p)R + pS'. By advanced joint convexity (Balle, Barthe, Gaboardi
-  2018, Theorem 2) δ(ε) ≤ p·δ_Gauss(ln(1 + (e^ε - 1)/p)) for ε ≥ 0, which is the δ(ε) of "remove"; the same holds with the two
-  datasets exchanged, which fixes δ(ε) for ε < 0 and with it a symmetric dominating pair ("replace"). An upper bound.
+  2018, Theorem 2) δ(ε) ≤ p·δ_Gauss(ln(1 + (e^ε - 1)/p)) for ε ≥ 0, which is the δ(ε) of "remove"; the same holds with the
+  two datasets exchanged, which fixes δ(ε) for ε < 0 and with it a symmetric dominating pair ("replace"). An upper bound.
 * One record moved from class a to class b: class a loses a record (rate l/N_a) and class b gains one (rate l/(N_b + 1)), so
   that T_a rows are dominated by "remove" and T_b rows by "add", or the other way about for the datasets exchanged.
 
@@ -55,7 +55,9 @@ def add_remove_epsilon(
     delta: float,
     tolerance: float = TOLERANCE,
 ) -> float:
-    """ε at δ when one record of a class is added or removed: the larger of (A_p, Q)^T and (Q, A_p)^T. Exact up to ``tolerance``.
+    """ε at δ when one record of a class is added or removed: the larger of (A_p, Q)^T and (Q, A_p)^T.
+
+    Exact up to ``tolerance``.
 
     Args:
         order_of_mixture: l, records per average.
@@ -83,7 +85,7 @@ def replace_same_class_epsilon(
     delta: float,
     tolerance: float = TOLERANCE,
 ) -> float:
-    """Upper bound on ε at δ when one record is replaced by another of the same class: the symmetric pair, composed T_k times.
+    """Upper bound on ε at δ when one record is replaced by another of its class: the symmetric pair, T_k times.
 
     Arguments and errors as in :func:`add_remove_epsilon`.
     """
@@ -133,9 +135,13 @@ def replace_one_epsilon(
     smallest class and the two orders of the two smallest are computed.
 
     Args:
+        order_of_mixture: l, records per average.
+        sigma: standard deviation of the noise in each coordinate.
+        clip_norm: c, largest Euclidean norm of a scaled record.
         class_sizes: N_k, or public lower bounds on them, of the classes that rows are made from, in any order.
         rows: T_k, the same for every class.
-        order_of_mixture, sigma, clip_norm, delta, tolerance: as in :func:`add_remove_epsilon`.
+        delta: privacy δ > 0.
+        tolerance: relative excess that the discretisation may cause.
     """
     sizes = sorted(class_sizes)
     if not sizes:
@@ -155,11 +161,15 @@ def calibrate_sigma(
     neighbouring: Neighbouring = "replace_one",
     tolerance: float = 3e-4,
 ) -> float:
-    """The smallest σ, up to a factor 1 + ``tolerance``, whose computed ε at δ is at most ``epsilon``; it does meet the target.
+    """The smallest σ, up to a factor 1 + ``tolerance``, whose computed ε at δ is at most ``epsilon``: it meets the target.
 
     Args:
-        epsilon, delta: the target.
-        order_of_mixture, clip_norm, class_sizes, rows: as in :func:`replace_one_epsilon`.
+        epsilon: the target, > 0.
+        delta: privacy δ > 0.
+        order_of_mixture: l, records per average.
+        clip_norm: c, largest Euclidean norm of a scaled record.
+        class_sizes: N_k, or public lower bounds on them, of the classes that rows are made from, in any order.
+        rows: T_k, the same for every class.
         neighbouring: ``"replace_one"`` for the full guarantee, ``"add_remove"`` for one record more or fewer.
         tolerance: relative, for σ and for the discretisation of ε.
 
@@ -186,10 +196,12 @@ def calibrate_sigma(
     # Rough first, then fine with the composition that binds there; all of them are checked at the end.
     guess = _smallest(lambda z: _worst(candidates, z, delta, _ROUGH), epsilon, guess, spread=2.0, tolerance=_ROUGH)
     binding = [max(candidates, key=lambda parts: composed_epsilon(parts, guess, delta, _ROUGH))]
+
+    def epsilon_of(multiplier: float) -> float:
+        return _worst(binding, multiplier, delta, tolerance)
+
     while True:
-        multiplier = _smallest(
-            lambda z: _worst(binding, z, delta, tolerance), epsilon, guess, spread=1 + _ROUGH / 2, tolerance=tolerance
-        )
+        multiplier = _smallest(epsilon_of, epsilon, guess, spread=1 + _ROUGH / 2, tolerance=tolerance)
         missed = [parts for parts in candidates if composed_epsilon(parts, multiplier, delta, tolerance) > epsilon]
         if not missed:
             break
