@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.exact_draws import TOTAL, bounded_distribution
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    points=st.integers(1, 40),
+    floor=st.floats(1e-6, 0.5),
+    above=st.floats(1e-6, 1e6),
+    wild=st.booleans(),
+)
+def test_every_probability_lies_in_the_box_exactly(seed: int, points: int, floor: float, above: float, wild: bool) -> None:
+    generator = np.random.default_rng(seed)
+    ceiling = 1 + floor + above
+    multiplicity = generator.integers(1, 4, points)
+    ratio = generator.normal(1, 30, points) if wild else generator.uniform(floor, min(ceiling, 3), points)
+    counts = bounded_distribution(ratio, multiplicity, floor, ceiling).counts
+    assert sum(int(c) for c in counts) == TOTAL
+    m = int(multiplicity.sum())
+    for count, c in zip(counts, multiplicity, strict=True):
+        probability = Fraction(int(count), TOTAL)
+        assert Fraction(floor) * int(c) / m <= probability <= Fraction(ceiling) * int(c) / m
+
+
+def test_a_density_inside_the_box_is_kept() -> None:
+    generator = np.random.default_rng(0)
+    multiplicity = generator.integers(1, 5, 1000)
+    ratio = generator.uniform(0.5, 1.5, 1000)
+    ratio *= multiplicity.sum() / (ratio @ multiplicity)
+    distribution = bounded_distribution(ratio, multiplicity, 0.1, 3.0)
+    assert distribution.probabilities == pytest.approx(ratio * multiplicity / multiplicity.sum(), rel=1e-12)
+
+
+def test_draws_follow_the_counts() -> None:
+    distribution = bounded_distribution(np.array([0.2, 0.8, 1.0, 1.9, 1.1]), np.array([1, 1, 2, 1, 1]), 0.1, 4.0)
+    drawn = distribution.draw(np.random.default_rng(4), 100_000)
+    observed = np.bincount(drawn, minlength=5)
+    assert chisquare(observed, distribution.probabilities * 100_000).pvalue > 1e-3
+    tilted = distribution.probabilities * np.array([1.3, 1, 1, 1, 1])
+    assert chisquare(observed, tilted / tilted.sum() * 100_000).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("ratio", "multiplicity", "floor", "ceiling", "field"),
+    [
+        ([1.0, np.nan], [1, 1], 0.2, 2.0, "ratio"),
+        ([1.0], [1, 1], 0.2, 2.0, "ratio"),
+        ([1.0, 1.0], [1, 0], 0.2, 2.0, "ratio"),
+        ([1.0, 1.0], [1, 1], 0.0, 2.0, "floor"),
+        ([1.0, 1.0], [1, 1], 0.5, 1.0, "floor"),
+    ],
+)
+def test_wrong_input(ratio: list[float], multiplicity: list[int], floor: float, ceiling: float, field: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        bounded_distribution(np.array(ratio), np.array(multiplicity), floor, ceiling)
+    assert caught.value.field == field
