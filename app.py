@@ -6,10 +6,10 @@ st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="w
 
 st.navigation(
     [
-        st.Page("pages/home.py", title="Data", icon=":material/table:", url_path="data", default=True),
-        st.Page("pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
-        st.Page("pages/generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
-        st.Page("pages/comparison.py", title="Comparison", icon=":material/compare:", url_path="comparison"),
+        st.Page("app_pages/home.py", title="Data", icon=":material/table:", url_path="data", default=True),
+        st.Page("app_pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
+        st.Page("app_pages/generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
+        st.Page("app_pages/comparison.py", title="Comparison", icon=":material/compare:", url_path="comparison"),
     ],
     position="top",
 ).run()

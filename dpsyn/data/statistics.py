@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,11 @@ class DatasetStatistics:
             raise ParameterError("n", self.n, "at least 1 row")
         if not 0 < self.max_frequency <= 1:
             raise ParameterError("max_frequency", self.max_frequency, "a share with 0 < max_frequency <= 1")
+
+    @property
+    def log10_peak(self) -> float:
+        """log10 of 2^p·‖f_n‖∞, the largest density relative to uniform: the ceiling that Theorem 4.2 asks for."""
+        return self.p * math.log10(2) + math.log10(self.max_frequency)
 
 
 def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:

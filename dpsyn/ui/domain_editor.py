@@ -18,8 +18,9 @@ SHOWN_CATEGORIES = 500
 def editor_lines(full: Table, current: Domain) -> pd.DataFrame:
     """One line per column of the data: use, column, kind, categories, lower, upper, bins, missing, public."""
     lines = []
+    kept = {attribute.name: attribute for attribute in current.attributes}
     for read in full.domain.attributes:
-        attribute = current[read.name] if read.name in current else read
+        attribute = kept.get(read.name, read)
         lines.append(
             {
                 "use": read.name in current,
@@ -57,7 +58,7 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
     for line in lines.to_dict("records"):
         if line["use"]:
             name = str(line["column"])
-            old = current[name] if name in current else full.domain[name]
+            old = (current if name in current else full.domain)[name]
             attributes.append(_attribute(line, old, full.frame[name]))
     if not attributes:
         raise DomainError("no column is in use: tick at least one")
@@ -77,9 +78,7 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
         lower, upper = found[0] if lower is None else lower, found[1] if upper is None else upper
     bins = 10 if pd.isna(line["bins"]) else int(line["bins"])
     integer = old.integer if old.kind == kind else kind == "numeric" and _whole(column)
-    return Attribute(
-        old.name, kind, lower=lower, upper=upper, bins=bins, integer=integer, missing=missing, public=public
-    )
+    return Attribute(old.name, kind, lower=lower, upper=upper, bins=bins, integer=integer, missing=missing, public=public)
 
 
 def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:

@@ -67,7 +67,9 @@ class Job:
             result = pickle.loads(data)
             if isinstance(result, Outcome):
                 return result
-        reason = "was stopped by the system, most likely for want of memory" if self.process.returncode < 0 else "ended early"
+        reason = (
+            "was stopped by the system, most likely for want of memory" if self.process.returncode < 0 else "ended early"
+        )
         return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(lines[-20:]))
 
     def cancel(self) -> None:
@@ -93,7 +95,11 @@ def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arg
     given.seek(0)
     output, messages = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  # live as long as the job
     process = subprocess.Popen(
-        [sys.executable, "-c", "from dpsyn.ui.worker import main; main()"], stdin=given, stdout=output, stderr=messages, close_fds=True
+        [sys.executable, "-c", "from dpsyn.ui.worker import main; main()"],
+        stdin=given,
+        stdout=output,
+        stderr=messages,
+        close_fds=True,
     )
     given.close()
     return Job(label, process, output, messages, context or {})

@@ -33,9 +33,7 @@ def calibrated(config: Config, spec: PrivacySpec, table: Table) -> Mechanism:
 def diagnostics_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """Names and short values; arrays are left out."""
     shown = {k: v for k, v in values.items() if not isinstance(v, np.ndarray | pd.DataFrame)}
-    return pd.DataFrame(
-        {"quantity": [k.replace("_", " ") for k in shown], "value": [_short(v) for v in shown.values()]}
-    )
+    return pd.DataFrame({"quantity": [k.replace("_", " ") for k in shown], "value": [_short(v) for v in shown.values()]})
 
 
 def _short(value: Any) -> str:
@@ -59,12 +57,22 @@ def show_release(made: Made) -> None:
     stem = f"{release.mechanism}_{made.number}"
     with st.container(horizontal=True):
         st.download_button(
-            "Rows as CSV", release.rows.to_csv(index=False).encode(), f"{stem}.csv", "text/csv",
-            key=f"csv_{made.number}", icon=":material/download:", on_click="ignore",
+            "Rows as CSV",
+            release.rows.to_csv(index=False).encode(),
+            f"{stem}.csv",
+            "text/csv",
+            key=f"csv_{made.number}",
+            icon=":material/download:",
+            on_click="ignore",
         )
         st.download_button(
-            "Record of the run as JSON", json.dumps(release.record(seed=made.seed), indent=2, default=str), f"{stem}.json",
-            "application/json", key=f"record_{made.number}", icon=":material/description:", on_click="ignore",
+            "Record of the run as JSON",
+            json.dumps(release.record(seed=made.seed), indent=2, default=str),
+            f"{stem}.json",
+            "application/json",
+            key=f"record_{made.number}",
+            icon=":material/description:",
+            on_click="ignore",
         )
     with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):
         st.caption("These numbers depend on the private data. They are for teaching: never publish them.")

@@ -127,12 +127,12 @@ def comparable() -> list[Made]:
     return [m for m in made() if m.domain == current.table.domain and m.dataset == current.table.name]
 
 
-def keep(release: Release, *, title: str, seed: int | None, seconds: float) -> Made:
-    """Add a release to the session."""
-    current = dataset()
+def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
+    """Add a release to the session; ``context`` says what it was made from."""
     number = _next("release")
-    label = f"{number} · {title} · ε = {release.guarantee.epsilon:.3g}"
-    new = Made(number, label, release, seed, current.table.name, current.table.domain, current.revision, seconds)
+    label = f"{number} · {context['title']} · ε = {release.guarantee.epsilon:.3g}"
+    table: Table = context["table"]
+    new = Made(number, label, release, context["seed"], table.name, table.domain, context["revision"], seconds)
     made().append(new)
     return new
 
@@ -143,6 +143,31 @@ def job() -> Job | None:
     return current
 
 
-def set_job(new: Job | None) -> None:
-    """Remember the job, or that there is none."""
+def set_job(new: Job) -> None:
+    """Watch this job from now on."""
     st.session_state["job"] = new
+    st.session_state.pop("job_message", None)
+
+
+def cancel_job() -> None:
+    """Kill the running job."""
+    current = st.session_state.pop("job", None)
+    if current is not None:
+        current.cancel()
+        st.session_state["job_message"] = (
+            f"{current.label} was cancelled; nothing of it was kept, everything else is still here."
+        )
+
+
+def finish_job() -> None:
+    """Store what a finished job brought: a release, reports, or a message that says why not."""
+    current: Job | None = st.session_state.pop("job", None)
+    if current is None:
+        return
+    seconds, outcome, context = current.seconds, current.outcome(), current.context
+    if outcome.error is not None:
+        st.session_state["job_message"] = f"{current.label}: {outcome.error}"
+    elif context["kind"] == "comparison":
+        st.session_state["comparison"] = {**context, "reports": outcome.value}
+    else:
+        st.session_state["newest"] = keep(outcome.value, context, seconds).number

@@ -29,7 +29,7 @@ def compare(
     from dpsyn.evaluation.report import evaluate, real_baseline
 
     progress("measuring the real data against itself", 0.05)
-    baseline = real_baseline(table, holdout, target=target, degrees=degrees)
+    baseline = real_baseline(table, holdout, target, degrees=degrees)
     reports = {}
     for i, (name, release) in enumerate(releases.items()):
         progress(f"measuring {name}", 0.3 + 0.7 * i / len(releases))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,10 @@ from dpsyn.ui import state
 EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
 DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
 
+COUNTS = tuple(dict.fromkeys(round(10 ** (i / 10)) for i in range(61)))
+SIZES = ("smallest allowed", *(f"{float(f'{10 ** (i / 4):.2g}'):.12g}" for i in range(4, 49)))
+CEILINGS = (*(round(1.05 + 0.05 * i, 2) for i in range(40)), *(float(f"{10 ** (0.5 + i / 10):.3g}") for i in range(26)))
+
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people: plain where it is short, otherwise 1.2 × 10⁴."""
@@ -24,7 +29,9 @@ def number(value: float | None, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
+        return (
+            f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
+        )
     exponent = math.floor(math.log10(abs(value)))
     return f"{value / 10**exponent:.{digits - 1}f} × 10{_superscript(exponent)}"
 
@@ -36,9 +43,14 @@ def power_of_ten(log10: float, digits: int = 3) -> str:
     if math.isinf(log10):
         return "∞" if log10 > 0 else "0"
     if -300 < log10 < 300:
-        return number(10.0**log10, digits)
+        return number(float(f"{10.0**log10:.12g}"), digits)
     exponent = math.floor(log10)
     return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{_superscript(exponent)}"
+
+
+def humanise(text: str) -> str:
+    """The same sentence with 1.65e7 written as 1.65 × 10⁷."""
+    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)", lambda m: f"{m[1]} × 10{_superscript(int(m[2]))}", text)
 
 
 def _superscript(exponent: int) -> str:
@@ -111,3 +123,34 @@ def facts(values: Mapping[str, str]) -> None:
     """A row of named figures."""
     for column, (name, value) in zip(st.columns(len(values)), values.items(), strict=True):
         column.metric(name, value)
+
+
+def watch_job() -> None:
+    """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
+    _watch(0.4 if state.job() else None)
+
+
+def _watch(every: float | None) -> None:
+    @st.fragment(run_every=every)
+    def panel() -> None:
+        job = state.job()
+        if job is None:
+            return
+        if job.running:
+            step, share = job.progress()
+            st.progress(share, text=f"{job.label}: {step} … ({job.seconds:.0f} s)")
+            if st.button("Cancel", icon=":material/stop:", key="cancel"):
+                state.cancel_job()
+                st.rerun()
+            return
+        state.finish_job()
+        st.rerun()
+
+    panel()
+
+
+def show_message() -> None:
+    """What became of the last job, if it did not succeed."""
+    message = st.session_state.get("job_message")
+    if message:
+        st.error(message, icon=":material/error:")

@@ -55,4 +55,3 @@ def main() -> None:
     task, arguments = pickle.load(sys.stdin.buffer)
     with out:
         pickle.dump(run(task, arguments), out, protocol=pickle.HIGHEST_PROTOCOL)
-

@@ -50,8 +50,13 @@ CASES = {
         faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE),
         keeps_class_balance=True,
         wrong={
-            "degree": 0, "statistics": "fourier", "noise": "cauchy", "rows": 0,
-            "reduced_space_size": 0, "reduced_space": "cube", "marginal_share": 1.0,
+            "degree": 0,
+            "statistics": "fourier",
+            "noise": "cauchy",
+            "rows": 0,
+            "reduced_space_size": 0,
+            "reduced_space": "cube",
+            "marginal_share": 1.0,
         },
     ),
     "dp_cda": Case(
@@ -71,7 +76,9 @@ def run(config: Config, spec: dpsyn.PrivacySpec, seed: int | None = 5, table: dp
     return mechanism(None if seed is None else np.random.default_rng(seed), table)
 
 
-def two_way(codes: np.ndarray, shape: tuple[int, ...], weights: np.ndarray | None = None) -> dict[tuple[int, int], np.ndarray]:
+def two_way(
+    codes: np.ndarray, shape: tuple[int, ...], weights: np.ndarray | None = None
+) -> dict[tuple[int, int], np.ndarray]:
     tables = {}
     for i, j in combinations(range(len(shape)), 2):
         counts = np.bincount(codes[:, i] * shape[j] + codes[:, j], weights=weights, minlength=shape[i] * shape[j])
@@ -144,7 +151,10 @@ def test_the_guarantee_is_stated_before_the_run_and_is_what_was_asked_for(name):
     assert 0 < before.epsilon <= case.spec.epsilon
     assert before.delta <= case.spec.delta
     assert (before.epsilon, before.delta, before.neighbouring, before.status) == (
-        after.epsilon, after.delta, "replace_one", "proven",
+        after.epsilon,
+        after.delta,
+        "replace_one",
+        "proven",
     )
     json.dumps(mechanism.calibrated())
 

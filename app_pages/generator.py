@@ -12,12 +12,17 @@ st.title("Generator")
 current = widgets.dataset_bar()
 learn, held_out = current.parts
 st.caption(
-    f"The mechanisms see {learn.n:,} rows"
-    + (f"; {held_out.n:,} rows are held out for the comparison." if held_out else ".")
+    f"The mechanisms see {learn.n:,} rows" + (f"; {held_out.n:,} rows are held out for the comparison." if held_out else ".")
 )
 
 chosen = st.segmented_control(
-    "Mechanism", list(MECHANISMS), format_func=title, default=next(iter(MECHANISMS)), required=True, key="mechanism", persist_state="session"
+    "Mechanism",
+    list(MECHANISMS),
+    format_func=title,
+    default=next(iter(MECHANISMS)),
+    required=True,
+    key="mechanism",
+    persist_state="session",
 )
 
 
@@ -33,7 +38,10 @@ def settings(name: str) -> None:
             mechanism = None
             st.warning(f"**Cannot run with these settings.** {fault}", icon=":material/block:")
         demo = st.toggle(
-            "Repeatable demonstration with a seed", False, key="demo", persist_state="session",
+            "Repeatable demonstration with a seed",
+            False,
+            key="demo",
+            persist_state="session",
             help="For teaching. Whoever knows the seed can undo the noise, so the release is marked as a demonstration.",
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", persist_state="session")) if demo else None
@@ -43,43 +51,23 @@ def settings(name: str) -> None:
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     running = state.job() is not None
     if st.button("Run", type="primary", icon=":material/play_arrow:", disabled=mechanism is None or running, key="run"):
-        context = {"title": title(name), "seed": seed, "revision": current.revision}
+        context = {"kind": "release", "title": title(name), "seed": seed, "revision": current.revision, "table": learn}
         state.set_job(
-            jobs.start("dpsyn.ui.tasks:run_mechanism", label=title(name), context=context, mechanism=mechanism, table=learn, seed=seed)
+            jobs.start(
+                "dpsyn.ui.tasks:run_mechanism",
+                label=title(name),
+                context=context,
+                mechanism=mechanism,
+                table=learn,
+                seed=seed,
+            )
         )
         st.rerun()
 
 
-@st.fragment(run_every=0.5 if state.job() else None)
-def watch() -> None:
-    """Progress of the running job; its release or its message when it ends."""
-    job = state.job()
-    if job is None:
-        return
-    if job.running:
-        step, share = job.progress()
-        st.progress(share, text=f"{job.label}: {step} … ({job.seconds:.0f} s)")
-        if st.button("Cancel", icon=":material/stop:", key="cancel"):
-            job.cancel()
-            state.set_job(None)
-            st.session_state["run_message"] = f"{job.label} was cancelled; nothing of it was kept."
-            st.rerun()
-        return
-    outcome = job.outcome()
-    state.set_job(None)
-    if outcome.error is None:
-        new = state.keep(outcome.value, title=job.context["title"], seed=job.context["seed"], seconds=job.seconds)
-        st.session_state["newest"] = new.number
-        st.session_state.pop("run_message", None)
-    else:
-        st.session_state["run_message"] = f"{job.label}: {outcome.error}"
-    st.rerun()
-
-
 settings(chosen)
-watch()
-if "run_message" in st.session_state:
-    st.error(st.session_state["run_message"], icon=":material/error:")
+widgets.watch_job()
+widgets.show_message()
 
 releases = state.made()
 if releases:
@@ -87,6 +75,6 @@ if releases:
     for made in reversed(releases):
         with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
             show_release(made)
-    st.page_link("pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
+    st.page_link("app_pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
     st.caption("Releases appear here. They stay until you close the page.")

@@ -57,7 +57,9 @@ with right:
         on_change=take_upload,
     )
 if "upload_fault" in st.session_state:
-    st.error(f"{st.session_state['upload_fault']}  \nThe data that was loaded before is still here.", icon=":material/error:")
+    st.error(
+        f"{st.session_state['upload_fault']}  \nThe data that was loaded before is still here.", icon=":material/error:"
+    )
 
 current = widgets.dataset_bar()
 for note in current.notes:
@@ -76,7 +78,7 @@ as_bit = st.toggle(
     "Count every two-valued column as one bit",
     value=current.two_valued_as_bit,
     key=f"as_bit_{current.revision}",
-    help="By default only truth values (0/1, yes/no, true/false) are one bit and every other column is one-hot, as the papers count.",
+    help="As the papers count, only truth values (0/1, yes/no, true/false) are one bit and every other column is one-hot.",
 )
 if as_bit != current.two_valued_as_bit:
     state.use(current.changed(two_valued_as_bit=as_bit))
@@ -98,7 +100,9 @@ with domain_tab:
                 "use": st.column_config.CheckboxColumn("Use", width=50),
                 "column": st.column_config.TextColumn("Column", disabled=True, pinned=True),
                 "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True, width="small"),
-                "categories": st.column_config.ListColumn("Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."),
+                "categories": st.column_config.ListColumn(
+                    "Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."
+                ),
                 "lower": st.column_config.TextColumn("Lower bound", width="small"),
                 "upper": st.column_config.TextColumn("Upper bound", width="small"),
                 "bins": st.column_config.NumberColumn("Bins", min_value=1, max_value=1000, step=1, width="small"),
@@ -133,7 +137,9 @@ with roles_tab:
             index=options.index(current.target) if current.target in options else None,
             placeholder="No column here has 2 to 50 categories and no empty cells",
         )
-        held_out = st.slider("Held-out share: rows kept for testing, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05)
+        held_out = st.slider(
+            "Held-out share: rows kept for testing, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05
+        )
         if st.form_submit_button("Apply"):
             state.use(current.changed(target=target, held_out=held_out))
             st.rerun()
@@ -141,5 +147,5 @@ with roles_tab:
     st.caption(f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out.")
 
 with st.container(horizontal=True):
-    st.page_link("pages/feasibility.py", label="Which theorem applies?", icon=":material/rule:")
-    st.page_link("pages/generator.py", label="Make synthetic rows", icon=":material/casino:")
+    st.page_link("app_pages/feasibility.py", label="Which theorem applies?", icon=":material/rule:")
+    st.page_link("app_pages/generator.py", label="Make synthetic rows", icon=":material/casino:")

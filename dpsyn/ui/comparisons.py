@@ -1,0 +1,60 @@
+"""Reports as charts and tables for the comparison page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.data.table import Table
+from dpsyn.evaluation.report import Closeness, Report
+from dpsyn.figures import comparison as figures
+from dpsyn.mechanisms.base import Release
+
+Reports = Mapping[str, Report]
+FLOOR = "Sampling noise (held-out real rows)"
+
+
+def errors_chart(reports: Reports) -> Any:
+    """Mean and largest error by degree."""
+    return figures.draw_errors(figures.errors_info(reports))
+
+
+def scores_chart(reports: Reports) -> Any:
+    """Accuracy and ROC-AUC, or the reason why there are none."""
+    info = figures.scores_info(reports)
+    return info if isinstance(info, str) else figures.draw_scores(info)
+
+
+def heatmaps(reports: Reports) -> dict[str, Any]:
+    """One heat-map per release and one of the sampling noise, all on one colour scale."""
+    matrices = {name: report.pairwise for name, report in reports.items()}
+    floor = next(iter(reports.values())).noise_floor
+    if floor is not None:
+        matrices[FLOOR] = floor.pairwise
+    upper = figures.shared_upper(matrices.values())
+    return {name: figures.draw_heatmap(figures.heatmap_info(matrix, name, upper)) for name, matrix in matrices.items()}
+
+
+def column_chart(table: Table, releases: Mapping[str, Release], name: str) -> Any:
+    """Shares of one column's values, real beside synthetic."""
+    attribute = table.domain[name]
+    codes = {label: attribute.encode(release.rows[name]) for label, release in releases.items()}
+    return figures.draw_column(figures.column_info(attribute, table.codes[:, table.domain.index(name)], codes))
+
+
+def summary_table(reports: Reports) -> pd.DataFrame:
+    """All figures of all releases, and of the sampling noise, one line each."""
+    lines = [_line(name, report.release) for name, report in reports.items()]
+    floor = next(iter(reports.values())).noise_floor
+    return pd.DataFrame([*lines, _line(FLOOR, floor)] if floor is not None else lines)
+
+
+def _line(name: str, measured: Closeness) -> dict[str, Any]:
+    line: dict[str, Any] = {"Rows compared": name, "number of rows": measured.rows}
+    for degree, error in measured.marginals.items():
+        line[f"{degree}-way mean"] = round(error.mean, 4)
+        line[f"{degree}-way max"] = round(error.max, 4)
+        line[f"worst {degree}-way table"] = " × ".join(error.worst)
+    return line | {"range queries, mean error": round(measured.ranges.mean, 4)}

@@ -1,0 +1,106 @@
+"""Showing verdicts: a card each, and their conditions as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.theory.conditions import Condition, Verdict
+from dpsyn.theory.logarithms import LN10
+from dpsyn.ui.widgets import humanise, power_of_ten
+
+_GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
+
+
+def verdict_card(verdict: Verdict) -> None:
+    """Whether privacy and accuracy are within reach, and one sentence."""
+    private = verdict.holds_in("privacy") and verdict.holds_in("validity")
+    accurate = verdict.holds_in("accuracy")
+    has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"#### {verdict.title}")
+        with st.container(horizontal=True):
+            _badge(private, "private at this ε", "not certified private at this ε")
+            if has_accuracy:
+                _badge(accurate, "accuracy guaranteed", "accuracy not guaranteed")
+            else:
+                st.badge("no theorem on accuracy", icon=":material/help:", color="gray")
+        st.markdown(humanise(verdict.summary))
+
+
+def _badge(holds: bool, yes: str, no: str) -> None:
+    if holds:
+        st.badge(yes, icon=":material/check_circle:", color="green")
+    else:
+        st.badge(no, icon=":material/cancel:", color="red")
+
+
+def conditions_table(conditions: Sequence[Condition]) -> pd.DataFrame:
+    """One line per condition: holds, what, actual, relation and required value, orders of magnitude, remedy, source."""
+    return pd.DataFrame(
+        {
+            "": [_mark(c) for c in conditions],
+            "Condition": [c.label for c in conditions],
+            "Actual": ["—" if c.assumed else power_of_ten(c.log_actual / LN10) for c in conditions],
+            "Required": ["taken for granted" if c.assumed else _required(c) for c in conditions],
+            "Orders of magnitude": [None if c.assumed else c.slack_orders for c in conditions],
+            "What would make it true (the rest fixed)": [humanise(c.fix) for c in conditions],
+            "Concerns": [_GROUPS[c.group] for c in conditions],
+            "Source": [c.source for c in conditions],
+        }
+    )
+
+
+def _required(condition: Condition) -> str:
+    sign = {"<=": "≤", ">=": "≥"}[condition.relation]
+    sign = {"≤": "<", "≥": ">"}[sign] if condition.strict else sign
+    return f"{sign} {power_of_ten(condition.log_required / LN10)}"
+
+
+def _mark(condition: Condition) -> str:
+    if condition.assumed:
+        return "◇ assumed"
+    return "✓ holds" if condition.holds else "✗ fails"
+
+
+def show_conditions(conditions: Sequence[Condition]) -> None:
+    """The table, and the formulas below it."""
+    st.dataframe(
+        conditions_table(conditions),
+        hide_index=True,
+        column_config={
+            "": st.column_config.TextColumn(width=80, pinned=True),
+            "Condition": st.column_config.TextColumn(width=270),
+            "Actual": st.column_config.TextColumn(width=95),
+            "Required": st.column_config.TextColumn(width=115),
+            "Orders of magnitude": st.column_config.NumberColumn(
+                "Orders", format="%+.2f", width=70, help="By how many orders of magnitude it holds (+) or is missed (−)"
+            ),
+            "What would make it true (the rest fixed)": st.column_config.TextColumn(width=340),
+            "Concerns": st.column_config.TextColumn(width=85),
+            "Source": st.column_config.TextColumn(width=170),
+        },
+    )
+
+
+def show_formulas(conditions: Sequence[Condition]) -> None:
+    """Each condition as the paper writes it, with its note."""
+    for condition in conditions:
+        st.markdown(f"**{condition.label}** ({condition.source}): ${condition.formula}$  \n{condition.note}")
+
+
+def show_verdict(verdict: Verdict) -> None:
+    """Everything about one mechanism."""
+    show_conditions(verdict.conditions)
+    for note in verdict.notes:
+        st.caption(humanise(note))
+    if verdict.alternatives:
+        with st.expander("Single certificates, and theorems as they were published"):
+            show_conditions(verdict.alternatives)
+            st.caption(
+                "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
+            )
+    with st.expander("Formulas"):
+        show_formulas((*verdict.conditions, *verdict.alternatives))
