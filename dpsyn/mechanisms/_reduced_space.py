@@ -17,7 +17,7 @@ from dpsyn.errors import FailureError, ParameterError
 WHOLE_DOMAIN_AT_MOST = 65_536
 FEWEST_DRAWS = 2_000
 DRAWS_PER_FUNCTION = 4
-"""With m = 4·C draws the smallest singular value concentrates near √m/2, far above the threshold √m/(2e^d)."""
+"""m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
 LARGEST_DIMENSION = 3_000
 LARGEST_MATRIX = 100_000_000
 """Entries of W: 0.8 GB."""
@@ -63,7 +63,7 @@ class ReducedSpace:
 
 
 def space_size(domain: Domain, degree: int, reduced_space_size: int | None) -> SpaceSize:
-    """The size that the settings ask for, or that fits: the whole domain if it is small, else max(2000, 4·C) draws.
+    """The size that the settings ask for, or that fits: the whole domain if it is small, else :func:`default_draws`.
 
     Raises:
         ParameterError: too many functions or too large a matrix W; the message says what would fit.
@@ -73,7 +73,7 @@ def space_size(domain: Domain, degree: int, reduced_space_size: int | None) -> S
     whole = reduced_space_size is None and (
         domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
     )
-    draws = reduced_space_size or max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension)
+    draws = reduced_space_size or default_draws(shape, degree)
     m = domain.size if whole else draws
     points = min(m, domain.size)
     if dimension > LARGEST_DIMENSION or points * dimension > LARGEST_MATRIX:
@@ -94,10 +94,28 @@ def space_size(domain: Domain, degree: int, reduced_space_size: int | None) -> S
         raise ParameterError(
             "reduced_space_size",
             m,
-            f"{dimension:,} functions cannot be independent on fewer points than that; take at least "
-            f"{DRAWS_PER_FUNCTION * dimension:,}",
+            f"{dimension:,} functions cannot be independent on fewer points than that; take about "
+            f"{default_draws(shape, degree):,}",
         )
     return SpaceSize(dimension, m, whole)
+
+
+def default_draws(shape: Sequence[int], degree: int) -> int:
+    """max(2000, 4·C, M·(ln C + 7)), M the cells of the largest d-way table: so many that no cell is likely to stay empty."""
+    dimension = contrast_dimension(shape, degree)
+    largest_table = math.prod(sorted(shape)[-degree:])
+    filled = math.ceil(largest_table * (math.log(dimension) + 7))
+    return max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension, filled)
+
+
+def safe_draws(dimension: int, degree: int, failure_probability: float = 1e-6) -> int:
+    """m with C·(e^{t-1}/t^t)^{m/C} <= failure probability at t = 1/(4 e^{2d}): then step 2 fails no more often than that.
+
+    Matrix Chernoff bound (Tropp 2012, Theorem 1.1): every column of W has squared norm C, because the contrasts of a
+    column and the constant make an orthogonal matrix, and W Wᵀ has mean m·I.
+    """
+    t = 1 / (4 * math.exp(2 * degree))
+    return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
 
 
 def _what_fits(shape: Sequence[int], degree: int) -> str:
@@ -143,7 +161,7 @@ def draw_space(domain: Domain, basis: ContrastBasis, size: SpaceSize, generator:
         raise FailureError(
             "Failure (step 2 of the algorithm, decided without the data): the smallest singular value of the "
             f"{basis.dimension} functions on {size.m:,} points is {smallest:.3g}, below √m/(2e^d) = {threshold:.3g}. Run "
-            "again, or take a larger reduced_space_size "
-            f"(from about {DRAWS_PER_FUNCTION * basis.dimension:,} on this hardly ever happens)"
+            f"again, or take a larger reduced_space_size: at {safe_draws(basis.dimension, degree):,} this happens at most "
+            "once in a million runs"
         )
     return ReducedSpace(codes, multiplicity, functions, smallest, threshold)

@@ -60,7 +60,7 @@ class PrivateSampling(Config):
         rows: k, how many rows to draw; None draws as many as the guarantee allows, at most n (100,000 where n is not
             public).
         reduced_space_size: m independent uniform draws from the product domain; None takes the whole domain when it has
-            at most 65,536 rows and max(2000, 4·C) draws otherwise.
+            at most 65,536 rows, otherwise about 4·C draws and at least 2,000.
 
     Raises:
         ParameterError: a value is outside its range.

@@ -1,0 +1,345 @@
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+import dpsyn
+from dpsyn.basis.contingency import ContingencyBasis
+from dpsyn.basis.contrasts import ContrastBasis, all_codes
+from dpsyn.data.samples import load_sample
+from dpsyn.data.table import Table
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import CalibrationError, FailureError, ParameterError, SolverError
+from dpsyn.mechanisms import private_sampling as module
+from dpsyn.mechanisms._reduced_space import SpaceSize, default_draws, draw_space, safe_draws
+from dpsyn.mechanisms.private_sampling import (
+    DEGENERATE_SOURCE,
+    EXACT_ASSUMPTION,
+    IGNORES_DATA,
+    RATIO_SOURCE,
+    THEOREM_SOURCE,
+    PrivateSampling,
+)
+from dpsyn.privacy.certificates import bounded_ratio_epsilon, stability_epsilon, whole_cube_geometry
+
+LOOSE = dpsyn.PrivacySpec(epsilon=1e9)
+
+
+def _domain(*sizes: int) -> Domain:
+    return Domain.of(
+        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
+    )
+
+
+def _table(codes: np.ndarray, domain: Domain) -> Table:
+    return Table(domain.decode(np.asarray(codes, dtype=np.int32), np.random.default_rng(0)), domain)
+
+
+def _run(config: PrivateSampling, table: Table, seed: int = 0, spec: dpsyn.PrivacySpec = LOOSE) -> dpsyn.Release:
+    return config.calibrate(spec, table.domain, n=table.n)(np.random.default_rng(seed), table)
+
+
+# --- reference runs ---------------------------------------------------------------------------------------------------
+
+
+def test_asia_on_the_whole_cube() -> None:
+    table = load_sample("asia")
+    diagnostics = _run(PrivateSampling(degree=2, floor=0.05, ceiling=100.0, rows=5), table).diagnostics
+    assert diagnostics["least_shrinkage"] == pytest.approx(0.1, abs=1e-7)
+    assert diagnostics["quadratic_program"].startswith("optimal")
+    assert diagnostics["smallest_singular_value"] == 16.0
+    basis = ContrastBasis((2,) * 8, 2)
+    assert (diagnostics["points"] == all_codes((2,) * 8)).all()
+    of_density = basis.apply(diagnostics["points"], diagnostics["density"])
+    shrinkage = diagnostics["shrinkage"]
+    wanted = (1 - shrinkage) * basis.means(table.codes) + shrinkage * (np.arange(37) == 0)
+    assert np.abs(of_density - wanted).max() <= 1e-8
+    tables = ContingencyBasis((2,) * 8, 2)
+    cells = tables.indicator(diagnostics["points"]) @ diagnostics["density"]
+    assert cells == pytest.approx((1 - shrinkage) * tables.counts(table.codes) / table.n + shrinkage / 4, abs=1e-8)
+
+
+@pytest.mark.parametrize(("ceiling", "shrinkage"), [(2.0, 0.75), (4.25, 0.5), (9.0, 0.5)])
+def test_car_on_the_whole_domain(ceiling: float, shrinkage: float) -> None:
+    table = load_sample("car")
+    diagnostics = _run(PrivateSampling(floor=0.25, ceiling=ceiling, rows=2), table).diagnostics
+    assert diagnostics["functions"] == 157
+    assert diagnostics["reduced_space_size"] == 6912
+    assert diagnostics["least_shrinkage"] == pytest.approx(shrinkage, abs=1e-7)
+    assert diagnostics["residual"] <= 1e-8
+
+
+def test_car_on_a_drawn_space() -> None:
+    table = load_sample("car")
+    release = _run(PrivateSampling(rows=3, reduced_space_size=2000), table)
+    diagnostics = release.diagnostics
+    assert diagnostics["multiplicity"].sum() == 2000
+    assert diagnostics["distinct_points"] < 2000
+    assert (
+        diagnostics["smallest_singular_value"]
+        >= diagnostics["failure_threshold"]
+        == pytest.approx(math.sqrt(2000) / (2 * math.e**2))
+    )
+    assert diagnostics["residual"] <= 1e-8
+    assert diagnostics["least_shrinkage"] >= 0.5 - 1e-8
+    table.domain.encode(release.rows)
+
+
+# --- privacy ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("reduced_space_size", "floor", "ceiling"), [(None, 0.25, 2.0), (200, 0.1, 1.5), (None, 0.02, 6.0)])
+def test_loss_over_all_neighbours_stays_below_the_certificate(
+    reduced_space_size: int | None, floor: float, ceiling: float
+) -> None:
+    domain = _domain(2, 3)
+    codes = np.array([[0, 0], [0, 0], [1, 2]])
+    config = PrivateSampling(floor=floor, ceiling=ceiling, rows=1, reduced_space_size=reduced_space_size)
+    densities = []
+    for at in range(3):
+        for row in all_codes((2, 3)):
+            neighbour = codes.copy()
+            neighbour[at] = row
+            densities.append(_run(config, _table(neighbour, domain), seed=4).diagnostics["density"])
+    original = _run(config, _table(codes, domain), seed=4).diagnostics["density"]
+    losses = np.abs(np.log(original / np.array(densities)))
+    assert 0 < losses.max() <= bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling)
+
+
+def test_loss_stays_below_the_experimental_bound_too() -> None:
+    domain = _domain(2, 2, 2)
+    generator = np.random.default_rng(8)
+    codes = generator.integers(0, 2, (400, 3)) * generator.integers(0, 2, (400, 1))
+    config = PrivateSampling(floor=0.1, ceiling=4.0, rows=1)
+    original = _run(config, _table(codes, domain)).diagnostics
+    worst = 0.0
+    for old in all_codes((2, 2, 2)):
+        at = np.flatnonzero((codes == old).all(axis=1))
+        for new in all_codes((2, 2, 2)) if len(at) else []:
+            neighbour = codes.copy()
+            neighbour[at[0]] = new
+            density = _run(config, _table(neighbour, domain)).diagnostics["density"]
+            worst = max(worst, float(np.abs(np.log(density / original["density"])).max()))
+    bound = stability_epsilon(rows=1, floor=0.1, ceiling=4.0, n=400, geometry=whole_cube_geometry(3, 2))
+    assert original["experimental_stability_epsilon"] == bound
+    assert 1e-4 < worst <= bound
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 9999),
+    rows=st.integers(1, 30),
+    floor=st.floats(0.01, 0.49),
+    above=st.floats(0.01, 30),
+    drawn=st.booleans(),
+)
+def test_every_probability_lies_in_the_box(seed: int, rows: int, floor: float, above: float, drawn: bool) -> None:
+    ceiling = 1 + floor + above
+    domain = _domain(2, 3, 2)
+    table = _table(np.random.default_rng(seed).integers(0, 2, (rows, 3)), domain)
+    config = PrivateSampling(floor=floor, ceiling=ceiling, rows=1, reduced_space_size=300 if drawn else None)
+    diagnostics = _run(config, table, seed).diagnostics
+    m = int(diagnostics["multiplicity"].sum())
+    for probability, c in zip(diagnostics["density"], diagnostics["multiplicity"], strict=True):
+        # A density is a whole number of 2^-62 rounded once to 53 bits.
+        slack = 1 + Fraction(1, 2**52)
+        assert Fraction(floor) * int(c) / m / slack <= Fraction(probability) <= Fraction(ceiling) * int(c) / m * slack
+    assert diagnostics["residual"] <= 1e-8
+
+
+def test_the_guarantee_counts_the_rows() -> None:
+    mechanism = PrivateSampling(rows=4).calibrate(dpsyn.PrivacySpec(10.0), _domain(2, 2), n=50)
+    assert mechanism.guarantee.epsilon == pytest.approx(4 * math.log(8))
+    assert mechanism.guarantee.delta == 0
+    assert mechanism.guarantee.source == RATIO_SOURCE
+    assert mechanism.guarantee.status == "proven"
+
+
+def test_theorem_4_1_certifies_only_where_it_is_the_smaller_one() -> None:
+    spec, cube = dpsyn.PrivacySpec(2.0), _domain(*(2,) * 8)
+    mechanism = PrivateSampling(rows=1).calibrate(spec, cube, n=10**9)
+    assert mechanism.guarantee.source == THEOREM_SOURCE
+    assert EXACT_ASSUMPTION in mechanism.guarantee.assumptions
+    assert mechanism.guarantee.epsilon == pytest.approx(mechanism.calibrated()["theorem_4_1_epsilon"])
+    assert mechanism.guarantee.epsilon == pytest.approx(388 * math.sqrt(2e4 / 1e9), rel=2e-3)
+    for other, domain in [
+        (replace(spec, neighbouring="add_remove"), cube),  # stated for replacing a row
+        (spec, _domain(*(2,) * 7, 3)),  # stated for the cube
+    ]:
+        with pytest.raises(CalibrationError):
+            PrivateSampling(rows=1).calibrate(other, domain, n=10**9)
+
+
+def test_the_ratio_holds_for_adding_and_removing_rows() -> None:
+    mechanism = PrivateSampling(rows=2).calibrate(dpsyn.PrivacySpec(5.0, neighbouring="add_remove"), _domain(2, 2), n=9)
+    assert mechanism.guarantee.neighbouring == "add_remove"
+    assert mechanism.guarantee.epsilon == pytest.approx(2 * math.log(8))
+    assert mechanism.calibrated()["experimental_stability_epsilon"] is None
+
+
+@pytest.mark.parametrize(("floor", "ceiling"), [(0.5, 2.0), (0.25, 1.25)])
+def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float) -> None:
+    domain = _domain(2, 3)
+    config = PrivateSampling(floor=floor, ceiling=ceiling, rows=40)
+    spec = dpsyn.PrivacySpec(1e-3)
+    first = _run(config, _table([[0, 0]] * 6, domain), 1, spec)
+    second = _run(config, _table([[1, 2]] * 6, domain), 1, spec)
+    pd.testing.assert_frame_equal(first.rows, second.rows)
+    assert first.guarantee.epsilon == 0
+    assert first.guarantee.source == DEGENERATE_SOURCE
+    assert IGNORES_DATA in first.guarantee.assumptions
+    assert first.diagnostics["shrinkage"] == 1.0
+    assert first.diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
+
+
+def test_a_failing_solver_gives_uniform_rows_and_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> None:
+        raise SolverError("no answer")
+
+    table = _table([[0, 0]] * 6, _domain(2, 3))
+    for name in ("closest_to_uniform", "least_shrinkage"):
+        monkeypatch.setattr(module, name, fail)
+        diagnostics = _run(PrivateSampling(rows=3), table).diagnostics
+        assert diagnostics["shrinkage"] == 1.0
+        assert diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
+        assert "no answer" in diagnostics["quadratic_program"] + diagnostics["linear_program"]
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def test_draws_follow_the_density() -> None:
+    table = _table([[0, 0], [0, 1], [1, 2], [0, 0]], _domain(2, 3))
+    release = _run(PrivateSampling(floor=0.1, ceiling=4.0, rows=60_000), table, 3)
+    drawn = np.ravel_multi_index(table.domain.encode(release.rows).T, (2, 3))
+    observed = np.bincount(drawn, minlength=6)
+    expected = release.diagnostics["density"]
+    assert chisquare(observed, expected * 60_000).pvalue > 1e-3
+    tilted = expected * np.array([1.3, 1, 1, 1, 1, 1])
+    assert chisquare(observed, tilted / tilted.sum() * 60_000).pvalue < 1e-6
+
+
+def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
+    domain = _domain(2, 2)
+    for epsilon, rows in [(3.0, 1), (3 * math.log(8), 3), (20.0, 9), (1e6, 50)]:
+        mechanism = PrivateSampling().calibrate(dpsyn.PrivacySpec(epsilon), domain, n=50)
+        assert mechanism.calibrated()["rows"] == rows
+        assert mechanism.guarantee.epsilon <= epsilon
+    everything = PrivateSampling().calibrate(dpsyn.PrivacySpec(1e7, neighbouring="add_remove"), domain, n=50)
+    assert everything.calibrated()["rows"] == module.MOST_ROWS  # must not tell n
+
+
+def test_too_many_rows_say_what_would_fit() -> None:
+    with pytest.raises(CalibrationError, match=r"ε = 6\.238 for 3 rows.*fits is 2; one row needs ε >= 2\.079") as caught:
+        PrivateSampling(rows=3).calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50)
+    advice = str(caught.value).split("floor = ")[-1].replace(" and ceiling = ", " ").split()
+    better = PrivateSampling(rows=3, floor=float(advice[0]), ceiling=float(advice[1]))
+    assert better.calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50).guarantee.epsilon <= 5.0
+    with pytest.raises(CalibrationError, match=r"No floor and ceiling allow 1 at ε = 1.*ln 3"):
+        PrivateSampling().calibrate(dpsyn.PrivacySpec(1.0), _domain(2, 2), n=50)
+
+
+@pytest.mark.parametrize("sizes", [(3,), (1, 2), (1,), (2, 1, 4)])
+def test_narrow_tables(sizes: tuple[int, ...]) -> None:
+    table = _table(np.zeros((5, len(sizes))), _domain(*sizes))
+    release = _run(PrivateSampling(degree=3, rows=7), table)
+    assert len(release.rows) == 7
+    assert release.diagnostics["residual"] <= 1e-8
+
+
+def test_calibrated_is_plain_data() -> None:
+    mechanism = PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(3.0), _domain(*(2,) * 8), n=20_000)
+    values = json.loads(json.dumps(mechanism.calibrated()))
+    assert values["theorem_4_1_epsilon"] == pytest.approx(388, rel=2e-3)
+    assert values["bounded_ratio_epsilon"] == pytest.approx(math.log(8))
+    assert values["experimental_stability_epsilon"] == pytest.approx(3.07, rel=3e-3)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_failure_is_the_algorithms_own_outcome() -> None:
+    domain = _domain(*(2,) * 7)
+    mechanism = PrivateSampling(reduced_space_size=29, rows=1).calibrate(LOOSE, domain, n=5)
+    first, second = _table(np.zeros((5, 7)), domain), _table(np.ones((5, 7)), domain)
+    outcomes = []
+    for table in (first, second):
+        failed = []
+        for seed in range(10):
+            try:
+                mechanism(np.random.default_rng(seed), table)
+            except FailureError:
+                failed.append(seed)
+        outcomes.append(failed)
+    assert outcomes[0] == outcomes[1]
+    assert len(outcomes[0]) > 3
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 20, (12,) * 6, (200, 200), (3, 2000)])
+def test_the_default_reduced_space_does_not_fail(sizes: tuple[int, ...]) -> None:
+    degree = 1 if max(sizes) > 100 else 2
+    domain = _domain(*sizes)
+    basis = ContrastBasis(domain.shape, degree)
+    size = SpaceSize(basis.dimension, default_draws(domain.shape, degree), whole=False)
+    space = draw_space(domain, basis, size, np.random.default_rng(6))
+    assert space.smallest_singular_value >= space.threshold
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 6, (4, 4), (3, 5, 2)])
+def test_safe_draws_do_not_fail(sizes: tuple[int, ...]) -> None:
+    domain = _domain(*sizes)
+    basis = ContrastBasis(sizes, 2)
+    assert (basis.matrix(all_codes(sizes)) ** 2).sum(axis=0) == pytest.approx(
+        np.full(domain.size, ContrastBasis(sizes, 2).dimension)
+    )
+    size = SpaceSize(basis.dimension, safe_draws(basis.dimension, 2), whole=False)
+    for seed in range(50):
+        draw_space(domain, basis, size, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("degree", 0),
+        ("degree", 1.5),
+        ("degree", True),
+        ("rows", 0),
+        ("rows", 2.0),
+        ("reduced_space_size", 0),
+        ("floor", 0.6),
+        ("ceiling", 1.0),
+    ],
+)
+def test_wrong_parameters(parameter: str, value: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        PrivateSampling(**{parameter: value})  # type: ignore[arg-type]
+    assert caught.value.field == parameter
+
+
+def test_too_many_functions_say_what_would_fit() -> None:
+    domain = _domain(*(30,) * 12)
+    with pytest.raises(ParameterError, match="degree = 1") as caught:
+        PrivateSampling(degree=2).calibrate(LOOSE, domain, n=10)
+    assert caught.value.field == "degree"
+    assert "55,855" in str(caught.value)
+    columns = int(re.search(r"the (\d+) columns", str(caught.value))[1])
+    bins = int(re.search(r"at most (\d+) bins", str(caught.value))[1])
+    PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(30,) * columns), n=10)
+    PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(bins,) * 12), n=10)
+
+
+@pytest.mark.parametrize("size", [30, 10_000_000])
+def test_reduced_spaces_too_small_or_too_large(size: int) -> None:
+    with pytest.raises(ParameterError) as caught:
+        PrivateSampling(reduced_space_size=size).calibrate(LOOSE, _domain(*(2,) * 30), n=10)
+    assert caught.value.field == "reduced_space_size"
