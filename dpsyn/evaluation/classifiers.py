@@ -23,7 +23,7 @@ FOREST = "random forest"
 CLASSIFIERS = (LOGISTIC, FOREST)
 MAX_TRAINING_ROWS = 50_000
 MAX_TEST_ROWS = 50_000
-_TREES = 100
+_TREES = 60
 _ITERATIONS = 300
 
 
@@ -93,13 +93,14 @@ def check_target(table: Table, target: str) -> Attribute:
     return attribute
 
 
-def _rows(table: Table, target: str, most: int, seed: int) -> tuple[pd.DataFrame, Labels]:
-    """Features and class codes of the rows whose class is known; a random sample of ``most`` of them if there are more."""
+def _rows(table: Table, target: str, most: int, seed: int) -> tuple[pd.DataFrame, Labels, int]:
+    """Features and class codes of the rows whose class is known, or of a random sample of ``most`` of them; their number."""
     labels = table.codes[:, table.domain.index(target)].astype(np.int64)
     known = np.flatnonzero(labels < len(table.domain[target].categories))
-    if len(known) > most:
+    count = len(known)
+    if count > most:
         known = np.sort(np.random.default_rng(seed).choice(known, size=most, replace=False))
-    return _features(table.take(known), target), labels[known]
+    return _features(table.take(known), target), labels[known], count
 
 
 def _features(table: Table, target: str) -> pd.DataFrame:
@@ -142,15 +143,15 @@ def _models(table: Table, target: str, seed: int) -> Mapping[str, Callable[[], A
         prepare = make_column_transformer(
             (OneHotEncoder(categories=categories, dtype=np.float32), coded), ("passthrough", numbers), sparse_threshold=0.05
         )
-        model = RandomForestClassifier(n_estimators=_TREES, min_samples_leaf=2, random_state=seed % 2**32, n_jobs=2)
+        model = RandomForestClassifier(n_estimators=_TREES, min_samples_leaf=3, random_state=seed % 2**32, n_jobs=2)
         return make_pipeline(prepare, model)
 
     return {LOGISTIC: logistic, FOREST: forest}
 
 
 def _scores(table: Table, rows: Table, holdout: Table, target: str, seed: int) -> tuple[Score, ...]:
-    train, labels = _rows(rows, target, MAX_TRAINING_ROWS, seed)
-    test, truth = _rows(holdout, target, MAX_TEST_ROWS, seed)
+    train, labels, count = _rows(rows, target, MAX_TRAINING_ROWS, seed)
+    test, truth, _ = _rows(holdout, target, MAX_TEST_ROWS, seed)
     seen = np.unique(labels)
     if len(labels) == 0:
         return tuple(Score(name, None, None, 0, "in every training row the class is missing") for name in CLASSIFIERS)
@@ -169,6 +170,8 @@ def _scores(table: Table, rows: Table, holdout: Table, target: str, seed: int) -
                 model[-1].set_params(n_jobs=1)
             probabilities = np.asarray(model.predict_proba(test), dtype=np.float64)
         notes = _notes(table.domain[target], seen, truth, caught)
+        if count > len(labels):
+            notes.append(f"trained on {len(labels):,} of {count:,} rows, drawn at random")
         accuracy = float(np.mean(seen[probabilities.argmax(axis=1)] == truth))
         auc = area_under_curve(truth, probabilities, seen)
         found.append(Score(name, accuracy, auc, len(labels), "; ".join(notes)))
@@ -220,7 +223,7 @@ def real_scores(table: Table, holdout: Table, target: str, seed: int) -> RealSco
         return "there is no column to predict from"
     labels = table.codes[:, table.domain.index(target)]
     labels = labels[labels < len(attribute.categories)]
-    _, truth = _rows(holdout, target, MAX_TEST_ROWS, seed)
+    _, truth, _ = _rows(holdout, target, MAX_TEST_ROWS, seed)
     if len(labels) == 0 or len(truth) == 0:
         return f"the class is missing in every {'real' if len(labels) == 0 else 'held-out'} row"
     majority = int(np.bincount(labels).argmax())

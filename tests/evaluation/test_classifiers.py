@@ -1,0 +1,242 @@
+"""Classifiers on constructed data, and everything that can be missing from synthetic rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from dpsyn.data.table import Table
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DomainError, ParameterError
+from dpsyn.evaluation import classifiers
+from dpsyn.evaluation.classifiers import (
+    CLASSIFIERS,
+    RealScores,
+    area_under_curve,
+    check_target,
+    classification,
+    real_scores,
+)
+
+DOMAIN = Domain.of(
+    [
+        Attribute("height", "numeric", lower=-5, upper=5, missing=True),
+        Attribute("day", "date", lower=0, upper=1_000, missing=True),
+        Attribute("town", "categorical", categories=("a", "b", "c"), missing=True),
+        Attribute("smoker", "truth", categories=("no", "yes")),
+        Attribute("kind", "categorical", categories=("p", "q", "r"), missing=True),
+        Attribute("ill", "truth", categories=(False, True)),
+    ]
+)
+
+
+def _table(rows: int, seed: int) -> Table:
+    """``ill`` follows height and town, ``kind`` follows town; some cells are empty."""
+    generator = np.random.default_rng(seed)
+    height = generator.normal(size=rows)
+    town = generator.integers(0, 3, rows)
+    ill = height + np.array([-1.0, 0.0, 1.0])[town] + 0.3 * generator.normal(size=rows) > 0
+    kind = np.where(generator.random(rows) < 0.8, town, generator.integers(0, 3, rows))
+    frame = pd.DataFrame(
+        {
+            "height": pd.Series(height).mask(generator.random(rows) < 0.05),
+            "day": pd.Series(pd.Timestamp("1970-01-01") + pd.to_timedelta(generator.integers(0, 1_000, rows), unit="D")),
+            "town": pd.Series(np.array(["a", "b", "c"], dtype=object)[town]),
+            "smoker": np.where(generator.random(rows) < 0.5, "yes", "no"),
+            "kind": pd.Series(np.array(["p", "q", "r"], dtype=object)[kind]).mask(generator.random(rows) < 0.05),
+            "ill": ill,
+        }
+    )
+    frame["day"] = frame["day"].mask(generator.random(rows) < 0.05)
+    return Table(frame, DOMAIN)
+
+
+REAL, HELD = _table(600, 1), _table(400, 2)
+
+
+@pytest.fixture(scope="module")
+def baseline() -> RealScores:
+    found = real_scores(REAL, HELD, "ill", 0)
+    assert isinstance(found, RealScores)
+    return found
+
+
+def test_train_on_real_beats_the_majority(baseline: RealScores) -> None:
+    assert baseline.classes == ("False", "True")
+    assert baseline.test_rows == 400
+    assert baseline.majority_class == str(bool(REAL.frame["ill"].mean() > 0.5))
+    assert baseline.majority_accuracy == pytest.approx(
+        float((HELD.frame["ill"].astype(str) == baseline.majority_class).mean())
+    )
+    assert tuple(score.classifier for score in baseline.scores) == CLASSIFIERS
+    for score in baseline.scores:
+        assert score.accuracy is not None
+        assert score.auc is not None
+        assert score.accuracy > baseline.majority_accuracy + 0.2
+        assert score.auc > 0.9
+        assert score.training_rows == 600
+        assert score.note == ""
+
+
+def test_good_synthetic_rows_are_as_good_and_shuffled_ones_are_useless(baseline: RealScores) -> None:
+    good = classification(_table(600, 3), HELD, baseline, 0)
+    frame = REAL.frame.assign(ill=REAL.frame["ill"].sample(frac=1, random_state=0).to_numpy())
+    shuffled = classification(Table(frame, DOMAIN), HELD, baseline, 0)
+    for close, far, real in zip(good.synthetic, shuffled.synthetic, baseline.scores, strict=True):
+        assert close.accuracy is not None
+        assert close.accuracy == pytest.approx(real.accuracy, abs=0.05)
+        assert far.auc == pytest.approx(0.5, abs=0.2)
+        assert far.accuracy is not None
+        assert far.accuracy < close.accuracy - 0.1
+
+
+def test_more_than_two_classes_with_missing_ones() -> None:
+    found = real_scores(REAL, HELD, "kind", 0)
+    assert isinstance(found, RealScores)
+    assert found.classes == ("p", "q", "r")
+    assert found.test_rows == int(HELD.frame["kind"].notna().sum())
+    for score in found.scores:
+        assert score.accuracy is not None
+        assert score.auc is not None
+        assert score.accuracy > found.majority_accuracy + 0.2
+        assert score.auc > 0.8
+        assert score.training_rows == int(REAL.frame["kind"].notna().sum())
+
+
+def test_one_row_has_one_class(baseline: RealScores) -> None:
+    found = classification(REAL.take(np.array([0])), HELD, baseline, 0)
+    only = REAL.frame["ill"].iloc[0]
+    for score in found.synthetic:
+        assert score.accuracy == pytest.approx(float((HELD.frame["ill"] == only).mean()))
+        assert score.auc is None
+        assert "one class only" in score.note
+        assert score.training_rows == 1
+
+
+@pytest.mark.parametrize("rows", [2, 3, 7])
+def test_very_few_rows(rows: int, baseline: RealScores) -> None:
+    both = np.concatenate([np.flatnonzero(REAL.frame["ill"])[:1], np.flatnonzero(~REAL.frame["ill"])[: rows - 1]])
+    for score in classification(REAL.take(both), HELD, baseline, 0).synthetic:
+        assert score.accuracy is not None
+        assert score.auc is not None
+        assert 0 <= score.accuracy <= 1
+
+
+def test_absent_classes_are_named() -> None:
+    found = real_scores(REAL, HELD, "kind", 0)
+    assert isinstance(found, RealScores)
+    without = Table(REAL.frame[REAL.frame["kind"] != "r"], DOMAIN)
+    for score in classification(without, HELD, found, 0).synthetic:
+        assert "no training row of 1 of the classes (r)" in score.note
+        assert score.auc is not None
+        assert score.auc > 0.5
+
+
+def test_the_class_is_missing_everywhere() -> None:
+    found = real_scores(REAL, HELD, "kind", 0)
+    assert isinstance(found, RealScores)
+    empty = Table(REAL.frame.assign(kind=None), DOMAIN)
+    for score in classification(empty, HELD, found, 0).synthetic:
+        assert (score.accuracy, score.auc, score.training_rows) == (None, None, 0)
+        assert "missing" in score.note
+    assert "held-out" in str(real_scores(REAL, empty, "kind", 0))
+    assert "real" in str(real_scores(empty, HELD, "kind", 0))
+
+
+def test_all_features_are_missing_or_constant(baseline: RealScores) -> None:
+    bare = Table(REAL.frame.assign(height=np.nan, day=pd.NaT, town=None, smoker="no"), DOMAIN)
+    for score in classification(bare, HELD, baseline, 0).synthetic:
+        assert score.accuracy is not None
+
+
+def test_held_out_rows_of_one_class(baseline: RealScores) -> None:
+    held = Table(HELD.frame[HELD.frame["ill"]], DOMAIN)
+    found = real_scores(REAL, held, "ill", 0)
+    assert isinstance(found, RealScores)
+    for score in found.scores:
+        assert score.accuracy is not None
+        assert score.auc is None
+        assert "held-out rows hold one class only" in score.note
+
+
+def test_nothing_to_predict_from() -> None:
+    assert real_scores(REAL.project(["ill"]), HELD.project(["ill"]), "ill", 0) == "there is no column to predict from"
+
+
+def test_only_codes_and_only_numbers() -> None:
+    for columns in (["town", "smoker", "ill"], ["height", "ill"], ["day", "ill"]):
+        found = real_scores(REAL.project(columns), HELD.project(columns), "ill", 0)
+        assert isinstance(found, RealScores)
+        assert all(score.accuracy is not None for score in found.scores)
+
+
+def test_sixty_four_numeric_columns() -> None:
+    generator = np.random.default_rng(7)
+    frame = pd.DataFrame(generator.normal(size=(300, 64)), columns=[f"x{j}" for j in range(64)])
+    frame["ten"] = np.argmax(frame.to_numpy()[:, :10], axis=1).astype(str)
+    attributes = [Attribute(f"x{j}", "numeric", lower=-4, upper=4) for j in range(64)]
+    domain = Domain.of([*attributes, Attribute("ten", "categorical", categories=tuple("0123456789"))])
+    found = real_scores(Table(frame[:200], domain), Table(frame[200:], domain), "ten", 0)
+    assert isinstance(found, RealScores)
+    assert all(score.auc is not None and score.auc > 0.6 for score in found.scores)
+
+
+def test_a_fit_that_did_not_settle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifiers, "_ITERATIONS", 1)
+    found = real_scores(REAL, HELD, "ill", 0)
+    assert isinstance(found, RealScores)
+    assert "stopped after 1 iterations" in found.scores[0].note
+    assert found.scores[1].note == ""
+
+
+def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifiers, "MAX_TRAINING_ROWS", 100)
+    monkeypatch.setattr(classifiers, "MAX_TEST_ROWS", 150)
+    found = real_scores(REAL, HELD, "ill", 0)
+    assert isinstance(found, RealScores)
+    assert found.test_rows == 150
+    assert all(score.training_rows == 100 for score in found.scores)
+    assert all(score.note == "trained on 100 of 600 rows, drawn at random" for score in found.scores)
+
+
+def test_same_seed_same_scores(baseline: RealScores) -> None:
+    assert real_scores(REAL, HELD, "ill", 0) == baseline
+
+
+def test_area_under_curve_against_its_definition() -> None:
+    generator = np.random.default_rng(8)
+    truth = generator.integers(0, 2, 60)
+    score = np.round(generator.random(60), 1)
+    wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a in score[truth == 1] for b in score[truth == 0]]
+    found = area_under_curve(truth, np.stack([1 - score, score], axis=1), np.array([0, 1]))
+    assert found == pytest.approx(np.mean(wins))
+
+
+def test_area_under_curve_of_many_classes() -> None:
+    generator = np.random.default_rng(9)
+    truth = generator.integers(0, 4, 200)
+    scores = generator.dirichlet(np.ones(4), 200)
+    found = area_under_curve(truth, scores, np.arange(4))
+    assert found == pytest.approx(roc_auc_score(truth, scores, multi_class="ovr", average="macro"))
+    # A class that the classifier does not know counts ½.
+    known = [roc_auc_score(truth == c, scores[:, c]) for c in range(3)]
+    assert area_under_curve(truth, scores[:, :3], np.arange(3)) == pytest.approx((math.fsum(known) + 0.5) / 4)
+    assert area_under_curve(np.zeros(5, dtype=np.int64), scores[:5], np.arange(4)) is None
+
+
+@pytest.mark.parametrize("target", ["height", "day"])
+def test_numbers_are_no_classes(target: str) -> None:
+    with pytest.raises(ParameterError, match="target"):
+        check_target(REAL, target)
+
+
+def test_one_category_is_no_class_and_unknown_columns_are_named() -> None:
+    single = Table(pd.DataFrame({"a": ["x", "x"]}), Domain.of([Attribute("a", "categorical", categories=("x",))]))
+    with pytest.raises(ParameterError, match="target"):
+        check_target(single, "a")
+    with pytest.raises(DomainError, match="nowhere"):
+        check_target(REAL, "nowhere")

@@ -1,0 +1,200 @@
+"""Total variation by hand, by brute force with pandas, and the choice of tables."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from dpsyn.basis.contrasts import ContrastBasis
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation import marginals
+from dpsyn.evaluation.marginals import choose_subsets, default_max_subsets, marginal_errors, total_variation
+
+
+def _codes(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
+    return np.stack([generator.integers(0, size, rows) for size in sizes], axis=1).astype(np.int32)
+
+
+def _plan(columns: int, degrees: tuple[int, ...]) -> list[tuple[tuple[int, ...], ...]]:
+    return [tuple(combinations(range(columns), degree)) for degree in degrees]
+
+
+def test_total_variation_by_hand() -> None:
+    real = np.array([[0, 0], [0, 1], [1, 1], [1, 1]], dtype=np.int32)
+    synthetic = np.array([[0, 0], [1, 0]], dtype=np.int32)
+    # Shares 1/4, 1/4, 0, 1/2 against 1/2, 0, 1/2, 0: differences 1/4 + 1/4 + 1/2 + 1/2, halved.
+    assert total_variation(real, synthetic, (2, 2)) == 0.75
+    assert total_variation(real[:, :1], synthetic[:, :1], (2,)) == 0.0
+    # Shares of the second column 1/4, 3/4 against 1, 0.
+    assert total_variation(real[:, 1:], synthetic[:, 1:], (2,)) == 0.75
+
+
+def test_a_report_by_hand() -> None:
+    real = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 0]], dtype=np.int32)
+    synthetic = np.array([[0, 0, 0], [1, 0, 0]], dtype=np.int32)
+    found, pairwise = marginal_errors(real, synthetic, (2, 2, 1), ("a", "b", "c"), _plan(3, (1, 2)))
+    assert (found[1].mean, found[1].max, found[1].worst) == (0.25, 0.75, ("b",))
+    assert (found[2].mean, found[2].max, found[2].worst) == (0.5, 0.75, ("a", "b"))
+    assert not found[2].sampled
+    assert pairwise.to_numpy().tolist() == [[0.0, 0.75, 0.0], [0.75, 0.75, 0.75], [0.0, 0.75, 0.0]]
+    assert list(pairwise.columns) == list(pairwise.index) == ["a", "b", "c"]
+    # Means of x_b: (-1+1+1+1)/4 = 1/2 against -1; of x_a·x_b: (1-1+1+1)/4 = 1/2 against (1-1)/2 = 0.
+    assert found[1].contrast == pytest.approx(1.5)
+    assert found[1].contrast_worst == ("b",)
+    assert found[2].contrast == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("dense_cells", [2**20, 0])
+def test_against_pandas_crosstab(dense_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marginals, "_DENSE_CELLS", dense_cells)
+    generator = np.random.default_rng(4)
+    sizes, names = (2, 5, 3, 4, 1), tuple("abcde")
+    real, synthetic = _codes(generator, 90, sizes), _codes(generator, 37, sizes)
+    found, pairwise = marginal_errors(real, synthetic, sizes, names, _plan(5, (1, 2, 3)))
+    both = pd.DataFrame(np.concatenate([real, synthetic]), columns=list(names))
+    side = pd.Series(["real"] * 90 + ["synthetic"] * 37, name="side")
+    for degree in (1, 2, 3):
+        brute = {}
+        for chosen in combinations(names, degree):
+            shares = pd.crosstab([both[c] for c in chosen], side, normalize="columns")
+            brute[chosen] = 0.5 * float((shares["real"] - shares["synthetic"]).abs().sum())
+        assert found[degree].mean == pytest.approx(np.mean(list(brute.values())))
+        assert found[degree].max == pytest.approx(max(brute.values()))
+        assert brute[found[degree].worst] == pytest.approx(max(brute.values()))
+        assert found[degree].measured == found[degree].possible == math.comb(5, degree)
+        if degree == 2:
+            for (left, right), value in brute.items():
+                assert pairwise.loc[left, right] == pairwise.loc[right, left] == pytest.approx(value)
+
+
+def test_contrasts_against_the_basis() -> None:
+    generator = np.random.default_rng(5)
+    sizes, names = (2, 4, 3, 2, 1), tuple("abcde")
+    real, synthetic = _codes(generator, 60, sizes), _codes(generator, 25, sizes)
+    found, _ = marginal_errors(real, synthetic, sizes, names, _plan(5, (1, 2, 3)))
+    basis = ContrastBasis(sizes, 3)
+    difference = np.abs(basis.matrix(real).mean(axis=1) - basis.matrix(synthetic).mean(axis=1))
+    for degree in (1, 2, 3):
+        of_degree = np.array([len(used) == degree for used in basis.index])
+        assert found[degree].contrast == pytest.approx(difference[of_degree].max())
+        at = int(np.argmax(np.where(of_degree, difference, -1)))
+        assert found[degree].contrast_worst == tuple(names[j] for j in basis.index[at])
+
+
+def test_a_huge_column_has_a_variation_but_no_contrast() -> None:
+    rows = np.arange(3_000, dtype=np.int32)[:, None]
+    both = np.concatenate([rows, np.zeros_like(rows)], axis=1)
+    found, _ = marginal_errors(both, both[:1_500], (3_000, 2), ("id", "x"), _plan(2, (1, 2)))
+    assert found[1].max == pytest.approx(0.5)
+    assert found[1].contrast_tables == 1
+    assert found[2].contrast is None
+    assert found[2].contrast_worst == ()
+
+
+def test_very_many_cells_do_not_collide() -> None:
+    generator = np.random.default_rng(6)
+    sizes = (2**31 - 1,) * 3
+    real = generator.integers(0, 2**31 - 1, (200, 3)).astype(np.int32)
+    assert total_variation(real, real[::-1], sizes) == 0.0
+    assert total_variation(real[:100], real[100:], sizes) == pytest.approx(1.0)
+    assert total_variation(real, real[:100], sizes) == pytest.approx(0.5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 40), k=st.integers(1, 40))
+def test_properties(seed: int, n: int, k: int) -> None:
+    generator = np.random.default_rng(seed)
+    sizes, names = (2, 3, 4), ("a", "b", "c")
+    real, synthetic = _codes(generator, n, sizes), _codes(generator, k, sizes)
+    found, _ = marginal_errors(real, synthetic, sizes, names, _plan(3, (1, 2, 3)))
+    swapped, _ = marginal_errors(synthetic, real, sizes, names, _plan(3, (1, 2, 3)))
+    assert all(0 <= found[d].mean <= found[d].max <= 1 for d in (1, 2, 3))
+    assert all(found[d].max == pytest.approx(swapped[d].max) for d in (1, 2, 3))
+    # Summing a table over one of its columns cannot make it further away.
+    assert found[1].max <= found[2].max + 1e-12
+    assert found[2].max <= found[3].max + 1e-12
+    same, pairwise = marginal_errors(
+        real, np.repeat(real[generator.permutation(n)], 3, axis=0), sizes, names, _plan(3, (2,))
+    )
+    assert same[2].max == pytest.approx(0.0, abs=1e-12)
+    assert pairwise.to_numpy() == pytest.approx(np.zeros((3, 3)), abs=1e-12)
+
+
+def test_all_subsets_or_a_sample_of_different_ones() -> None:
+    generator = np.random.default_rng(0)
+    assert choose_subsets(5, 2, 10, generator) == tuple(combinations(range(5), 2))
+    for columns, degree in ((8, 3), (300, 3), (300, 1)):
+        chosen = choose_subsets(columns, degree, 50, generator)
+        assert len(set(chosen)) == len(chosen) == 50
+        assert all(len(set(s)) == degree and list(s) == sorted(s) and s[0] >= 0 and s[-1] < columns for s in chosen)
+
+
+@pytest.mark.parametrize(("columns", "degree", "most"), [(6, 2, 8), (40, 2, 30)])
+def test_the_sample_is_uniform(columns: int, degree: int, most: int) -> None:
+    generator = np.random.default_rng(1)
+    draws = 400
+    seen = dict.fromkeys(combinations(range(columns), degree), 0)
+    for _ in range(draws):
+        for subset in choose_subsets(columns, degree, most, generator):
+            seen[subset] += 1
+    share = most / math.comb(columns, degree)
+    counts = np.array(list(seen.values()))
+    # Counts of samples of fixed size have covariance -share (1 - share) / (N - 1): chi-square, N - 1 degrees of freedom.
+    n = len(counts)
+    statistic = float(np.sum((counts - draws * share) ** 2) / (draws * share * (1 - share))) * (n - 1) / n
+    assert 1e-4 < chi2.cdf(statistic, n - 1) < 1 - 1e-4
+    columns_seen = np.array([sum(v for s, v in seen.items() if j in s) for j in range(columns)])
+    assert columns_seen == pytest.approx(np.full(columns, draws * most * degree / columns), rel=0.2)
+
+
+def test_sampled_pairs_leave_holes_in_the_matrix() -> None:
+    generator = np.random.default_rng(2)
+    real = _codes(generator, 30, (2,) * 6)
+    plan = [choose_subsets(6, 2, 4, generator)]
+    found, pairwise = marginal_errors(real, real[:10], (2,) * 6, tuple("abcdef"), plan)
+    assert found[2].sampled
+    assert (found[2].measured, found[2].possible) == (4, 15)
+    assert int(np.isnan(pairwise.to_numpy()).sum()) == 2 * (15 - 4)
+    assert not np.isnan(np.diag(pairwise.to_numpy())).any()
+
+
+def test_fewer_subsets_for_very_many_rows() -> None:
+    assert default_max_subsets(30_000) == 5_000
+    assert default_max_subsets(1_000_000) == 2_000
+    assert default_max_subsets(10**9) == 200
+
+
+@pytest.mark.parametrize(
+    ("columns", "degree", "most", "field"), [(3, 0, 5, "degree"), (3, 4, 5, "degree"), (3, 2, 0, "max_subsets")]
+)
+def test_wrong_parameters_name_the_field(columns: int, degree: int, most: int, field: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        choose_subsets(columns, degree, most, np.random.default_rng(0))
+    assert caught.value.field == field
+
+
+def test_sampling_noise_has_the_right_scale() -> None:
+    # Two samples of one binary column: E|difference of shares| = sqrt(2/pi · p (1-p) (1/n + 1/k)), which is the variation.
+    generator = np.random.default_rng(3)
+    p, n, k, repeats = 0.3, 400, 200, 600
+    found = [
+        total_variation(
+            (generator.random((n, 1)) < p).astype(np.int32), (generator.random((k, 1)) < p).astype(np.int32), (2,)
+        )
+        for _ in range(repeats)
+    ]
+    expected = math.sqrt(2 / math.pi * p * (1 - p) * (1 / n + 1 / k))
+    # The mean of 600 has a relative standard deviation of 0.756 / sqrt(600) = 3.1 %.
+    assert np.mean(found) == pytest.approx(expected, rel=0.12)
+
+
+def test_no_rows_is_refused() -> None:
+    with pytest.raises(ParameterError, match="rows"):
+        total_variation(np.zeros((0, 1), dtype=np.int32), np.zeros((3, 1), dtype=np.int32), (2,))

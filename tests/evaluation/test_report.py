@@ -1,0 +1,235 @@
+"""The whole report: what it holds, what it leaves out, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.data.table import Table
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DomainError, ParameterError
+from dpsyn.evaluation.classifiers import Classification
+from dpsyn.evaluation.marginals import MarginalError
+from dpsyn.evaluation.report import evaluate, real_baseline
+
+DOMAIN = Domain.of(
+    [
+        Attribute("x", "numeric", lower=0, upper=1, bins=4),
+        Attribute("day", "date", lower=0, upper=100, bins=5, missing=True),
+        Attribute("colour", "categorical", categories=("red", "green", "blue"), missing=True),
+        Attribute("ill", "truth", categories=("no", "yes")),
+    ]
+)
+
+
+def _table(rows: int, seed: int) -> Table:
+    """``ill`` depends on x and colour; the day on nothing."""
+    generator = np.random.default_rng(seed)
+    x = generator.random(rows)
+    colour = np.where(x > 0.5, "red", generator.choice(["green", "blue"], rows)).astype(object)
+    days = pd.Series(pd.Timestamp("1970-01-01") + pd.to_timedelta(generator.integers(0, 100, rows), unit="D"))
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "day": days.mask(generator.random(rows) < 0.1),
+            "colour": pd.Series(colour).mask(generator.random(rows) < 0.1),
+            "ill": np.where(x + 0.2 * generator.normal(size=rows) > 0.5, "yes", "no"),
+        }
+    )
+    return Table(frame, DOMAIN)
+
+
+REAL, HELD = _table(800, 1), _table(400, 2)
+BASELINE = real_baseline(REAL, HELD, "ill")
+
+
+def _independent(table: Table, seed: int) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    return pd.DataFrame({c: table.frame[c].to_numpy()[generator.permutation(table.n)] for c in table.frame.columns})
+
+
+def test_identical_rows_have_no_error() -> None:
+    report = evaluate(REAL, REAL.frame.sample(frac=1, random_state=0))
+    assert all(error.max == 0 and error.contrast == 0 for error in report.marginals.values())
+    assert (report.pairwise.to_numpy() == 0).all()
+    assert report.ranges.max == 0
+
+
+def test_what_a_report_holds() -> None:
+    report = dpsyn.evaluate(REAL, _table(300, 3).frame, holdout=HELD, target="ill")
+    assert report.n == 800
+    assert report.release.rows == 300
+    assert list(report.marginals) == [1, 2, 3]
+    assert [report.marginals[d].possible for d in (1, 2, 3)] == [4, 6, 4]
+    assert list(report.pairwise.columns) == list(DOMAIN.names)
+    assert report.marginals[1].mean == pytest.approx(np.diag(report.pairwise).mean())
+    upper = report.pairwise.to_numpy()[np.triu_indices(4, 1)]
+    assert report.marginals[2].mean == pytest.approx(upper.mean())
+    assert report.marginals[2].max == upper.max()
+    assert report.noise_floor is not None
+    assert report.noise_floor.rows == 400
+    assert isinstance(report.classification, Classification)
+    assert report.notes == ()
+
+
+def test_lost_dependence_shows_in_pairs_and_not_in_single_columns() -> None:
+    report = evaluate(REAL, _independent(REAL, 5), baseline=BASELINE)
+    floor = report.noise_floor
+    assert floor is not None
+    assert report.marginals[1].max == 0
+    assert report.marginals[2].max > 3 * floor.marginals[2].max
+    assert set(report.marginals[2].worst) == {"x", "colour"}
+    assert report.marginals[2].contrast > 3 * floor.marginals[2].contrast
+    assert report.ranges.mean > 2 * floor.ranges.mean
+    assert isinstance(report.classification, Classification)
+    for lost, real in zip(report.classification.synthetic, report.classification.real.scores, strict=True):
+        assert real.auc > 0.85
+        assert lost.auc < real.auc - 0.2
+
+
+def test_the_noise_floor_is_the_error_of_the_held_out_rows() -> None:
+    report = evaluate(REAL, HELD.frame, baseline=BASELINE)
+    assert report.noise_floor is not None
+    assert report.release.to_dict() == report.noise_floor.to_dict()
+
+
+def test_a_baseline_saves_work_and_changes_nothing() -> None:
+    rows = _table(300, 3).frame
+    direct = evaluate(REAL, rows, holdout=HELD, target="ill")
+    by_baseline = evaluate(REAL, rows, baseline=BASELINE)
+    assert direct.to_dict() == by_baseline.to_dict()
+    assert (
+        evaluate(REAL, rows, holdout=HELD, target="ill", degrees=(3, 2, 1), baseline=BASELINE).to_dict() == direct.to_dict()
+    )
+    again = pickle.loads(pickle.dumps(BASELINE))
+    assert evaluate(REAL, rows, baseline=again).to_dict() == direct.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("field", "arguments"),
+    [
+        ("baseline", {"table": _table(800, 9)}),
+        ("baseline", {"table": REAL.project(["x", "ill"])}),
+        ("holdout", {"holdout": _table(400, 9)}),
+        ("target", {"target": "colour"}),
+        ("degrees", {"degrees": (1, 2)}),
+    ],
+)
+def test_a_baseline_of_something_else_is_refused(field: str, arguments: dict[str, object]) -> None:
+    given = {"table": REAL, "rows": REAL.frame, "baseline": BASELINE} | arguments
+    with pytest.raises(ParameterError) as caught:
+        evaluate(**given)
+    assert caught.value.field == field
+
+
+def test_without_held_out_rows() -> None:
+    report = evaluate(REAL, HELD.frame, target="ill")
+    assert report.noise_floor is None
+    assert report.classification == "there are no held-out rows to test on"
+    assert evaluate(REAL, HELD.frame, holdout=HELD).classification == "no target column was chosen"
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_very_few_rows(k: int) -> None:
+    report = evaluate(REAL, _table(k, 4).frame, baseline=BASELINE)
+    assert report.release.rows == k
+    assert 0 < report.marginals[1].mean <= report.marginals[1].max <= 1
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_one_row_by_hand() -> None:
+    report = evaluate(REAL, REAL.frame.iloc[[0]], degrees=(1,))
+    share = float((REAL.frame["ill"] == REAL.frame["ill"].iloc[0]).mean())
+    assert report.pairwise.loc["ill", "ill"] == pytest.approx(1 - share)
+
+
+def test_one_column_and_degrees_beyond_it() -> None:
+    table = REAL.project(["colour"])
+    report = evaluate(table, table.frame.iloc[:50], holdout=HELD.project(["colour"]), target="colour")
+    assert list(report.marginals) == [1]
+    assert report.notes == (
+        "tables of 2 columns are left out: the data has 1",
+        "tables of 3 columns are left out: the data has 1",
+    )
+    assert report.classification == "there is no column to predict from"
+    assert report.pairwise.shape == (1, 1)
+
+
+def test_sampling_of_tables_is_said_and_shared() -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(generator.integers(0, 3, (60, 30)), columns=[f"c{j}" for j in range(30)])
+    table = Table(frame, Domain.of([Attribute(c, "categorical", categories=(0, 1, 2)) for c in frame.columns]))
+    report = evaluate(table, frame[:20], holdout=table, max_subsets=100)
+    assert report.notes == (
+        "100 of 435 tables of 2 columns were compared, drawn at random",
+        "100 of 4,060 tables of 3 columns were compared, drawn at random",
+    )
+    assert report.noise_floor is not None
+    assert (report.pairwise.isna() == report.noise_floor.pairwise.isna()).all(axis=None)
+    data = report.to_dict()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    seeded = [evaluate(table, frame[:20], max_subsets=100, generator=np.random.default_rng(s)) for s in (1, 1, 2)]
+    assert seeded[0].to_dict() == seeded[1].to_dict()
+    assert not seeded[0].pairwise.isna().equals(seeded[2].pairwise.isna())
+
+
+def test_wide_data_is_sampled_without_listing_every_table() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (20, 300)), columns=[f"c{j}" for j in range(300)])
+    table = Table(frame, Domain.of([Attribute(c, "truth", categories=(0, 1)) for c in frame.columns]))
+    report = evaluate(table, frame[:10], degrees=(3,), max_subsets=200)
+    assert (report.marginals[3].measured, report.marginals[3].possible) == (200, 4_455_100)
+
+
+def test_to_dict_is_plain_and_complete() -> None:
+    data = evaluate(REAL, _table(300, 3).frame, baseline=BASELINE).to_dict()
+    assert json.loads(json.dumps(data, allow_nan=False)).keys() == data.keys()
+    assert [entry["degree"] for entry in data["release"]["marginals"]] == [1, 2, 3]
+    assert set(data["release"]["marginals"][0]) == {*MarginalError.__dataclass_fields__, "sampled"}
+    assert data["classification"]["real"]["majority_accuracy"] > 0.4
+
+
+def test_values_outside_the_domain_are_refused() -> None:
+    with pytest.raises(DomainError, match="purple") as caught:
+        evaluate(REAL, REAL.frame.assign(colour="purple"))
+    assert caught.value.column == "colour"
+    with pytest.raises(DomainError, match="'day'"):
+        evaluate(REAL, REAL.frame.drop(columns="day"))
+    with pytest.raises(DomainError, match="two columns"):
+        evaluate(REAL, pd.concat([REAL.frame, REAL.frame[["x"]]], axis=1))
+    with pytest.raises(DomainError, match="missing"):
+        evaluate(REAL, REAL.frame.assign(x=np.nan))
+
+
+def test_order_of_columns_and_further_ones_do_not_matter() -> None:
+    turned = HELD.frame[list(reversed(DOMAIN.names))].assign(more=1)
+    assert evaluate(REAL, turned).to_dict() == evaluate(REAL, HELD.frame).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("field", "arguments"),
+    [
+        ("rows", {"rows": REAL.frame.iloc[:0]}),
+        ("table", {"table": REAL.take(np.array([], dtype=int))}),
+        ("holdout", {"holdout": REAL.take(np.array([], dtype=int))}),
+        ("degrees", {"degrees": (0, 1)}),
+        ("degrees", {"degrees": ()}),
+        ("max_subsets", {"max_subsets": 0}),
+        ("queries", {"queries": 0}),
+        ("target", {"target": "x"}),
+    ],
+)
+def test_wrong_parameters_name_the_field(field: str, arguments: dict[str, object]) -> None:
+    with pytest.raises(ParameterError) as caught:
+        evaluate(**({"table": REAL, "rows": REAL.frame} | arguments))
+    assert caught.value.field == field
+
+
+def test_rows_after_a_round_trip_through_csv(tmp_path: object) -> None:
+    path = f"{tmp_path}/rows.csv"
+    HELD.frame.to_csv(path, index=False)
+    assert evaluate(REAL, pd.read_csv(path)).to_dict() == evaluate(REAL, HELD.frame).to_dict()
