@@ -273,7 +273,7 @@ def _smallest(
     """
 
     def height(multiplier: float) -> float:
-        return math.log(max(epsilon_of(multiplier), 1e-6 * epsilon) / epsilon)
+        return math.log(min(max(epsilon_of(multiplier) / epsilon, 1e-6), 1e6))
 
     low = high = guess
     low_height = high_height = height(guess)
