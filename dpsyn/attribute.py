@@ -21,7 +21,7 @@ Codes = npt.NDArray[np.int32]
 MAX_BINS = 100_000
 _EXACT = 2.0**53
 _DAY = np.timedelta64(1, "D")
-_FIRST_DAY, _LAST_DAY = -719_162.0, 2_932_896.0
+FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class Attribute:
             raise self._wrong(f"the bounds must be finite with lower < upper, got {self.lower} and {self.upper}")
         if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or not 1 <= self.bins <= MAX_BINS:
             raise self._wrong(f"bins must be a whole number from 1 to {MAX_BINS}, got {self.bins!r}")
-        if self.kind == "date" and (self.lower < _FIRST_DAY or self.upper > _LAST_DAY):
+        if self.kind == "date" and (self.lower < FIRST_DAY or self.upper > LAST_DAY):
             raise self._wrong(
-                f"the bounds must be days since 1970-01-01 from {_FIRST_DAY:.0f} (year 1) to {_LAST_DAY:.0f} (year 9999), "
+                f"the bounds must be days since 1970-01-01 from {FIRST_DAY:.0f} (year 1) to {LAST_DAY:.0f} (year 9999), "
                 f"got {self.lower} and {self.upper}"
             )
         if self._is_whole and max(abs(self.lower), abs(self.upper)) >= _EXACT:
@@ -251,9 +251,7 @@ class Attribute:
         empty = (codes == self.size - 1) if self.missing else np.zeros(len(codes), dtype=bool)
         if not self.is_binned:
             values = np.array([*self.categories, None], dtype=object)[np.where(empty, len(self.categories), codes)]
-            series = pd.Series(values, name=self.name, dtype=object).infer_objects()
-            whole = empty.any() and all(type(c) is int for c in self.categories)
-            return series.astype("Int64") if whole else series
+            return settled(pd.Series(values, name=self.name, dtype=object))
         edges = self.edges
         at = np.where(empty, 0, codes)
         low, high = edges[at], edges[at + 1]
@@ -310,3 +308,13 @@ def _plain(value: Any) -> Any:
 
 def _day(days: int) -> str:
     return str(np.datetime64(days, "D"))
+
+
+def settled(values: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of Python values with the narrowest type: whole numbers with gaps become Int64 and stay exact."""
+    if values.dtype != object:
+        return values
+    empty = values.isna()
+    if empty.any() and not empty.all() and all(type(v) is int and abs(v) < 2**63 for v in values[~empty].unique()):
+        return values.where(~empty, 0).astype("int64").astype("Int64").mask(empty)
+    return values.infer_objects()

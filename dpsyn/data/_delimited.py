@@ -59,7 +59,7 @@ def read_delimited(text: bytes, *, tabs: bool = False) -> Delimited:
     columns = _columns(body, separator, names, first_line)
     if len(columns[0]) == 0:
         raise DataError(
-            f"line {first_line} names {_count(len(names), 'column')}, but there is no row below it", line=first_line
+            f"line {first_line} names {counted(len(names), 'column')}, but there is no row below it", line=first_line
         )
     return Delimited(names, columns, separator, _header_notes(names, columns, first_line), body, first_line)
 
@@ -69,19 +69,19 @@ def _records(text: bytes, separator: str, first_line: int) -> Iterator[tuple[int
     stream = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
     reader = csv.reader(stream, delimiter=separator, strict=True, skipinitialspace=True)
     start = first_line
-    limit = csv.field_size_limit(_FIELD_LIMIT)
+    csv.field_size_limit(max(csv.field_size_limit(), _FIELD_LIMIT))
     try:
         for cells in reader:
             yield start, cells
             start = first_line + reader.line_num
     except csv.Error as error:
         raise DataError(_quote_message(str(error), start), line=start) from error
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _quote_message(error: str, line: int) -> str:
-    if "end of data" in error or "field limit" in error:
+    if "field limit" in error:
+        return f"a value in the row of line {line} is longer than a million characters; probably its quote is never closed"
+    if "end of data" in error:
         return f"a quote opened in the row of line {line} is never closed; close it, or double it if it is part of the value"
     return (
         f"in the row of line {line} a closing quote is followed by more text ({error}); "
@@ -191,13 +191,14 @@ def _ragged(line: int, found: int, width: int, separator: str) -> DataError:
     too_many = f"put values that contain {SEPARATORS[separator]} in quotes, or delete the separators too many"
     hint = too_many if found > width else "fill the row up"
     return DataError(
-        f"line {line} has {_count(found, 'value')} where the first line names {_count(width, 'column')} "
+        f"line {line} has {counted(found, 'value')} where the first line names {counted(width, 'column')} "
         f"(separated by {SEPARATORS[separator]}); {hint}",
         line=line,
     )
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

@@ -24,7 +24,7 @@ def fit_words(attribute: Attribute, column: Any, *, decimal_comma: bool, locate:
     Raises:
         DomainError: a cell is no value of the attribute; the message names the line and the value.
     """
-    keep = frozenset() if attribute.is_binned else frozenset(str(c) for c in attribute.categories)
+    keep = frozenset() if attribute.is_binned else frozenset(str(c).strip() for c in attribute.categories)
     words = Words.of(column, keep=keep)
     if words.empty.any() and not attribute.missing:
         _refuse(
@@ -37,8 +37,7 @@ def fit_words(attribute: Attribute, column: Any, *, decimal_comma: bool, locate:
     if attribute.is_binned:
         return words.spread(_binned(attribute, words, decimal_comma, locate)).rename(attribute.name)
     values = _categories(attribute, words, locate)
-    listed = words.spread(values).rename(attribute.name)
-    return listed.infer_objects()
+    return words.spread(values).rename(attribute.name)
 
 
 def _binned(attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate) -> npt.NDArray[Any]:
@@ -67,7 +66,7 @@ def _binned(attribute: Attribute, words: Words, decimal_comma: bool, locate: Loc
 
 
 def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
-    known: dict[str, Any] = {str(category): category for category in attribute.categories}
+    known: dict[str, Any] = {str(category).strip(): category for category in attribute.categories}
     numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
     truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
     values = np.empty(len(words.texts), dtype=object)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.attribute import Attribute
-from dpsyn.data._delimited import check_distinct
+from dpsyn.attribute import Attribute, settled
+from dpsyn.data._delimited import check_distinct, counted
 from dpsyn.data._parse import EXACT
 from dpsyn.data._words import Words
 from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
@@ -29,13 +29,14 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, tuple[str, ...]]:
     from pyarrow import parquet
 
     try:
+        names = tuple(parquet.read_schema(pa.BufferReader(data)).names)
+        check_distinct(names, "the Parquet file's ")
         table = parquet.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature") from error
-    check_distinct(tuple(table.schema.names), "the Parquet file's ")
-    kept = [name for name in table.schema.names if not _INDEX.fullmatch(name)]
-    notes = () if len(kept) == len(table.schema.names) else ("The row labels that pandas stored in the file were left out.",)
+    kept = [name for name in names if not _INDEX.fullmatch(name)]
+    notes = () if len(kept) == len(names) else ("The row labels that pandas stored in the file were left out.",)
     table = table.select(kept)
     for field in table.schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -81,7 +82,7 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
             raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
     check_distinct(names, "")
     if len(frame) == 0:
-        raise DataError(f"the table has {len(names)} columns but no rows")
+        raise DataError(f"the table has {counted(len(names), 'column')} but no row")
     return frame.set_axis(list(names), axis="columns").reset_index(drop=True)
 
 
@@ -129,6 +130,8 @@ def _objects(name: str, column: pd.Series[Any]) -> Column:
     if found == "boolean":
         return _truth_values(name, column)
     if found in ("integer", "floating", "mixed-integer-float", "decimal"):
+        if found == "integer" and column.dropna().map(lambda v: abs(int(v)) >= EXACT).any():
+            return _identifiers(name, column)
         try:
             return _numbers(name, pd.Series(pd.to_numeric(column.where(column.notna(), None)), name=name))
         except (TypeError, ValueError, OverflowError) as error:
@@ -151,9 +154,7 @@ def _objects(name: str, column: pd.Series[Any]) -> Column:
 
 
 def _texts(name: str, column: pd.Series[Any], notes: tuple[str, ...] = ()) -> Column:
-    import pyarrow as pa
-
-    return infer_texts(name, Words.of(pa.array(column, pa.large_string(), from_pandas=True), strip=False), notes)
+    return infer_texts(name, Words.of(_arrow(name, column), strip=False), notes)
 
 
 def _truth_values(name: str, column: pd.Series[Any]) -> Column:
@@ -167,8 +168,7 @@ def _numbers(name: str, column: pd.Series[Any]) -> Column:
     if pd.api.types.is_integer_dtype(column.dtype):
         low, high = int(column.min()), int(column.max())
         if low <= -EXACT or high >= EXACT:
-            notes = (f"Column {name!r} holds whole numbers beyond 2^53 and was turned into text.",)
-            return _texts(name, column.map(lambda v: str(int(v)), na_action="ignore"), notes)
+            return _identifiers(name, column)
         return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"))
     floats = column.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.isinf(floats)
@@ -185,6 +185,11 @@ def _numbers(name: str, column: pd.Series[Any]) -> Column:
     return describe_numbers(name, pd.Series(floats, name=name))
 
 
+def _identifiers(name: str, column: pd.Series[Any]) -> Column:
+    notes = (f"Column {name!r} holds whole numbers beyond 2^53 and was turned into text.",)
+    return _texts(name, column.map(lambda v: str(int(v)), na_action="ignore"), notes)
+
+
 def _categorical(name: str, column: pd.Series[Any]) -> Column:
     """The type lists its categories, used or not; their order is kept."""
     listed = list(column.cat.categories)
@@ -196,15 +201,18 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
     if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
         column, listed = column.cat.rename_categories([str(c) for c in listed]), [str(c) for c in listed]
     empty = bool(column.isna().any())
-    plain = column.astype(object).where(column.notna(), None).infer_objects()
+    plain = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):
-        fresh = infer_texts(name, Words.of(_arrow(plain), strip=False))
+        fresh = infer_texts(name, Words.of(_arrow(name, plain), strip=False))
         if fresh.attribute.kind == "truth" and len(listed) == 2:
             return fresh
     return Column(plain, Attribute(name, "categorical", tuple(listed), missing=empty))
 
 
-def _arrow(column: pd.Series[Any]) -> Any:
+def _arrow(name: str, column: pd.Series[Any]) -> Any:
     import pyarrow as pa
 
-    return pa.array(column, pa.large_string(), from_pandas=True)
+    try:
+        return pa.array(column, pa.large_string(), from_pandas=True)
+    except (pa.ArrowException, UnicodeError) as error:
+        raise _unusable(name, f"texts that are not Unicode ({error})") from error

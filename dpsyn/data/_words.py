@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.attribute import settled
+
 Positions = npt.NDArray[np.int64]
 
 MISSING_WORDS = frozenset(
@@ -75,7 +77,7 @@ class Words:
         """One value a row from one value a distinct text: Int64, NaN, NaT or None where missing."""
         empty = self.empty
         if not empty.any():
-            return _text_series(values[self.codes])
+            return settled(pd.Series(values[self.codes]))
         if len(values) == 0:
             return pd.Series(np.full(len(self.codes), None, dtype=object))
         filled = values[np.where(empty, 0, self.codes)]
@@ -86,7 +88,7 @@ class Words:
         if values.dtype.kind == "f":
             return pd.Series(np.where(empty, np.nan, filled))
         filled[empty] = None
-        return _text_series(filled)
+        return settled(pd.Series(filled))
 
     def as_texts(self) -> npt.NDArray[np.object_]:
         """The distinct texts as Python strings."""
@@ -95,7 +97,3 @@ class Words:
 
 def _through(table: npt.NDArray[Any], codes: Positions) -> Positions:
     return np.append(table, -1)[codes].astype(np.int64)
-
-
-def _text_series(values: npt.NDArray[Any]) -> pd.Series[Any]:
-    return pd.Series(values).infer_objects() if values.dtype == object else pd.Series(values)

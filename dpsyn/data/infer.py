@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import Attribute
+from dpsyn.attribute import LAST_DAY, Attribute
 from dpsyn.data._parse import (
     EXACT,
     NUMBER,
@@ -164,7 +164,8 @@ def _bounds(lower: float, upper: float) -> tuple[float, float]:
     with np.errstate(over="ignore", invalid="ignore"):
         if (np.diff(np.linspace(lower, upper, _BINS + 1)) <= 0).any():
             pad = max(0.5, abs(lower) * 0.01)
-            return lower - pad, upper + pad
+            largest = float(np.finfo(np.float64).max)
+            return max(lower - pad, -largest), min(upper + pad, largest)
     return lower, upper
 
 
@@ -175,7 +176,9 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
     empty = np.isnat(moments)
     days = (moments[~empty] - np.datetime64(0, "us")) / _DAY
     lower, upper = math.floor(days.min()), math.floor(days.max())
-    attribute = Attribute(name, "date", lower=lower, upper=max(upper, lower + 1), bins=_BINS, missing=bool(empty.any()))
+    if lower == upper:
+        lower, upper = (lower, upper + 1) if upper < LAST_DAY else (lower - 1, upper)
+    attribute = Attribute(name, "date", lower=lower, upper=upper, bins=_BINS, missing=bool(empty.any()))
     timed = (days != np.floor(days)).any()
     more = (f"Column {name!r}: times of day are dropped, the domain knows days only.",) if timed else ()
     return Column(series, attribute, (*notes, *more))

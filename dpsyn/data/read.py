@@ -19,7 +19,7 @@ from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError, infer_words
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, ParameterError
+from dpsyn.errors import DataError, DomainError, ParameterError
 
 Wide = Literal["refuse", "leave_out"]
 
@@ -131,7 +131,8 @@ def _chosen(present: Sequence[str], domain: Domain | None, columns: Sequence[str
     for column in wanted:
         if column not in known:
             shown = ", ".join(map(repr, present[:20])) + (", …" if len(present) > 20 else "")
-            raise DataError(f"there is no column {column!r}; the columns are {shown}", column=column)
+            kind = DataError if domain is None else DomainError
+            raise kind(f"the table has no column {column!r}; its columns are {shown}", column=column)
     if len(set(wanted)) != len(wanted):
         raise ParameterError("columns", columns, "every name at most once")
     return wanted

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsyn.data._delimited import SEPARATORS, read_delimited
+
+CELLS = st.text(alphabet=" ab01.,;\t|\"'\n\ré-", max_size=6)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[str]]:
+    width = draw(st.integers(2, 4))
+    return draw(st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=6))
+
+
+@given(tables(), st.sampled_from(sorted(SEPARATORS)), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_what_was_written_is_read(rows: list[list[str]], separator: str, ending: str, quote_all: bool) -> None:
+    if not quote_all:
+        # The writer leaves a lone carriage return without quotes, and then it does end the line.
+        rows = [[cell.replace("\r", "") for cell in row] for row in rows]
+    names = [f"n{j}" for j in range(len(rows[0]))]
+    stream = io.StringIO()
+    quoting = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    writer = csv.writer(stream, delimiter=separator, lineterminator=ending, quoting=quoting)
+    writer.writerows([names, *rows])
+    read = read_delimited(stream.getvalue().encode())
+    assert read.names == tuple(names)
+    assert read.separator == separator
+    cells = [[cell.strip() for cell in column.to_pylist()] for column in read.columns]
+    assert cells == [[row[j].strip() for row in rows] for j in range(len(names))]
+
+
+def test_rows_are_found_again_by_line() -> None:
+    read = read_delimited(b'\na,b\n1,"x\ny"\n\n2,z\n3,"w"\n')
+    assert [read.line_of(row) for row in range(3)] == [3, 6, 7]
+
+
+@pytest.mark.parametrize("separator", sorted(SEPARATORS))
+def test_long_rows_do_not_fit_into_a_block(separator: str) -> None:
+    wide = "x" * (1 << 20)
+    rows = f"a{separator}b\n" + f"{wide}{separator}1\n" * 20
+    read = read_delimited(rows.encode())
+    assert len(read.columns[0]) == 20
+    assert set(read.columns[0].to_pylist()) == {wide}

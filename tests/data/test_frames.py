@@ -1,0 +1,226 @@
+"""DataFrames and Parquet files: types are trusted, and what has no place in a domain is refused by name."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import dpsyn
+from dpsyn.data.infer import MAX_CATEGORIES
+from dpsyn.data.read import read_with_notes
+from dpsyn.errors import DataError, DomainError
+
+
+def one(values: Any) -> tuple[pd.Series[Any], dpsyn.Attribute, tuple[str, ...]]:
+    table, notes = read_with_notes(pd.DataFrame({"x": values}))
+    return table.frame["x"], table.domain["x"], notes
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "categories", "missing", "dtype"),
+    [
+        ([True, False], "truth", (False, True), False, "bool"),
+        ([True, True], "truth", (False, True), False, "bool"),
+        ([True, None, False], "categorical", (False, True), True, "object"),
+        (pd.array([True, None], "boolean"), "categorical", (False, True), True, "object"),
+        ([0, 1, 1], "truth", (0, 1), False, "int64"),
+        (np.array([0.0, 1.0]), "truth", (0, 1), False, "int64"),
+        (["no", "yes"], "truth", ("no", "yes"), False, "str"),
+        (pd.Categorical(["yes", "no"]), "truth", ("no", "yes"), False, "str"),
+        (pd.Categorical(["lo", "hi"], ["lo", "mid", "hi"]), "categorical", ("lo", "mid", "hi"), False, "str"),
+        (pd.Categorical([3, 1, None]), "categorical", (1, 3), True, "Int64"),
+        (["1", "02"], "categorical", ("02", "1"), False, "str"),
+        (["", "x"], "categorical", ("x",), True, "str"),
+        ([" x", "x"], "categorical", (" x", "x"), False, "str"),
+        ([1.0, np.nan, 2.0], "categorical", (1, 2), True, "Int64"),
+        (pd.array([1, None, 3], "Int64"), "categorical", (1, 3), True, "Int64"),
+        (np.array([1, None, 3], dtype=object), "categorical", (1, 3), True, "Int64"),
+        ([2**60, 1], "categorical", ("1", str(2**60)), False, "str"),
+        ([2**70, 1], "categorical", ("1", str(2**70)), False, "str"),
+        ([1, "x", 2.5, None], "categorical", ("1", "2.5", "x"), True, "str"),
+        ([None, None], "categorical", (), True, "object"),
+    ],
+)
+def test_listed_values(values: Any, kind: str, categories: tuple[Any, ...], missing: bool, dtype: str) -> None:
+    column, attribute, _ = one(values)
+    assert (attribute.kind, attribute.categories, attribute.missing) == (kind, categories, missing)
+    assert column.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("values", "lower", "upper", "integer", "dtype"),
+    [
+        (np.arange(20, dtype="uint8"), 0, 19, True, "int64"),
+        (np.arange(20.0), 0, 19, True, "int64"),
+        ([0.5, 1.5], 0.5, 1.5, False, "float64"),
+        (pd.array([0.5, None], "Float64"), 0, 1, False, "float64"),
+        ([decimal.Decimal("1.5"), decimal.Decimal("2.5")], 1.5, 2.5, False, "float64"),
+        (np.array([0.5, 1.5], dtype="float32"), 0.5, 1.5, False, "float64"),
+    ],
+)
+def test_numbers(values: Any, lower: float, upper: float, integer: bool, dtype: str) -> None:
+    column, attribute, _ = one(values)
+    assert (attribute.kind, attribute.lower, attribute.upper, attribute.integer) == ("numeric", lower, upper, integer)
+    assert column.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [datetime.date(2020, 1, 2), datetime.date(2020, 1, 5)],
+        [datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 5)],
+        pd.to_datetime(["2020-01-02", "2020-01-05"]),
+        pd.to_datetime(["2020-01-02", "2020-01-05"]).tz_localize("Asia/Tokyo"),
+        ["2020-01-02", "2020-01-05"],
+    ],
+)
+def test_dates(values: Any) -> None:
+    column, attribute, notes = one(values)
+    assert (attribute.kind, attribute.lower, attribute.upper) == ("date", 18263, 18266)
+    assert column.dtype == "datetime64[us]"
+    assert notes == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        ([1.5, np.inf], "row 2: the number is infinite"),
+        ([[1], [2]], "type list"),
+        ([b"x"], "type bytes"),
+        ([1j], "complex"),
+        (pd.to_timedelta([1], unit="D"), "timedelta"),
+        (pd.period_range("2020", periods=1, freq="D"), "period"),
+        (["\ud800"], "not Unicode"),
+        (pd.Categorical([str(i) for i in range(MAX_CATEGORIES + 1)]), "10001 categories"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(values: Any, part: str) -> None:
+    frame = pd.DataFrame(
+        {"x": pd.Series(values, dtype=object) if isinstance(values, list) and values == ["\ud800"] else values}
+    )
+    with pytest.raises(DataError, match=part) as caught:
+        dpsyn.read_table(frame)
+    assert caught.value.column == "x"
+
+
+@pytest.mark.parametrize(
+    ("frame", "part"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "columns 1 and 2 are both called 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["1", 1]), "columns 1 and 2 are both called '1'"),
+        (pd.DataFrame([[1, 2]], columns=["a", " "]), "column 2 of 2 has no name"),
+        (pd.DataFrame([[1]], columns=[np.nan]), "column 1 of 1 has no name"),
+        (pd.DataFrame({"a": [], "b": []}), "2 columns but no row"),
+        (pd.DataFrame(index=[1]), "no columns"),
+        (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several levels"),
+    ],
+)
+def test_frames_that_are_no_tables(frame: pd.DataFrame, part: str) -> None:
+    with pytest.raises(DataError, match=part):
+        dpsyn.read_table(frame)
+
+
+def test_the_frame_handed_in_is_left_alone() -> None:
+    frame = pd.DataFrame({0: [1.0, 2.0], "b": ["x", "y"]}, index=[5, 6])
+    before = frame.copy(deep=True)
+    table = dpsyn.read_table(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    assert table.domain.names == ("0", "b")
+    assert table.frame.index.tolist() == [0, 1]
+
+
+def test_a_frame_into_a_domain() -> None:
+    domain = dpsyn.Domain.of(
+        [dpsyn.Attribute("b", "categorical", ("x", "y")), dpsyn.Attribute("a", "numeric", lower=0, upper=1)]
+    )
+    table, notes = read_with_notes(pd.DataFrame({"a": [0.5, 3.0], "b": ["y", "x"], "c": [1, 2]}), domain=domain)
+    assert table.codes.tolist() == [[1, 5], [0, 9]]
+    assert notes == ("Not in the domain, and left out: 'c'.",)
+    with pytest.raises(DomainError, match="row 2 has 'z'"):
+        dpsyn.read_table(pd.DataFrame({"a": [0.5, 3.0], "b": ["y", "z"]}), domain=domain)
+    with pytest.raises(DomainError, match="no column 'b'"):
+        dpsyn.read_table(pd.DataFrame({"a": [0.5]}), domain=domain)
+
+
+def as_parquet(columns: dict[str, Any] | pa.Table) -> bytes:
+    stream = io.BytesIO()
+    parquet.write_table(columns if isinstance(columns, pa.Table) else pa.table(columns), stream)
+    return stream.getvalue()
+
+
+def test_parquet_types() -> None:
+    data = as_parquet(
+        {
+            "i": pa.array([1, 2, None], pa.int8()),
+            "s": ["a", None, "b"],
+            "b": [True, False, True],
+            "d": [datetime.date(2020, 1, 2), None, datetime.date(2020, 1, 5)],
+            "f": [0.5, 1.5, 2.5],
+            "c": pa.array(["u", "v", "u"]).dictionary_encode(),
+            "m": pa.array([decimal.Decimal("1.25"), decimal.Decimal("2.25"), None]),
+            "u": pa.array([2**63 + 1, None, 1], pa.uint64()),
+        }
+    )
+    table = dpsyn.read_table(data)
+    kinds = {a.name: (a.kind, a.missing) for a in table.domain.attributes}
+    assert kinds == {
+        "i": ("categorical", True),
+        "s": ("categorical", True),
+        "b": ("truth", False),
+        "d": ("date", True),
+        "f": ("numeric", False),
+        "c": ("categorical", False),
+        "m": ("numeric", True),
+        "u": ("categorical", True),
+    }
+    assert table.domain["u"].categories == ("1", "9223372036854775809")
+    assert table.n == 3
+
+
+def test_parquet_and_csv_of_one_frame_agree() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 30] * 5, "b": ["x", "y", "z"] * 5, "f": np.linspace(0, 1, 15)})
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    one_way = dpsyn.read_table(stream.getvalue())
+    other = dpsyn.read_table(frame.to_csv(index=False).encode())
+    assert one_way.domain == other.domain
+    pd.testing.assert_frame_equal(one_way.frame, other.frame)
+
+
+def test_row_labels_of_pandas_are_left_out_and_said() -> None:
+    stream = io.BytesIO()
+    pd.DataFrame({"a": [1, 2]}, index=["x", "y"]).to_parquet(stream)
+    table, notes = read_with_notes(stream.getvalue())
+    assert table.domain.names == ("a",)
+    assert "row labels" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "part"),
+    [
+        ({"a": [[1], [2]]}, "'a' has the type list"),
+        ({"a": [{"x": 1}]}, "'a' has the type struct"),
+        ({"a": [b"x"]}, "'a' has the type binary"),
+        ({"a": [datetime.time(1)]}, "'a' has the type time"),
+        ({"a": pa.array([], pa.int64())}, "1 column but no row"),
+        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), "columns 1 and 2 are both called 'a'"),
+    ],
+)
+def test_parquet_that_is_no_table(columns: Any, part: str) -> None:
+    with pytest.raises(DataError, match=part):
+        dpsyn.read_table(as_parquet(columns))
+
+
+@pytest.mark.parametrize("cut", [4, 40, -1, -20])
+def test_damaged_parquet(cut: int) -> None:
+    data = as_parquet({"a": [1, 2, 3]})
+    with pytest.raises(DataError, match="Parquet file cannot be read"):
+        dpsyn.read_table(data[:cut])

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsyn.data._words import Words
+from dpsyn.data.infer import Column, infer_words
+from dpsyn.domain import Kind
+
+
+def infer(cells: list[str], *, decimal_comma: bool = False) -> Column:
+    return infer_words("x", Words.of(pa.array(cells)), decimal_comma=decimal_comma, locate=lambda row: row + 2)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "categories"),
+    [
+        (["0", "1", "1"], "truth", (0, 1)),
+        (["1.0", "0.0"], "truth", (0, 1)),
+        (["yes", "no"], "truth", ("no", "yes")),
+        (["Yes", "NO"], "truth", ("NO", "Yes")),
+        (["True", "False"], "truth", ("False", "True")),
+        (["n", "Y"], "truth", ("n", "Y")),
+        (["T", "F"], "truth", ("F", "T")),
+        (["Male", "Female"], "categorical", ("Female", "Male")),
+        (["yes", "no", "Yes"], "categorical", ("Yes", "no", "yes")),
+        (["yes", "false"], "categorical", ("false", "yes")),
+        (["yes", "yes"], "categorical", ("yes",)),
+        (["1", "1"], "categorical", (1,)),
+        (["yes", "no", ""], "categorical", ("no", "yes")),
+        (["0", "1", "NA"], "categorical", (0, 1)),
+        (["1", "2"], "categorical", (1, 2)),
+        (["10", "9", "9"], "categorical", (9, 10)),
+        (["+3", "-3", "3"], "categorical", (-3, 3)),
+        (["b", "a", " b "], "categorical", ("a", "b")),
+        (["01234", "99999"], "categorical", ("01234", "99999")),
+        (["0x1F", "12"], "categorical", ("0x1F", "12")),
+        (["9007199254740993", "1"], "categorical", ("1", "9007199254740993")),
+        (["123456789012345678901234567890", "1"], "categorical", ("1", "123456789012345678901234567890")),
+        (["1", "2", "x"], "categorical", ("1", "2", "x")),
+        (["1.5", "?"], "categorical", ("1.5", "?")),
+        (["2020-02-30", "2020-01-01"], "categorical", ("2020-01-01", "2020-02-30")),
+        (["1,5", "2,5"], "categorical", ("1,5", "2,5")),
+    ],
+)
+def test_values_that_are_listed(cells: list[str], kind: Kind, categories: tuple[Any, ...]) -> None:
+    attribute = infer(cells).attribute
+    assert (attribute.kind, attribute.categories) == (kind, categories)
+    assert [type(c) for c in attribute.categories] == [type(c) for c in categories]
+
+
+@pytest.mark.parametrize(
+    ("cells", "lower", "upper", "integer"),
+    [
+        ([str(v) for v in range(11)], 0, 10, True),
+        ([f"{v}.0" for v in range(11)], 0, 10, True),
+        ([*(str(v) for v in range(11)), ""], 0, 10, True),
+        (["1.5", "-2.25"], -2.25, 1.5, False),
+        ([".5", "1e-3", "+7."], 0.001, 7, False),
+        (["2.5", "2.5"], 2, 3, False),
+        (["1e300", "1"], 1, 1e300, False),
+    ],
+)
+def test_numbers(cells: list[str], lower: float, upper: float, integer: bool) -> None:
+    column = infer(cells)
+    attribute = column.attribute
+    assert (attribute.kind, attribute.lower, attribute.upper, attribute.integer) == ("numeric", lower, upper, integer)
+    assert attribute.missing == ("" in cells)
+    assert attribute.bins == 10
+    read = [None if pd.isna(v) else float(v) for v in column.values]
+    assert read == [float(c) if c else None for c in cells]
+    expected = "float64" if not integer else "Int64" if attribute.missing else "int64"
+    assert column.values.dtype == expected
+
+
+@pytest.mark.parametrize(
+    ("cells", "first", "last", "note"),
+    [
+        (["2020-01-02", "1999-12-31"], "1999-12-31", "2020-01-02", False),
+        (["2020-01-02", ""], "2020-01-02", "2020-01-02", False),
+        (["2020-01-02 13:14:15", "2020-01-03"], "2020-01-02", "2020-01-03", True),
+        (["2020-01-02T23:00:00Z", "2020-01-03T00:30:00+02:00"], "2020-01-02", "2020-01-02", True),
+        (["2020/1/2", "2020/11/12"], "2020-01-02", "2020-11-12", False),
+        (["31.12.2020", "1.1.2021"], "2020-12-31", "2021-01-01", False),
+        (["12/31/2020", "01/02/2021"], "2020-12-31", "2021-01-02", False),
+        (["31/12/2020", "01/02/2021"], "2020-12-31", "2021-02-01", False),
+        (["03/04/2020", "01/02/2021"], "2020-03-04", "2021-01-02", True),
+        (["3 Jan 2020", "14 Dec 2020"], "2020-01-03", "2020-12-14", False),
+        (["3-Jan-2020", "14-Dec-2020"], "2020-01-03", "2020-12-14", False),
+        (["January 3, 2020", "May 4, 2020"], "2020-01-03", "2020-05-04", False),
+        (["1450-01-01", "9999-12-31"], "1450-01-01", "9999-12-31", False),
+    ],
+)
+def test_dates(cells: list[str], first: str, last: str, note: bool) -> None:
+    column = infer(cells)
+    assert column.attribute.kind == "date"
+    assert column.values.dtype == "datetime64[us]"
+    assert str(column.values.min().date()) == first
+    assert str(column.values.max().date()) == last
+    assert column.attribute.missing == ("" in cells)
+    assert bool(column.notes) == note
+    assert column.attribute.lower is not None
+    assert column.attribute.upper is not None
+    days = np.array([first, last], dtype="datetime64[D]").astype(float)
+    assert column.attribute.lower == days[0]
+    assert column.attribute.upper == max(days[1], days[0] + 1)
+
+
+def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
+    attribute = infer(["9999-12-31", "9999-12-31"]).attribute
+    assert (attribute.lower, attribute.upper) == (2_932_895, 2_932_896)
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal_comma", "part"),
+    [
+        (["1", "2", "x", "x", "?"], False, "mixes numbers with other values, such as 'x' (2), '?' (1)"),
+        (["01", "2"], False, "superfluous 0"),
+        (["9007199254740993"], False, "beyond 2^53"),
+        (["1,234", "2,000"], False, "thousands separators"),
+        (["2020-01-01", "2020-01-02", "2020-02-30"], False, "'2020-02-30' is not a date"),
+        (["1,5", "2"], True, "decimal commas"),
+        ([str(i) for i in range(50)], False, "every value is different"),
+        ([f"p{i}" for i in range(20)], False, "nearly every value is different (20 in 20 rows)"),
+        (["a", "NA"], False, "say 'NA' (1) were taken as missing"),
+    ],
+)
+def test_notes_say_what_was_decided(cells: list[str], decimal_comma: bool, part: str) -> None:
+    notes = infer(cells, decimal_comma=decimal_comma).notes
+    assert len(notes) == 1
+    assert part in notes[0]
+
+
+def test_plain_columns_have_no_notes() -> None:
+    for cells in (["1", "2", ""], ["a", "b", "c"], ["1.5", "2.5"], ["yes", "no"], ["2020-01-01", "2020-05-05"]):
+        assert infer(cells).notes == ()
+
+
+def test_decimal_commas() -> None:
+    assert infer(["1,5", "-2,25", "3"], decimal_comma=True).values.tolist() == [1.5, -2.25, 3.0]
+    assert infer(["1,5", "1.5"], decimal_comma=True).attribute.kind == "categorical"
+    assert infer(["1.234,5", "2"], decimal_comma=True).attribute.kind == "categorical"
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_any_finite_numbers_are_read_exactly_and_lie_in_their_bounds(numbers: list[float]) -> None:
+    if max(numbers) - min(numbers) == math.inf:
+        return
+    column = infer([repr(v) for v in numbers])
+    attribute = column.attribute
+    assert [float(v) for v in column.values] == numbers
+    assert attribute.encode(column.values).min() >= 0
+    if attribute.kind == "numeric":
+        assert attribute.lower is not None
+        assert attribute.upper is not None
+        assert attribute.lower <= min(numbers) <= max(numbers) <= attribute.upper
+
+
+@given(st.lists(st.text(max_size=4), min_size=1, max_size=30))
+def test_any_texts_can_be_encoded_with_what_was_inferred(cells: list[str]) -> None:
+    column = infer([cell for cell in cells if "inf" not in cell.lower()] or ["x"])
+    codes = column.attribute.encode(column.values)
+    assert (codes >= 0).all()
+    assert (codes < column.attribute.size).all()
+    assert not column.attribute.public

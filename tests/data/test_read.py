@@ -1,0 +1,255 @@
+"""Files as people have them: each gives the right table, or a message that says where and what to do."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpsyn
+from dpsyn.data.infer import MAX_CATEGORIES
+from dpsyn.data.read import read_with_notes
+from dpsyn.errors import DataError, DomainError, InputError, ParameterError
+
+
+def read(text: str | bytes) -> dict[str, list[object]]:
+    frame = dpsyn.read_table(text.encode() if isinstance(text, str) else text).frame
+    return {str(name): [None if pd.isna(v) else v for v in frame[name].tolist()] for name in frame.columns}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,x\n2,y\n",
+        "a;b\n1;x\n2;y\n",
+        "a\tb\n1\tx\n2\ty\n",
+        "a|b\n1|x\n2|y\n",
+        "a,b\r\n1,x\r\n2,y\r\n",
+        "a,b\r1,x\r2,y\r",
+        "a,b\n1,x\n2,y",
+        "\n\na,b\n\n1,x\n\n2,y\n\n\n",
+        " a , b \n 1 , x \n 2 , y \n",
+        '"a","b"\n"1","x"\n"2","y"\n',
+        'a, b\n1, "x"\n2, y\n',
+    ],
+)
+def test_the_same_table_however_it_is_separated(text: str) -> None:
+    assert read(text) == {"a": [1, 2], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+def test_encodings(encoding: str) -> None:
+    table, notes = read_with_notes("a,b\n1,café\n2,naïve\n".encode(encoding))
+    assert table.frame["b"].tolist() == ["café", "naïve"]
+    assert len(notes) == (encoding == "cp1252")
+    if notes:
+        assert "Line 2 is not UTF-8" in notes[0]
+        assert "Windows-1252" in notes[0]
+
+
+def test_bytes_that_windows_1252_does_not_know_are_read_as_latin_1() -> None:
+    _, notes = read_with_notes(b"a,b\n1,\x81x\n2,y\n")
+    assert "Latin-1" in notes[0]
+
+
+def test_quotes_hold_separators_newlines_and_quotes() -> None:
+    text = 'a,b\n1,"x, y"\n2,"two\nlines"\n3,"say ""hi"""\n4,5" pipe\n'
+    assert read(text) == {"a": [1, 2, 3, 4], "b": ["x, y", "two\nlines", 'say "hi"', '5" pipe']}
+
+
+def test_quoted_names_may_hold_separators_and_newlines() -> None:
+    assert read('"a, the\nfirst",b\n1,x\n') == {"a, the\nfirst": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part"),
+    [
+        (b"", None, "empty"),
+        (b"\n \n", None, "only empty lines"),
+        (b"a,b\n", 1, "no row below"),
+        (b"\n\na,b\n", 3, "no row below"),
+        (b"a,b,a\n1,2,3\n", 1, "columns 1 and 3 are both called 'a'"),
+        (b"a, a\n1,2\n", 1, "columns 1 and 2 are both called 'a'"),
+        (b",a\n1,2\n", 1, "column 1 of 2 has no name"),
+        (b"a,b,\n1,2,\n", 1, "column 3 of 3 has no name"),
+        (b"a,b\n1,2\n3\n", 3, "1 value where the first line names 2 columns"),
+        (b"a,b\n1,2\n\n3,4,5\n", 4, "3 values where the first line names 2 columns"),
+        (b'a,b\n1,"x\ny"\n2\n', 4, "line 4 has 1 value"),
+        (b'a,b\n1, "x"\n2\n', 3, "line 3 has 1 value"),
+        (b'a,b\n1,2\n3,"x\n4,5\n', 3, "line 3 is never closed"),
+        (b'a,b\n1,2\n3,"x\n4,"y\n', 3, "line 3 a closing quote is followed by more text"),
+        (b'a,b\n1,"' + b"x" * 2_000_000, 2, "longer than a million characters"),
+        (b"Report of May\n\na,b\n1,2\n3,4\n", 1, "lines below hold 2 separated by commas"),
+        (b"a,b\n1,x\n\ninf,y\n", 4, "line 4: the number is infinite"),
+        (b"a,b\n1,x\n1e999,y\n", 3, "line 3: the number is infinite"),
+        (b"a,b\n1,x\0y\n", 2, "zero byte"),
+        (bytes(range(1, 256)) * 3, None, "control characters"),
+        (b"PK\x03\x04 and so on", None, "Excel"),
+        (b"\x1f\x8b\x08", None, "gzip"),
+        (b"<!DOCTYPE html><html>", None, "web page"),
+        (b'{"a": [1, 2]}', None, "JSON"),
+        (b"\xff\xfea\x00,\x00b\x00\n\x00\x00\xd8", None, "damaged"),
+        (b"PAR1 is how Parquet starts", None, "Parquet file cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line(text: bytes, line: int | None, part: str) -> None:
+    with pytest.raises(DataError, match=part) as caught:
+        dpsyn.read_table(text)
+    assert caught.value.line == line
+
+
+@given(st.one_of(st.binary(max_size=200), st.text(alphabet='ab,;\t|"\n\r 1.-é\x00', max_size=60).map(str.encode)))
+def test_any_bytes_give_a_table_or_a_message(data: bytes) -> None:
+    try:
+        table, message = dpsyn.read_table(data), ""
+    except InputError as error:
+        table, message = None, str(error)
+    if table is None:
+        assert len(message) > 10
+    else:
+        assert table.n >= 1
+        assert table.codes.shape == (table.n, len(table.domain))
+
+
+def test_one_column_keeps_its_gaps() -> None:
+    assert read("a\n1\n\n3\n") == {"a": [1, None, 3]}
+    assert read('a\nx\n""\ny\n') == {"a": ["x", None, "y"]}
+    assert read("remark\nhello, you\nbye\n") == {"remark": ["hello, you", "bye"]}
+
+
+def test_one_row_and_one_cell() -> None:
+    assert read("a,b\n1,x\n") == {"a": [1], "b": ["x"]}
+    assert read("a\n1\n") == {"a": [1]}
+
+
+def test_missing_words_but_not_question_marks_or_none() -> None:
+    table, notes = read_with_notes(b"a,b\n1,NA\nnan,x\n,?\n2,None\n3,-\n")
+    assert table.domain["a"].missing
+    assert table.frame["a"].dtype == "Int64"
+    assert table.domain["b"].categories == ("-", "?", "None", "x")
+    assert table.domain["b"].missing
+    assert notes == ("Column 'b': cells that say 'NA' (1) were taken as missing.",)
+
+
+def test_an_empty_column_is_kept_and_named() -> None:
+    table, notes = read_with_notes(b"a,b\n1,\n2,\n")
+    assert table.domain["b"].size == 1
+    assert notes == ("Column 'b' is empty.",)
+
+
+def test_a_first_line_of_values_is_remarked_on() -> None:
+    _, notes = read_with_notes(b"39,x\n40,y\n41,z\n")
+    assert "does the file lack a header?" in notes[0]
+    assert read_with_notes(b"country,1990,1991\nA,1,2\nB,3,4\n")[1] == ()
+
+
+def test_separators_are_judged_by_many_lines() -> None:
+    assert read("name;price, net\nx;1\ny;2\n") == {"name": ["x", "y"], "price, net": [1, 2]}
+
+
+def test_300_columns() -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(generator.normal(size=(200, 300)), columns=[f"c{i}" for i in range(300)])
+    table = dpsyn.read_table(frame.to_csv(index=False).encode())
+    assert len(table.domain) == 300
+    assert np.allclose(table.frame.to_numpy(), frame.to_numpy())
+
+
+def test_identifiers_are_refused_or_left_out() -> None:
+    lines = "\n".join(f"p{i},{i % 2}" for i in range(MAX_CATEGORIES + 1))
+    data = f"id,sick\n{lines}\n".encode()
+    with pytest.raises(DataError, match=r"'id' holds 10001 different texts.*leave it out") as caught:
+        dpsyn.read_table(data)
+    assert caught.value.column == "id"
+    table, notes = read_with_notes(data, wide="leave_out")
+    assert table.domain.names == ("sick",)
+    assert notes[0].startswith("Column 'id' was left out")
+    assert dpsyn.read_table(data, columns=["sick"]).domain == table.domain
+
+
+def test_columns_are_chosen_in_the_order_given() -> None:
+    data = b"a,b,c\n1,x,2.5\n2,y,3.5\n"
+    assert dpsyn.read_table(data, columns=["c", "a"]).domain.names == ("c", "a")
+    with pytest.raises(DataError, match="no column 'd'; its columns are 'a', 'b', 'c'"):
+        dpsyn.read_table(data, columns=["d"])
+    with pytest.raises(ParameterError, match="columns"):
+        dpsyn.read_table(data, columns=["a", "a"])
+    with pytest.raises(ParameterError, match="columns"):
+        dpsyn.read_table(data, columns="a")
+    with pytest.raises(ParameterError, match="wide"):
+        dpsyn.read_table(data, wide="maybe")  # type: ignore[arg-type]
+
+
+def test_sources(tmp_path: Path) -> None:
+    data = b"a;b\n1;x\n2;y\n"
+    path = tmp_path / "people.csv"
+    path.write_bytes(data)
+    with path.open("rb") as binary, path.open() as text:
+        tables = [
+            dpsyn.read_table(source)
+            for source in (
+                path,
+                str(path),
+                data,
+                bytearray(data),
+                io.BytesIO(data),
+                io.StringIO(data.decode()),
+                binary,
+                text,
+            )
+        ]
+    assert [t.name for t in tables] == ["people", "people", "data", "data", "data", "data", "people", "people"]
+    assert all(t.frame.equals(tables[0].frame) for t in tables)
+    assert dpsyn.read_table(data, name="other").name == "other"
+
+
+def test_tabs_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "people.tsv"
+    path.write_bytes(b"a, b, c\tname\n1\tx, y, z\n2\tq\n")
+    assert dpsyn.read_table(path).domain.names == ("a, b, c", "name")
+
+
+@pytest.mark.parametrize("source", ["/no/such/file.csv", "/", "a\0b", 3, None, ["a"], io.StringIO("\ud800,a\n1,2\n")])
+def test_what_is_no_source_is_refused(source: object) -> None:
+    with pytest.raises(DataError):
+        dpsyn.read_table(source)
+
+
+def test_a_parquet_name_without_parquet_content(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(DataError, match="called a Parquet file"):
+        dpsyn.read_table(path)
+
+
+def test_nothing_inferred_is_public() -> None:
+    assert not any(a.public for a in dpsyn.read_table(b"a,b,c\n1,x,yes\n2,y,no\n").domain.attributes)
+
+
+def test_statistics_of_a_small_file() -> None:
+    statistics = dpsyn.read_table(b"sex,sick,work\nM,yes,?\nF,no,State\nM,yes,?\nM,no,Private\n").statistics()
+    # Two bits for sex, one for the truth column, three for work.
+    assert (statistics.p, statistics.n, statistics.max_frequency, statistics.distinct_rows) == (6, 4, 0.5, 3)
+
+
+def test_a_domain_that_does_not_fit_names_line_and_value() -> None:
+    domain = dpsyn.Domain.of(
+        [dpsyn.Attribute("a", "categorical", ("x", "y")), dpsyn.Attribute("n", "numeric", lower=0, upper=9)]
+    )
+    with pytest.raises(DomainError, match=r"'a': line 4 has 'z' \(2 such rows\).*'x', 'y'"):
+        dpsyn.read_table(b"a,n\nx,1\ny,2\nz,3\nz,4\n", domain=domain)
+    with pytest.raises(DomainError, match=r"'n': line 3 has 'many'.*not a number"):
+        dpsyn.read_table(b"a,n\nx,1\ny,many\n", domain=domain)
+    with pytest.raises(DomainError, match="'n': line 3 has an empty cell"):
+        dpsyn.read_table(b"a,n\nx,1\ny,\n", domain=domain)
+    with pytest.raises(DomainError, match="no column 'n'"):
+        dpsyn.read_table(b"a\nx\n", domain=domain)
+    table, notes = read_with_notes(b"n,b,a\n1,3,x\n12,4,y\n", domain=domain)
+    assert table.domain is not None
+    assert table.frame.columns.tolist() == ["a", "n"]
+    assert notes == ("Not in the domain, and left out: 'b'.",)

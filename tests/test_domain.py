@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DomainError
+
+NAMES = st.text(min_size=1, max_size=8)
+CATEGORIES = st.one_of(
+    st.lists(st.text(max_size=5), min_size=1, max_size=12, unique=True),
+    st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=12, unique=True),
+)
+BOUND = st.floats(-1e12, 1e12, allow_nan=False)
+
+
+@st.composite
+def attributes(draw: st.DrawFn, name: str | None = None) -> Attribute:
+    kind = draw(st.sampled_from(["truth", "categorical", "numeric", "integer", "date"]))
+    name = name or draw(NAMES)
+    missing = draw(st.booleans())
+    public = draw(st.booleans())
+    if kind == "truth":
+        return Attribute(name, "truth", draw(st.sampled_from([("no", "yes"), (0, 1), (False, True)])), public=public)
+    if kind == "categorical":
+        return Attribute(name, "categorical", tuple(draw(CATEGORIES)), missing=missing, public=public)
+    bins = draw(st.integers(1, 40))
+    if kind == "date":
+        lower = draw(st.integers(-700_000, 2_900_000))
+        upper = lower + draw(st.integers(1, 5000))
+        return Attribute(name, "date", lower=lower, upper=upper, bins=bins, missing=missing, public=public)
+    lower, width = draw(BOUND), draw(st.floats(1.0, 1e12))
+    return Attribute(
+        name,
+        "numeric",
+        lower=lower,
+        upper=lower + width,
+        bins=bins,
+        integer=kind == "integer",
+        missing=missing,
+        public=public,
+    )
+
+
+@given(attributes(), st.integers(0, 2**32 - 1))
+def test_encode_is_the_inverse_of_decode_on_codes(attribute: Attribute, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(attribute.size), generator.integers(0, attribute.size, 30)]).astype(np.int32)
+    values = attribute.decode(codes, generator)
+    assert attribute.encode(values).tolist() == codes.tolist()
+    assert values.isna().sum() == (attribute.missing and (codes == attribute.size - 1).sum())
+
+
+@given(attributes())
+def test_every_code_has_its_own_label(attribute: Attribute) -> None:
+    labels = attribute.labels()
+    assert len(labels) == attribute.size
+    if attribute.is_binned:
+        assert len(set(labels)) == attribute.size
+
+
+@given(attributes())
+def test_edges_increase_and_span_the_bounds(attribute: Attribute) -> None:
+    if not attribute.is_binned:
+        return
+    edges = attribute.edges
+    assert len(edges) == attribute.effective_bins + 1
+    assert (np.diff(edges) > 0).all()
+    assert attribute.lower is not None
+    assert attribute.upper is not None
+    if attribute.kind == "date" or attribute.integer:
+        assert (edges == np.round(edges)).all()
+        assert np.diff(edges).max() - np.diff(edges).min() <= 1
+    else:
+        assert (edges[0], edges[-1]) == (attribute.lower, attribute.upper)
+
+
+@given(st.lists(attributes(), min_size=1, max_size=5, unique_by=lambda a: a.name))
+def test_domains_survive_json(columns: list[Attribute]) -> None:
+    domain = Domain.of(columns)
+    assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
+    assert domain.confirmed().is_public
+
+
+def test_numbers_fall_into_the_bin_whose_edges_surround_them() -> None:
+    attribute = Attribute("x", "numeric", lower=0, upper=1, bins=4)
+    column = pd.Series([-5.0, 0.0, 0.2499, 0.25, 0.5, 0.99, 1.0, 7.0, np.inf])
+    assert attribute.encode(column).tolist() == [0, 0, 0, 1, 2, 3, 3, 3, 3]
+    assert attribute.numbers(column).max() == 1.0
+
+
+def test_whole_numbers_are_shared_out_among_bins() -> None:
+    attribute = Attribute("pixel", "numeric", lower=0, upper=16, bins=4, integer=True)
+    assert attribute.labels() == ["0 to 3", "4 to 7", "8 to 11", "12 to 16"]
+    assert attribute.encode(pd.Series(range(17))).tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 5
+    few = Attribute("x", "numeric", lower=0.5, upper=3.5, bins=10, integer=True)
+    assert few.size == 3
+    assert few.labels() == ["1", "2", "3"]
+    assert few.decode(np.array([0, 1, 2]), np.random.default_rng(0)).tolist() == [1, 2, 3]
+
+
+def test_whole_numbers_in_a_bin_are_equally_likely() -> None:
+    attribute = Attribute("x", "numeric", lower=0, upper=9, bins=2, integer=True)
+    drawn = attribute.decode(np.zeros(50_000, dtype=np.int32), np.random.default_rng(0))
+    counts = np.bincount(drawn, minlength=10)
+    assert counts[5:].sum() == 0
+    # Standard deviation of a count: sqrt(50000 · 0.2 · 0.8) = 89.
+    assert np.abs(counts[:5] - 10_000).max() < 5 * 89
+
+
+def test_dates_are_whole_days() -> None:
+    attribute = Attribute("d", "date", lower=0, upper=9, bins=3, missing=True)
+    assert attribute.labels()[0] == "1970-01-01 to 1970-01-03"
+    column = pd.Series(pd.to_datetime(["1970-01-01 23:59", "1970-01-04", None, "1970-01-10", "2020-01-01"], format="ISO8601"))
+    assert attribute.encode(column).tolist() == [0, 1, 3, 2, 2]
+    dates = pd.Series([datetime.date(1970, 1, 5), None])
+    assert attribute.encode(dates).tolist() == [1, 3]
+    local = pd.Series(pd.to_datetime(["1970-01-04 00:30"]).tz_localize("Europe/Vienna"))
+    assert attribute.encode(local).tolist() == [1]
+    values = attribute.decode(np.array([0, 3, 2]), np.random.default_rng(0))
+    assert values.dtype == "datetime64[us]"
+    assert pd.isna(values[1])
+    assert (values.dropna() == values.dropna().dt.normalize()).all()
+
+
+def test_dates_far_from_today() -> None:
+    attribute = Attribute("d", "date", lower=-719_162, upper=2_932_896, bins=2)
+    assert attribute.labels() == ["0001-01-01 to 5000-07-01", "5000-07-02 to 9999-12-31"]
+    values = attribute.decode(np.array([0, 1]), np.random.default_rng(0))
+    assert attribute.encode(values).tolist() == [0, 1]
+
+
+def test_decoded_whole_numbers_with_gaps_stay_whole() -> None:
+    attribute = Attribute("x", "categorical", (2, 3), missing=True)
+    values = attribute.decode(np.array([0, 1, 2]), np.random.default_rng(0))
+    assert values.dtype == "Int64"
+    number = Attribute("x", "numeric", lower=0, upper=100, integer=True, missing=True)
+    assert number.decode(np.array([0, 10]), np.random.default_rng(0)).dtype == "Int64"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "column", "part"),
+    [
+        (Attribute("x", "categorical", ("a", "b")), ["a", "c", "c"], r"column 'x': row 2 has 'c' \(2 such rows\)"),
+        (Attribute("x", "categorical", ("a", "b")), ["a", None], "row 2 is empty"),
+        (Attribute("x", "categorical", (1, 2), missing=True), [1, 3], "row 2 has 3"),
+        (Attribute("x", "numeric", lower=0, upper=1, missing=True), ["0.5", "abc"], "row 2 has 'abc'.*not a number"),
+        (Attribute("x", "numeric", lower=0, upper=1), [0.5, None], "row 2 is empty"),
+        (Attribute("x", "date", lower=0, upper=1, missing=True), ["2020-01-01", "soon"], "row 2 has 'soon'.*not a date"),
+        (Attribute("x", "date", lower=0, upper=1), [3, 4], "row 1 has 3.*a number, not a date"),
+        (Attribute("x", "categorical", ("a", "b")), [["a"], ["b"]], "nested"),
+    ],
+)
+def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attribute, column: list[Any], part: str) -> None:
+    with pytest.raises(DomainError, match=part) as caught:
+        attribute.encode(pd.Series(column))
+    assert caught.value.column == "x"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"kind": "sound"}, "kind 'sound'"),
+        ({"kind": "truth", "categories": ("a", "b", "c")}, "exactly two values"),
+        ({"kind": "truth", "categories": ("a", "b"), "missing": True}, "no missing"),
+        ({"kind": "categorical"}, "at least one category"),
+        ({"kind": "categorical", "categories": ("a", "b", "a")}, "'a' is listed twice"),
+        ({"kind": "categorical", "categories": ("a", None)}, "missing value cannot be a category"),
+        ({"kind": "categorical", "categories": (1.0, float("nan"))}, "missing value cannot be a category"),
+        ({"kind": "categorical", "categories": ((1, 2),)}, "tuple"),
+        ({"kind": "numeric"}, "needs a lower and an upper bound"),
+        ({"kind": "numeric", "lower": 1.0, "upper": 1.0}, "lower < upper"),
+        ({"kind": "numeric", "lower": 0.0, "upper": float("inf")}, "finite"),
+        ({"kind": "numeric", "lower": "0", "upper": 1}, "must be numbers"),
+        ({"kind": "numeric", "lower": -1.7e308, "upper": 1.7e308}, "double precision"),
+        ({"kind": "numeric", "lower": 1.0, "upper": 1.0000000000000002}, "double precision"),
+        ({"kind": "numeric", "lower": 0.2, "upper": 0.8, "integer": True}, "no whole number"),
+        ({"kind": "numeric", "lower": 0, "upper": 2.0**60, "integer": True}, "2\\^53"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 0}, "bins"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 2.5}, "bins"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 10**9}, "bins"),
+        ({"kind": "date", "lower": 0, "upper": 1e9}, "year 9999"),
+    ],
+)
+def test_contradictory_attributes_are_refused(arguments: dict[str, Any], part: str) -> None:
+    with pytest.raises(DomainError, match=part) as caught:
+        Attribute("x", **arguments)
+    assert caught.value.column == "x"
+
+
+def test_numpy_categories_become_plain_ones() -> None:
+    attribute = Attribute("x", "categorical", tuple(np.array([1, 2])))
+    assert [type(c) for c in attribute.categories] == [int, int]
+    json.dumps(attribute.to_dict())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        [],
+        {"columns": [{}]},
+        {"columns": "abc"},
+        {"columns": []},
+        {"columns": [{"name": "x"}]},
+        {"columns": [{"name": "x", "kind": "numeric", "lower": 0, "upper": 1, "colour": 3}]},
+        {"columns": [{"name": "x", "kind": "categorical", "categories": "ab"}]},
+        {"columns": [{"name": 3, "kind": "categorical", "categories": ["ab"]}]},
+    ],
+)
+def test_plain_data_that_is_no_domain_is_refused(data: Any) -> None:
+    with pytest.raises(DomainError):
+        Domain.from_dict(data)
+
+
+def test_codes_outside_the_domain_cannot_be_decoded() -> None:
+    with pytest.raises(DomainError, match="between 0 and 1"):
+        Attribute("x", "categorical", ("a", "b")).decode(np.array([0, 2]), np.random.default_rng(0))
+
+
+def test_domain_looks_up_projects_and_replaces() -> None:
+    domain = Domain.of([Attribute("a", "truth", ("no", "yes")), Attribute("b", "categorical", ("x", "y", "z"))])
+    assert (len(domain), domain.names, domain.shape, domain.size) == (2, ("a", "b"), (2, 3), 6)
+    assert "a" in domain
+    assert "c" not in domain
+    assert domain.project(["b"]).names == ("b",)
+    assert domain.replace(Attribute("b", "truth", (0, 1))).is_binary
+    assert not domain.is_public
+    with pytest.raises(DomainError, match="no column 'c'"):
+        domain.index("c")
+    with pytest.raises(DomainError, match="two columns are called 'a'"):
+        domain.project(["a", "a"])
+    with pytest.raises(DomainError, match="no column 'b'"):
+        domain.encode(pd.DataFrame({"a": ["no"]}))
+
+
+def test_a_frame_is_encoded_column_by_column() -> None:
+    domain = Domain.of([Attribute("a", "truth", ("no", "yes")), Attribute("x", "numeric", lower=0, upper=10, bins=5)])
+    codes = domain.encode(pd.DataFrame({"x": [0.0, 9.9], "a": ["yes", "no"]}))
+    assert codes.tolist() == [[1, 0], [0, 4]]
+    assert codes.dtype == np.int32
+    rows = domain.decode(codes, np.random.default_rng(0))
+    assert list(rows.columns) == ["a", "x"]
+    assert domain.encode(rows).tolist() == codes.tolist()
