@@ -211,7 +211,7 @@ def draw_rows_bound(info: RowsBoundInfo) -> Any:
         info.here,
         [
             guide.mark_rule(color=GUIDE, strokeDash=[2, 4]),
-            guide.mark_text(color=GUIDE, align="left", baseline="bottom", x=4, dy=-2).encode(text="text:N"),
+            guide.mark_text(color=GUIDE, align="right", baseline="bottom", x="width", dx=-4, dy=-2).encode(text="text:N"),
         ],
     )
 
@@ -229,6 +229,7 @@ def _layers(title: str, y_title: str, series: Sequence[Series], here: Mark, belo
         for line in series
         for p, y in zip(line.p, line.log10, strict=True)
     ]
+    legend = alt.Legend(orient="bottom", columns=3, labelLimit=0, symbolSize=400, symbolStrokeWidth=2)
     colour, dash = series_scales([line.label for line in series])
     lines = (
         alt.Chart(pd.DataFrame(rows))
@@ -236,8 +237,8 @@ def _layers(title: str, y_title: str, series: Sequence[Series], here: Mark, belo
         .encode(
             x=alt.X("p:Q", title="number of bits p", scale=alt.Scale(nice=False)),
             y=alt.Y("log10:Q", axis=log_axis(y_title)),
-            color=alt.Color("series:N", scale=colour, title=None, sort=None),
-            strokeDash=alt.StrokeDash("series:N", scale=dash, title=None, sort=None),
+            color=alt.Color("series:N", scale=colour, title=None, sort=None, legend=legend),
+            strokeDash=alt.StrokeDash("series:N", scale=dash, title=None, sort=None, legend=legend),
             tooltip=[
                 alt.Tooltip("series:N", title="line"),
                 alt.Tooltip("p:Q", title="p"),

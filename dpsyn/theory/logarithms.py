@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Literal
 
 Side = Literal["at_least", "at_most"]
 
 LN10 = math.log(10)
-_ROUNDING = 1e-14
+_ROUNDING = 1e-13
 
 
 def log_of(value: float) -> float:
@@ -22,6 +23,11 @@ def exp_of(log_value: float) -> float:
         return math.exp(log_value)
     except OverflowError:
         return math.inf
+
+
+def nearest_float(log_value: float) -> float:
+    """e to the power of a natural logarithm, kept between the smallest and the largest positive number of a float."""
+    return min(max(exp_of(log_value), sys.float_info.min), sys.float_info.max)
 
 
 def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.logarithms import exp_of, format_log, log_of
+from dpsyn.theory.logarithms import exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.reweighting_setting import rho_for
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import threshold, whole_threshold
@@ -225,7 +225,7 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
 
 
 def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:
-    value = exp_of(log_value)
+    value = nearest_float(log_value)
     if parameter in ("epsilon", "delta"):
         epsilon = value if parameter == "epsilon" else setting.spec.epsilon
         delta = value if parameter == "delta" else setting.spec.delta

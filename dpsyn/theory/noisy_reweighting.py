@@ -15,7 +15,7 @@ from typing import Any
 
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
-from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of
+from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.reweighting_setting import ReweightingSetting, rho_for
 from dpsyn.theory.statistics_family import walsh_family
 from dpsyn.theory.summary import summarise
@@ -125,7 +125,7 @@ def _log_of_parameter(setting: ReweightingSetting, parameter: str) -> float:
 
 
 def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> ReweightingSetting:
-    """The setting with one parameter changed."""
+    """The setting with one parameter changed; a value that a float cannot hold becomes the nearest one that it can."""
     change: dict[str, Any]
     if parameter in ("n", "rows"):
         change = {f"log_{parameter}": log_value}
@@ -135,7 +135,7 @@ def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> Re
         p = round(exp_of(log_value))
         change = {"family": walsh_family(p, setting.family.degree), "bits": p}
     else:
-        change = {parameter: exp_of(log_value)}
+        change = {parameter: nearest_float(log_value)}
     return replace(setting, **change)
 
 

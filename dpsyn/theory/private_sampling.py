@@ -16,7 +16,7 @@ from typing import Any
 
 from dpsyn.privacy.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
 from dpsyn.theory.conditions import Condition, Relation, Remedy, Verdict, easier
-from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of
+from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.power_law import LN2, or_degenerate, power_law, remedy
 from dpsyn.theory.setting import PrivateSamplingSetting
 from dpsyn.theory.summary import summarise
@@ -89,7 +89,7 @@ def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...
     """2·floor <= 1 <= ceiling - floor: otherwise even the uniform density lies outside the LP's box."""
     gap = setting.ceiling - setting.floor
     room = setting.ceiling - 1
-    low = remedy(setting, "floor", "at_most", log_of(room) if room > 0 else -math.inf)
+    lower = (remedy(setting, "floor", "at_most", log_of(room) if room > 0 else -math.inf),) if room < 1 else ()
     return (
         Condition(
             "floor", "Floor leaves room for the uniform density", r"2\delta \le 1", "Algorithm 1, step 4", "<=",
@@ -99,7 +99,7 @@ def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...
         Condition(
             "ceiling", "Ceiling leaves room for the uniform density", r"\Delta - \delta \ge 1", "Algorithm 1, step 4", ">=",
             log_required=0.0, log_actual=0.0 if abs(gap - 1) <= 1e-12 else log_of(gap), group="validity",
-            remedies=(Remedy("ceiling", "at_least", math.log(1 + setting.floor), math.log(setting.ceiling)), low),
+            remedies=(Remedy("ceiling", "at_least", math.log(1 + setting.floor), math.log(setting.ceiling)), *lower),
         ),
     )  # fmt: skip
 
@@ -272,12 +272,12 @@ def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tup
 
 
 def changed(setting: PrivateSamplingSetting, parameter: str, log_value: float) -> PrivateSamplingSetting:
-    """The setting with one parameter changed."""
+    """The setting with one parameter changed; a value that a float cannot hold becomes the nearest one that it can."""
     change: dict[str, Any]
     if parameter in ("n", "rows", "max_frequency"):
         change = {f"log_{parameter}": log_value}
     elif parameter == "reduced_space_size":
         change = {"log_m": log_value}
     else:
-        change = {parameter: round(exp_of(log_value)) if parameter == "p" else exp_of(log_value)}
+        change = {parameter: round(exp_of(log_value)) if parameter == "p" else nearest_float(log_value)}
     return replace(setting, **change)

@@ -6,24 +6,35 @@ import math
 from collections.abc import Callable
 
 from dpsyn.theory.conditions import Remedy
-from dpsyn.theory.logarithms import Side, at_most
+from dpsyn.theory.logarithms import Side
 
 LARGEST_P = 10**7
 _SAFE = 1e-12
-"""Step in the logarithm by which a real threshold is moved to the side on which its condition holds."""
-_LARGEST_EXACT = 53 * math.log(2)
+"""Step in the logarithm by which a large or real threshold is moved to the side on which its condition holds."""
+_COUNTABLE = math.log(1e6)
+_EQUAL = 1e-14
+
+
+def _safe(log_bound: float, side: Side) -> float:
+    step = _SAFE * max(1.0, abs(log_bound))
+    return log_bound + (step if side == "at_least" else -step)
 
 
 def whole(log_bound: float, side: Side) -> float | None:
-    """ln of the whole number >= 1 next to a real bound, on the side where the condition holds; None where there is none."""
-    if log_bound > _LARGEST_EXACT:
-        return log_bound + (_SAFE if side == "at_least" else -_SAFE) * max(1.0, log_bound)
+    """ln of the whole number >= 1 next to a real bound, on the side where the condition holds; None where there is none.
+
+    Exact up to 10^6; above, at most a relative 10^-10 to the safe side, because the bound itself carries rounding errors.
+    """
+    if log_bound > _COUNTABLE:
+        bound = _safe(log_bound, side)
+        if bound > 53 * math.log(2):
+            return bound
+        return math.log(math.ceil(math.exp(bound)) if side == "at_least" else math.floor(math.exp(bound)))
     bound = math.exp(log_bound)
-    nearby = max(0, math.floor(bound) - 1)
     if side == "at_least":
-        return math.log(next(v for v in range(max(nearby, 1), nearby + 5) if at_most(log_bound, math.log(v))))
-    fitting = [v for v in range(max(nearby, 1), nearby + 5) if at_most(math.log(v), log_bound)]
-    return math.log(fitting[-1]) if fitting else None
+        return math.log(max(1, math.ceil(bound * (1 - _EQUAL))))
+    value = math.floor(bound * (1 + _EQUAL))
+    return math.log(value) if value >= 1 else None
 
 
 def whole_threshold(parameter: str, side: Side, log_bound: float, log_current: float) -> Remedy:
@@ -37,8 +48,7 @@ def threshold(parameter: str, side: Side, log_bound: float, log_current: float, 
     """The remedy in a real parameter; a ``reason`` says that no value does."""
     if reason:
         return Remedy(parameter, side, None, log_current, reason=reason)
-    step = _SAFE * max(1.0, abs(log_bound))
-    return Remedy(parameter, side, log_bound + (step if side == "at_least" else -step), log_current)
+    return Remedy(parameter, side, _safe(log_bound, side), log_current)
 
 
 def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int, parameter: str = "p") -> Remedy:

@@ -1,0 +1,145 @@
+"""Conditions as plain data: rounding, slack, text."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
+from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of
+from dpsyn.theory.thresholds import p_threshold, whole
+
+
+def condition(actual: float, required: float, relation: str = "<=", **more: object) -> Condition:
+    return Condition("c", "Label", "a", "Theorem", relation, log_of(required), log_of(actual), **more)  # type: ignore[arg-type]
+
+
+def test_holds_and_slack_have_the_same_sign() -> None:
+    assert condition(1, 100).holds
+    assert condition(1, 100).slack_orders == pytest.approx(2)
+    assert not condition(1, 100, ">=").holds
+    assert condition(1, 100, ">=").slack_orders == pytest.approx(-2)
+
+
+def test_equality_holds_unless_strict() -> None:
+    assert condition(2.0**32, 2 ** (128 / 4)).holds
+    assert not condition(0.25, 0.25, strict=True).holds
+    assert condition(0.2499, 0.25, strict=True).holds
+
+
+def test_zero_and_infinity() -> None:
+    assert not condition(0, 0, ">=", strict=True).holds
+    assert condition(1e-300, 0, ">=", strict=True).holds
+    far = Condition("c", "Label", "a", "T", "<=", -7000.0, 3000.0)
+    assert (far.required, far.actual) == (0.0, math.inf)
+    assert far.slack_orders == pytest.approx(-10000 / math.log(10))
+    text = json.dumps(far.to_dict(), allow_nan=False)
+    assert json.loads(text)["actual"] is None
+    assert json.loads(text)["log10_actual"] == pytest.approx(3000 / math.log(10))
+
+
+@given(st.floats(-2000, 2000), st.sampled_from([2, 3, 4]))
+def test_shown_numbers_are_close_and_on_the_safe_side(log_value: float, digits: int) -> None:
+    for side in (None, "at_least", "at_most"):
+        text = format_log(log_value, digits, side)  # type: ignore[arg-type]
+        mantissa, _, exponent = text.partition("e")
+        shown = math.log(float(mantissa)) + int(exponent or 0) * math.log(10)
+        assert shown == pytest.approx(log_value, abs=10.0 ** (1 - digits))
+        if side == "at_least":
+            assert shown >= log_value - 1e-5
+        if side == "at_most":
+            assert shown <= log_value + 1e-5
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.25, "0.25"),
+        (20000, "20000"),
+        (2.2866e10, "2.29e10"),
+        (1.077e-49, "1.08e-49"),
+        (0, "0"),
+        (math.inf, "∞"),
+        (9.999e9, "1.00e10"),
+    ],
+)
+def test_numbers_in_words(value: float, text: str) -> None:
+    assert format_log(math.inf if value == math.inf else log_of(value)) == text
+
+
+@given(st.floats(-5, 13.8))
+def test_whole_numbers_next_to_a_bound(log_bound: float) -> None:
+    up, down = whole(log_bound, "at_least"), whole(log_bound, "at_most")
+    assert up is not None
+    n = round(math.exp(up))
+    assert at_most(log_bound, math.log(n))
+    assert n == 1 or math.log(n - 1) < log_bound
+    if down is None:
+        assert log_bound < 0
+    else:
+        k = round(math.exp(down))
+        assert at_most(math.log(k), log_bound)
+        assert math.log(k + 1) > log_bound
+
+
+@given(st.floats(13.9, 5000))
+def test_large_bounds_are_rounded_to_the_safe_side(log_bound: float) -> None:
+    up, down = whole(log_bound, "at_least"), whole(log_bound, "at_most")
+    assert up is not None
+    assert down is not None
+    assert down < log_bound < up
+    assert up - down < max(1e-10 * log_bound, 2.1e-6)
+
+
+@given(st.integers(2, 10**6), st.integers(2, 10**6))
+def test_bisection_in_p_finds_the_turn(turn: int, p: int) -> None:
+    last = p_threshold("at_most", lambda q: q <= turn, p=p, smallest=2)
+    first = p_threshold("at_least", lambda q: q >= turn, p=p, smallest=2)
+    assert last.value == first.value == turn
+
+
+def test_bisection_says_when_nothing_does() -> None:
+    never = p_threshold("at_most", lambda _: False, p=5, smallest=2)
+    assert never.value is None
+    assert "p = 2" in str(never)
+    assert p_threshold("at_least", lambda _: False, p=5, smallest=2).value is None
+
+
+def test_remedies_of_one_of_two() -> None:
+    def rows(value: float) -> Remedy:
+        return Remedy("rows", "at_most", math.log(value), 0.0, integer=True)
+
+    n = Remedy("n", "at_least", math.log(1e9), math.log(10))
+    loose = condition(1, 1000, remedies=(rows(1000),))
+    tight = condition(1, 0.01, remedies=(Remedy("rows", "at_most", None, 0.0), n))
+    both = easier(tight, loose)
+    assert [(r.parameter, r.value) for r in both] == [("rows", 1000)]
+    missed = condition(2000, 1000, remedies=(rows(1000),))
+    assert {r.parameter for r in easier(tight, missed)} == {"rows", "n"}
+
+
+def test_fix_names_the_values_and_only_when_needed() -> None:
+    n = Remedy("n", "at_least", math.log(4137200.5), math.log(20000))
+    assert condition(20000, 4137200.5, ">=", remedies=(n,)).fix == "n ≥ 4.138e6"
+    assert condition(5e6, 4137200.5, ">=", remedies=(n,)).fix == ""
+    none = Remedy("ceiling", "at_most", None, 0.0, reason="it would be below 1 + floor")
+    assert "no ceiling does (it would be below 1 + floor)" in condition(2, 1, remedies=(none,)).fix
+
+
+def test_verdict_orders_what_is_missed_and_finds_by_key() -> None:
+    worse = Condition("worse", "W", "w", "T", "<=", 0.0, 9.0, group="privacy")
+    verdict = Verdict("m", "M", (condition(2, 1), worse), "s", alternatives=(condition(1, 2, group="privacy"),))
+    assert not verdict.holds
+    assert [c.key for c in verdict.missed] == ["worse", "c"]
+    assert verdict["worse"] is worse
+    assert verdict.holds_in("validity")
+    assert not verdict.holds_in("privacy")
+    with pytest.raises(KeyError):
+        _ = verdict["nothing"]
+
+
+def test_logarithms_of_huge_integers() -> None:
+    assert log_of(2**20000) == pytest.approx(20000 * math.log(2))
+    assert exp_of(20000.0) == math.inf
