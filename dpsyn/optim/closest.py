@@ -76,7 +76,7 @@ def _newton(problem: MatchingProblem, wanted: Floats, start: Floats, shrinkage: 
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    functions, weights = problem.functions, problem.weights
+    functions = problem.functions
     multipliers = start
     pull = functions.T @ multipliers
     ratio = np.clip(1.0 + pull, problem.lower, problem.upper)
@@ -85,9 +85,8 @@ def _newton(problem: MatchingProblem, wanted: Floats, start: Floats, shrinkage: 
     iteration = 0
     while best[0] > _AIM and iteration < _ITERATIONS:
         iteration += 1
-        free = np.flatnonzero((ratio > problem.lower) & (ratio < problem.upper))
-        part = functions[:, free]
-        curvature = (part * weights[free]) @ part.T
+        free = (ratio > problem.lower) & (ratio < problem.upper)
+        curvature = problem.gram(np.where(free, problem.weights, 0.0))
         size = float(np.linalg.norm(gradient))
         curvature[np.diag_indices_from(curvature)] += min(1e-2, 1e-2 * size) + 1e-14
         try:

@@ -16,6 +16,9 @@ RESIDUAL_ALLOWED = 1e-8
 """Largest |statistic of the density - what it should be| that an accepted solution has."""
 
 
+_BLOCK_ENTRIES = 1 << 22
+
+
 @dataclass(frozen=True, eq=False)
 class MatchingProblem:
     """Statistics to match by a density ratio x = m·h on s distinct points, each in a box.
@@ -61,6 +64,18 @@ class MatchingProblem:
     def wanted(self, shrinkage: float) -> Floats:
         """(1-λ) a + λ u, shape (C,)."""
         return (1 - shrinkage) * self.target + shrinkage * self.uniform
+
+    def gram(self, scaling: Floats) -> Floats:
+        """W diag(scaling) Wᵀ, shape (C, C), for scaling >= 0 of shape (s,); a block of points at a time."""
+        used = np.flatnonzero(scaling)
+        count = len(self.target)
+        result = np.zeros((count, count))
+        block = max(1, _BLOCK_ENTRIES // count)
+        for start in range(0, len(used), block):
+            at = used[start : start + block]
+            part = self.functions[:, at] * np.sqrt(scaling[at])
+            result += part @ part.T
+        return result
 
     def residual(self, ratio: Floats, shrinkage: float) -> float:
         """max_f |W (p ∘ x) - (1-λ) a - λ u|."""
