@@ -133,6 +133,7 @@ def test_loss_stays_below_the_experimental_bound_too() -> None:
     bound = stability_epsilon(rows=1, floor=0.1, ceiling=4.0, n=400, geometry=whole_cube_geometry(3, 2))
     assert original["experimental_stability_epsilon"] == bound
     assert 1e-4 < worst <= bound
+    assert worst <= original["theorem_4_1_epsilon"]
 
 
 @settings(max_examples=20, deadline=None)
@@ -247,6 +248,20 @@ def test_too_many_rows_say_what_would_fit() -> None:
     assert better.calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50).guarantee.epsilon <= 5.0
     with pytest.raises(CalibrationError, match=r"No floor and ceiling allow 1 at ε = 1.*ln 3"):
         PrivateSampling().calibrate(dpsyn.PrivacySpec(1.0), _domain(2, 2), n=50)
+
+
+@pytest.mark.parametrize(
+    ("floor", "ceiling"),
+    [(0.25, 1.25 + 1e-9), (0.25, 1.25 + 1e-6), (0.4999999, 2.0), (0.5 - 1e-11, 1.6), (1e-12, 1e12), (1e-6, 256.0)],
+)
+@pytest.mark.parametrize("rows", [1, 500])
+def test_extreme_boxes_are_solved(floor: float, ceiling: float, rows: int) -> None:
+    codes = np.zeros((rows, 6)) if rows == 1 else np.random.default_rng(0).integers(0, 2, (rows, 6))
+    table = _table(codes, _domain(2, 2, 2, 2, 2, 3))
+    diagnostics = _run(PrivateSampling(floor=floor, ceiling=ceiling, rows=1), table).diagnostics
+    assert diagnostics["linear_program"].startswith("optimal")
+    assert diagnostics["quadratic_program"].startswith("optimal")
+    assert diagnostics["residual"] <= 1e-8
 
 
 @pytest.mark.parametrize("sizes", [(3,), (1, 2), (1,), (2, 1, 4)])
