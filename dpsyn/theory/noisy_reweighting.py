@@ -22,6 +22,7 @@ from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import p_threshold, threshold, whole_threshold
 
 LARGEST_ACCURACY = 0.5
+_NEGLIGIBLE = 1e-9
 
 
 def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
@@ -90,7 +91,7 @@ def _at_least(
             reason = f"it would be {format_log(value)}, above the 1/2 that Theorem 2.3 needs" if beyond else ""
             remedies.append(threshold(parameter, "at_least", value, now, reason=reason))
     if key == "n_noise" and setting.noise == "gaussian":
-        remedies.append(_epsilon_for_gaussian(setting, slack))
+        remedies += _epsilon_for_gaussian(setting, slack)
     if setting.bits is not None and exponents and (key != "n_noise" or setting.family.degree <= 2):
         remedies.append(
             p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=setting.bits, smallest=setting.family.degree)
@@ -104,19 +105,21 @@ def _holds_at(setting: ReweightingSetting, p: int, sides: Callable[[ReweightingS
     return at_most(right, left)
 
 
-def _epsilon_for_gaussian(setting: ReweightingSetting, slack: float) -> Remedy:
-    """ρ has to grow by e^{-2·slack}; ε is the smallest at which that ρ-zCDP is (ε, δ)-DP."""
+def _epsilon_for_gaussian(setting: ReweightingSetting, slack: float) -> list[Remedy]:
+    """ρ has to grow by e^{-2·slack}; ε is the smallest at which that ρ-zCDP is (ε, δ)-DP. Nothing where every ε > 0 is."""
     now = math.log(setting.epsilon)
     rho = rho_for(setting.epsilon, setting.delta) * exp_of(-2 * slack)
     if not math.isfinite(rho):
-        return Remedy("epsilon", "at_least", None, now, reason="it would be too large for a number")
-    low, high = 0.0, 1.0
+        return [Remedy("epsilon", "at_least", None, now, reason="it would be too large for a number")]
+    if zcdp_delta(rho, _NEGLIGIBLE) <= setting.delta:
+        return []
+    low, high = _NEGLIGIBLE, 1.0
     while zcdp_delta(rho, high) > setting.delta:
         low, high = high, 2 * high
-    for _ in range(60):
+    while high - low > 1e-10 * high:
         middle = (low + high) / 2
         low, high = (middle, high) if zcdp_delta(rho, middle) > setting.delta else (low, middle)
-    return Remedy("epsilon", "at_least", math.log(high) + 1e-9, now)
+    return [Remedy("epsilon", "at_least", math.log(high) + 1e-9, now)]
 
 
 def _log_of_parameter(setting: ReweightingSetting, parameter: str) -> float:
