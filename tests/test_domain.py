@@ -118,7 +118,8 @@ def test_whole_numbers_in_a_bin_are_equally_likely() -> None:
 def test_dates_are_whole_days() -> None:
     attribute = Attribute("d", "date", lower=0, upper=9, bins=3, missing=True)
     assert attribute.labels()[0] == "1970-01-01 to 1970-01-03"
-    column = pd.Series(pd.to_datetime(["1970-01-01 23:59", "1970-01-04", None, "1970-01-10", "2020-01-01"], format="ISO8601"))
+    moments = ["1970-01-01 23:59", "1970-01-04", None, "1970-01-10", "2020-01-01"]
+    column = pd.Series(pd.to_datetime(moments, format="ISO8601"))
     assert attribute.encode(column).tolist() == [0, 1, 3, 2, 2]
     dates = pd.Series([datetime.date(1970, 1, 5), None])
     assert attribute.encode(dates).tolist() == [1, 3]
