@@ -24,39 +24,73 @@ def log_condition_number_bound(max_frequency: float, log_points: float) -> float
 
 
 def log_condition_number_uniform(shares: npt.NDArray[np.float64], log_points: float) -> float:
-    """ln of κ = N Σ_x f(x)² for a uniform measure on N points (the cube: N = 2^p; valid rows: the product of the sizes).
+    """ln of κ = N Σ_x f(x)² of a known distribution f against the uniform measure on N points.
 
     Args:
         shares: f at the points where it is positive, summing to 1, shape (any,).
-        log_points: ln N.
+        log_points: ln N (the cube: p ln 2; valid rows: the sum of the logarithms of the sizes).
     """
     return log_points + math.log(float(np.sum(shares**2)))
 
 
-def shares_of_rows(codes: Codes, sizes: Sequence[int]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """The share of each distinct row, and the position of one row of each kind. Private."""
+def log_condition_number_cube(codes: Codes, sizes: Sequence[int], p: int, *, unbiased: bool = True) -> float:
+    """ln κ against the uniform measure on {-1, 1}^p, into which the rows embed one to one. Private.
+
+    Arguments and errors as in :func:`log_condition_number_marginals`; p is the number of bits.
+    """
+    return _log_kappa(_counts(codes, sizes)[0], np.zeros(1), len(codes), unbiased, p * LN2)
+
+
+def log_condition_number_valid_rows(codes: Codes, sizes: Sequence[int], *, unbiased: bool = True) -> float:
+    """ln κ against the uniform measure on all combinations of categories. Private.
+
+    Arguments and errors as in :func:`log_condition_number_marginals`.
+    """
+    log_points = math.log(math.prod(sizes))
+    return _log_kappa(_counts(codes, sizes)[0], np.zeros(1), len(codes), unbiased, log_points)
+
+
+def log_condition_number_marginals(codes: Codes, sizes: Sequence[int], *, unbiased: bool = True) -> float:
+    """ln κ against the product of the rows' own one-way marginals. Private.
+
+    Args:
+        codes: encoded rows, shape (n, number of columns).
+        sizes: number of codes of each column.
+        unbiased: estimate κ of the population that the rows were drawn from, Σ_x c(c-1)/(n(n-1)) / μ(x) for counts c, at
+            least 1; else κ of the rows themselves, Σ_x (c/n)² / μ(x), which is larger by about Σ (c/n)/(n μ).
+
+    Raises:
+        ParameterError: there are no rows, or only one where an unbiased estimate needs two.
+    """
+    counts, first = _counts(codes, sizes)
+    log_weights = np.zeros(len(counts))
+    for j, size in enumerate(sizes):
+        marginal = np.bincount(codes[:, j], minlength=size) / len(codes)
+        log_weights -= np.log(marginal[codes[first, j]])
+    return _log_kappa(counts, log_weights, len(codes), unbiased, 0.0)
+
+
+def _counts(codes: Codes, sizes: Sequence[int]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """How often each distinct row occurs, and the position of one row of each kind."""
     if len(codes) == 0:
         raise ParameterError("codes", "no rows", "at least one row")
     _, first, counts = np.unique(row_keys(codes, sizes), return_index=True, return_counts=True)
-    return counts / len(codes), first.astype(np.int64)
+    return counts.astype(np.float64), first.astype(np.int64)
 
 
-def log_condition_number_cube(codes: Codes, sizes: Sequence[int], p: int) -> float:
-    """ln κ of the rows against the uniform measure on {-1, 1}^p, into which the rows embed one to one. Private."""
-    return log_condition_number_uniform(shares_of_rows(codes, sizes)[0], p * LN2)
-
-
-def log_condition_number_valid_rows(codes: Codes, sizes: Sequence[int]) -> float:
-    """ln κ of the rows against the uniform measure on all combinations of categories. Private."""
-    return log_condition_number_uniform(shares_of_rows(codes, sizes)[0], math.log(math.prod(sizes)))
-
-
-def log_condition_number_marginals(codes: Codes, sizes: Sequence[int]) -> float:
-    """ln of κ = Σ_x f(x)² / Π_j f_j(x_j) of the rows against the product of their own one-way marginals. Private."""
-    shares, first = shares_of_rows(codes, sizes)
-    log_terms = 2 * np.log(shares)
-    for j, size in enumerate(sizes):
-        marginal = np.bincount(codes[:, j], minlength=size) / len(codes)
-        log_terms -= np.log(marginal[codes[first, j]])
-    largest = float(log_terms.max())
-    return largest + math.log(float(np.exp(log_terms - largest).sum()))
+def _log_kappa(
+    counts: npt.NDArray[np.float64],
+    log_weights: npt.NDArray[np.float64],
+    n: int,
+    unbiased: bool,
+    log_points: float,
+) -> float:
+    if unbiased:
+        if n < 2:
+            raise ParameterError("codes", "one row", "at least two rows for an unbiased estimate")
+        pairs = counts * (counts - 1) / (n * (n - 1))
+    else:
+        pairs = (counts / n) ** 2
+    largest = float(log_weights.max())
+    total = float(np.sum(pairs * np.exp(log_weights - largest)))
+    return max(0.0, largest + log_points + math.log(total)) if total > 0 else 0.0

@@ -25,6 +25,14 @@ def exp_of(log_value: float) -> float:
         return math.inf
 
 
+def float_of(value: int) -> float:
+    """A whole number of any size as a float; inf where a float cannot hold it."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def nearest_float(log_value: float) -> float:
     """e to the power of a natural logarithm, kept between the smallest and the largest positive number of a float."""
     return min(max(exp_of(log_value), sys.float_info.min), sys.float_info.max)

@@ -10,7 +10,7 @@ from typing import Any
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.logarithms import exp_of, format_log, log_of, nearest_float
+from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
 from dpsyn.theory.reweighting_setting import rho_for
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import threshold, whole_threshold
@@ -162,52 +162,50 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
             "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
             note="Taken for granted here; the mechanism can instead estimate the class counts privately, for part of ε.",
         ),
-        _noise_condition(setting),
+        *_noise_condition(setting),
     )  # fmt: skip
 
 
-def _noise_condition(setting: MixingSetting) -> Condition:
+def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
+    """Nothing where no noise scale is private: other conditions say why."""
+    if not setting.can_be_accounted:
+        return ()
     label, source, formula = "Enough noise", "Exact accountant", r"\sigma \ge \sigma(\varepsilon, \delta)"
     log_epsilon = math.log(setting.spec.epsilon)
     if setting.noise_scale is not None:
-        epsilon = exact_epsilon(setting, setting.noise_scale) if setting.can_be_accounted else math.inf
+        epsilon = exact_epsilon(setting, setting.noise_scale)
         remedies = [threshold("epsilon", "at_least", log_of(epsilon), log_epsilon)] if 0 < epsilon < math.inf else []
-        if setting.exact and setting.can_be_accounted:
+        if setting.exact:
             needed, now = math.log(exact_sigma(setting)), math.log(setting.noise_scale)
             remedies.append(threshold("noise_scale", "at_least", needed, now))
         formula = r"\varepsilon(\sigma) \le \varepsilon"
-        return Condition("noise", label, formula, source, "<=", log_epsilon, log_of(epsilon), "privacy", tuple(remedies))
-    if not setting.can_be_accounted:
-        note = "No noise scale makes it private until the other conditions hold."
-        return Condition(
-            "noise", label, r"\sigma \ge \sigma(\varepsilon, \delta)", source, ">=", math.inf, 0.0, "privacy", note=note
-        )
+        return (Condition("noise", label, formula, source, "<=", log_epsilon, log_of(epsilon), "privacy", tuple(remedies)),)
     needed = math.log(exact_sigma(setting) if setting.exact else plain_gaussian_sigma(setting))
     note = "σ is chosen so; " + (
         "the smallest by the exact accountant." if setting.exact
         else "without counting on the sampling of records, so less noise is enough: the mechanism finds the exact value."
     )  # fmt: skip
-    return Condition("noise", label, formula, source, ">=", needed, needed, "privacy", assumed=True, note=note)
+    return (Condition("noise", label, formula, source, ">=", needed, needed, "privacy", assumed=True, note=note),)
 
 
 def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     """Conditions and noise scales of DP-CDA."""
     found = conditions(setting)
-    noise = found[-1]
+    noise = found[-1] if setting.can_be_accounted else None
     facts: dict[str, Any] = {
-        "class_size": exp_of(log_of(setting.class_size)),
-        "rows_per_class": exp_of(log_of(setting.rows_per_class)),
+        "class_size": float_of(setting.class_size),
+        "rows_per_class": float_of(setting.rows_per_class),
         "sensitivity": setting.sensitivity,
         "sampling_rate": setting.order_of_mixture / setting.class_size if setting.class_size else None,
         "sigma_without_sampling": plain_gaussian_sigma(setting) if setting.spec.delta > 0 else None,
         "sigma_exact": exact_sigma(setting) if setting.exact and setting.can_be_accounted else None,
         "noise_scale": setting.noise_scale,
-        "epsilon_at_noise_scale": exp_of(noise.log_actual) if setting.noise_scale is not None else None,
+        "epsilon_at_noise_scale": None if noise is None or setting.noise_scale is None else exp_of(noise.log_actual),
     }
-    scale = setting.noise_scale if setting.noise_scale is not None else exp_of(noise.log_required)
+    scale = setting.noise_scale if noise is None or setting.noise_scale is not None else exp_of(noise.log_required)
     privacy = f"({setting.spec.epsilon:g}, {setting.spec.delta:g})-differentially private"
     promise = (
-        f"noise of scale {format_log(log_of(scale))} on averages of {setting.order_of_mixture} records makes "
+        f"noise of scale {format_log(log_of(scale or 0.0))} on averages of {setting.order_of_mixture} records makes "
         f"a sample with {setting.rows_per_class} of each class {privacy}"
     )
     return Verdict(

@@ -18,8 +18,9 @@ def summarise(conditions: Sequence[Condition], promise: str, evaluate: Evaluate)
     if not missed:
         return f"Every condition holds: {promise}."
     worst = missed[0]
-    needs = f"needs {'at least' if worst.relation == '>=' else 'at most'} {format_log(worst.log_required)}"
-    by = f", missed by a factor of {_factor(worst)}" if math.isfinite(worst.slack_orders) else ""
+    bound = {">=": ("at least", "more than"), "<=": ("at most", "less than")}[worst.relation][worst.strict]
+    needs = f"needs {bound} {format_log(worst.log_required)}"
+    by = f", missed by a factor of {_factor(worst)}" if worst.slack_orders < 0 and math.isfinite(worst.slack_orders) else ""
     binds = f'"{worst.label}" {needs}, there is {format_log(worst.log_actual)}{by}'
     count = (
         f"{len(missed)} of {len(conditions)} conditions fail; what binds most" if len(missed) > 1 else "One condition fails"

@@ -49,7 +49,7 @@ def test_asia_on_the_cube() -> None:
     assert kappa <= math.exp(log_condition_number_bound(float(shares.max()), 8 * math.log(2)))
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=30))
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=30))
 def test_against_the_definition(rows: list[tuple[int, int, int]]) -> None:
     codes, sizes = np.array(rows, dtype=np.int32), (2, 3, 4)
     points = list(itertools.product(*(range(s) for s in sizes)))
@@ -57,15 +57,35 @@ def test_against_the_definition(rows: list[tuple[int, int, int]]) -> None:
     marginals = [[sum(nu[x] for x in points if x[j] == v) for v in range(s)] for j, s in enumerate(sizes)]
     product = {x: math.prod(marginals[j][x[j]] for j in range(3)) for x in points}
 
-    def kappa(mu: dict[tuple[int, ...], float]) -> float:
-        return sum(nu[x] ** 2 / mu[x] for x in points if nu[x] > 0)
+    def kappa(mu: dict[tuple[int, ...], float], unbiased: bool) -> float:
+        n = len(rows)
+        pairs = {x: rows.count(x) * (rows.count(x) - 1) / (n * (n - 1)) if unbiased else nu[x] ** 2 for x in points}
+        return max(1.0, sum(pairs[x] / mu[x] for x in points if nu[x] > 0))
 
-    assert math.exp(log_condition_number_valid_rows(codes, sizes)) == pytest.approx(kappa(dict.fromkeys(points, 1 / 24)))
-    assert math.exp(log_condition_number_cube(codes, sizes, 8)) == pytest.approx(kappa(dict.fromkeys(points, 1 / 256)))
-    assert math.exp(log_condition_number_marginals(codes, sizes)) == pytest.approx(kappa(product))
-    assert log_condition_number_marginals(codes, sizes) >= -1e-9
-    bound = log_condition_number_bound(max(nu.values()), math.log(24))
-    assert log_condition_number_valid_rows(codes, sizes) <= bound + 1e-9
+    for unbiased in (False, True):
+        valid = log_condition_number_valid_rows(codes, sizes, unbiased=unbiased)
+        cube = log_condition_number_cube(codes, sizes, 8, unbiased=unbiased)
+        own = log_condition_number_marginals(codes, sizes, unbiased=unbiased)
+        assert math.exp(valid) == pytest.approx(kappa(dict.fromkeys(points, 1 / 24), unbiased))
+        assert math.exp(cube) == pytest.approx(kappa(dict.fromkeys(points, 1 / 256), unbiased))
+        assert math.exp(own) == pytest.approx(kappa(product, unbiased))
+        assert valid <= log_condition_number_bound(max(nu.values()), math.log(24)) + 1e-9
+
+
+def test_the_unbiased_estimate_finds_the_population() -> None:
+    generator = np.random.default_rng(3)
+    shares = asia_shares()
+    drawn = generator.choice(len(shares), p=shares / shares.sum(), size=(400, 50))
+    estimates = {True: [], False: []}
+    for sample in drawn:
+        for unbiased, found in estimates.items():
+            found.append(math.exp(log_condition_number_uniform_sample(sample, unbiased)))
+    assert np.mean(estimates[True]) == pytest.approx(42.4, rel=0.05)
+    assert np.mean(estimates[False]) - np.mean(estimates[True]) == pytest.approx(256 / 50, rel=0.25)
+
+
+def log_condition_number_uniform_sample(sample: np.ndarray, unbiased: bool) -> float:
+    return log_condition_number_cube(sample[:, None].astype(np.int32), (256,), 8, unbiased=unbiased)
 
 
 def test_large_cubes_do_not_overflow() -> None:
@@ -74,5 +94,6 @@ def test_large_cubes_do_not_overflow() -> None:
 
 
 def test_no_rows_have_no_distribution() -> None:
-    with pytest.raises(ParameterError, match="codes"):
-        log_condition_number_valid_rows(np.zeros((0, 2), dtype=np.int32), (2, 2))
+    for rows in (0, 1):
+        with pytest.raises(ParameterError, match="codes"):
+            log_condition_number_valid_rows(np.zeros((rows, 2), dtype=np.int32), (2, 2))

@@ -1,0 +1,98 @@
+"""The data behind the feasibility pictures, and that they draw."""
+
+import json
+import math
+
+import pytest
+
+from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.errors import ParameterError
+from dpsyn.figures.feasibility import (
+    Series,
+    draw_reduced_space,
+    draw_rows_bound,
+    p_range,
+    reduced_space_info,
+    rows_bound_info,
+)
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.theory import tables
+from dpsyn.theory.datasets import ADULT, ASIA, ideal_cube
+from dpsyn.theory.feasibility import feasibility
+
+HUGE = DatasetStatistics(p=10**4, n=10**30, max_frequency=1e-30)
+
+
+def at(series: tuple[Series, ...], label: str, p: int) -> float:
+    line = next(s for s in series if s.label == label)
+    return line.log10[line.p.index(p)]
+
+
+def test_lines_are_the_bounds_of_the_verdict() -> None:
+    info = rows_bound_info(ASIA, epsilon=1.5, rows=7)
+    verdict = feasibility(ASIA, PrivacySpec(1.5), rows=7).private_sampling
+    assert at(info.series, "ε = 1.5", 8) == pytest.approx(verdict["theorem_4_1"].log_required / math.log(10))
+    assert at(info.series, "bounded ratio, ε = 1.5", 8) == pytest.approx(math.log10(1.5 / math.log(8)))
+    assert at(info.series, "ε = 10", 8) - at(info.series, "ε = 1", 8) == pytest.approx(1)
+    assert (info.here.p, info.here.log10) == (8, pytest.approx(math.log10(7)))
+    assert "7 asked for, 0.721 allowed" in info.here.text
+
+
+def test_the_ideal_case_is_figure_1_of_the_paper() -> None:
+    info = rows_bound_info(ideal_cube(46), epsilon=10, ceiling=1.0, case="ideal", largest_p=120)
+    assert info.here.p == 46
+    for p in (46, 54, 120):
+        assert at(info.series, "ε = 10", p) == pytest.approx(tables.log_ideal_rows(p, 10, ceiling=1.0) / math.log(10))
+    assert at(info.series, "ε = 10", 53) < 0 < at(info.series, "ε = 10", 54)
+
+
+def test_a_fixed_m_is_used() -> None:
+    free, fixed = rows_bound_info(ASIA, epsilon=1), rows_bound_info(ASIA, epsilon=1, reduced_space_size=256)
+    assert at(fixed.series, "ε = 1", 8) > at(free.series, "ε = 1", 8) + 3
+
+
+def test_degenerate_ends_have_no_line_for_the_ratio() -> None:
+    info = rows_bound_info(ASIA, epsilon=1, floor=0.5)
+    assert not [s for s in info.series if s.label.startswith("bounded")]
+    assert "∞ allowed" in info.here.text
+
+
+def test_the_window_opens_where_the_lines_cross() -> None:
+    info = reduced_space_info(ADULT)
+    low, high, cube = info.series
+    assert info.opens_at == 128
+    for p, below, above, top in zip(low.p, low.log10, high.log10, cube.log10, strict=True):
+        assert (below <= above) == (p >= 128)
+        assert above == pytest.approx(top / 4)
+    verdict = feasibility(ADULT, PrivacySpec(1.0)).private_sampling
+    assert info.here.log10 == pytest.approx(verdict["m_lower"].log_required / math.log(10))
+    assert reduced_space_info(ADULT, reduced_space_size=1000).here.log10 == pytest.approx(3)
+
+
+def test_ranges_hold_the_data_and_stay_short() -> None:
+    for p in (1, 8, 139, 140, 999, 10**4):
+        values = p_range(p, 1)
+        assert p in values
+        assert len(values) <= 145
+        assert list(values) == sorted(set(values))
+
+
+@pytest.mark.parametrize("stats", [ASIA, HUGE], ids=["asia", "huge"])
+def test_pictures_draw_every_point_with_its_exact_number(stats: DatasetStatistics) -> None:
+    rows, window = rows_bound_info(stats, epsilon=2.5), reduced_space_info(stats)
+    for info, chart in ((rows, draw_rows_bound(rows)), (window, draw_reduced_space(window))):
+        spec = json.loads(chart.to_json())
+        drawn = [point for values in spec["datasets"].values() for point in values if "series" in point]
+        assert len(drawn) == sum(len(s.p) for s in info.series)
+        assert all(math.isfinite(point["log10"]) for point in drawn)
+        mantissa, _, exponent = drawn[0]["value"].partition("e")
+        assert math.log10(float(mantissa)) + int(exponent or 0) == pytest.approx(drawn[0]["log10"], abs=1e-3)
+        text = json.dumps(spec, ensure_ascii=False)
+        assert info.title in text
+        assert info.here.text in text
+        assert "number of bits p" in text
+
+
+def test_an_unknown_case_names_its_field() -> None:
+    with pytest.raises(ParameterError, match="case"):
+        rows_bound_info(ASIA, epsilon=1, case="other")  # type: ignore[arg-type]
