@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpsyn.evaluation.report import DEGREES
 from dpsyn.ui import jobs, state, widgets
-from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_chart, summary_table
+from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_chart, scores_table, summary_table
 
 st.title("Comparison")
 current = widgets.dataset_bar()
@@ -15,7 +15,7 @@ if not releases:
     st.page_link("app_pages/generator.py", label="Make one in the Generator", icon=":material/casino:")
     st.stop()
 
-with st.form("comparison", border=True):
+with st.form("comparison_form", border=True):
     chosen = st.multiselect("Releases", list(releases), default=list(releases))
     left, right = st.columns(2)
     possible = [d for d in DEGREES if d <= len(learn.domain)]
@@ -69,14 +69,16 @@ with marginals:
     st.plotly_chart(errors_chart(reports), key="errors")
     st.dataframe(summary_table(reports), hide_index=True)
 with pairs:
-    for name, figure in heatmaps(reports).items():
-        st.plotly_chart(figure, key=f"pairs_{name}")
+    side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
+    for i, (name, figure) in enumerate(heatmaps(reports).items()):
+        side_by_side[i % len(side_by_side)].plotly_chart(figure, key=f"pairs_{name}")
 with classifiers:
     chart = scores_chart(reports)
     if isinstance(chart, str):
         st.info(f"No classifiers: {chart}.", icon=":material/info:")
     else:
         st.plotly_chart(chart, key="scores")
+        st.dataframe(scores_table(reports), hide_index=True)
         st.caption(f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**.")
 with columns:
     name = st.selectbox("Column", learn.domain.names, key="comparison_column", persist_state="session")

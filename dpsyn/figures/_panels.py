@@ -14,7 +14,7 @@ PATTERNS = ("", "/", "x", ".")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 GRID = "rgba(128,128,128,0.3)"
 _CLEAR = "rgba(0,0,0,0)"
-_LABEL = 18
+_LABEL = 34
 
 
 def shorten(text: str, longest: int = _LABEL) -> str:

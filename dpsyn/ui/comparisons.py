@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.data.table import Table
+from dpsyn.evaluation.classifiers import Score
 from dpsyn.evaluation.report import Closeness, Report
 from dpsyn.figures import comparison as figures
 from dpsyn.mechanisms.base import Release
@@ -52,9 +53,36 @@ def summary_table(reports: Reports) -> pd.DataFrame:
 
 
 def _line(name: str, measured: Closeness) -> dict[str, Any]:
-    line: dict[str, Any] = {"Rows compared": name, "number of rows": measured.rows}
+    line: dict[str, Any] = {"Compared": name, "Rows": measured.rows}
     for degree, error in measured.marginals.items():
         line[f"{degree}-way mean"] = round(error.mean, 4)
         line[f"{degree}-way max"] = round(error.max, 4)
         line[f"worst {degree}-way table"] = " × ".join(error.worst)
-    return line | {"range queries, mean error": round(measured.ranges.mean, 4)}
+    return line | {"Range queries, mean error": round(measured.ranges.mean, 4)}
+
+
+def scores_table(reports: Reports) -> pd.DataFrame:
+    """Accuracy and ROC-AUC of every classifier, with what is unusual about it; train-on-real and the majority class below."""
+    lines: list[dict[str, Any]] = []
+    for name, report in reports.items():
+        if not isinstance(report.classification, str):
+            lines += [_score_line(name, score) for score in report.classification.synthetic]
+    scores = next(iter(reports.values())).classification
+    if not isinstance(scores, str):
+        lines += [_score_line("Real rows", score) for score in scores.real.scores]
+        majority = f"always {scores.real.majority_class}"
+        lines.append(
+            {"Trained on": "Majority class", "Classifier": majority, "Accuracy": round(scores.real.majority_accuracy, 4)}
+        )
+    return pd.DataFrame(lines)
+
+
+def _score_line(name: str, score: Score) -> dict[str, Any]:
+    return {
+        "Trained on": name,
+        "Classifier": score.classifier,
+        "Accuracy": None if score.accuracy is None else round(score.accuracy, 4),
+        "ROC-AUC": None if score.auc is None else round(score.auc, 4),
+        "Rows": score.training_rows,
+        "Note": score.note,
+    }

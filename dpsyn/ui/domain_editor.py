@@ -55,7 +55,8 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
         DomainError: a line cannot be understood, or no column is left; the message names the column.
     """
     attributes = []
-    for line in lines.to_dict("records"):
+    for record in lines.to_dict("records"):
+        line = {str(key): value for key, value in record.items()}
         if line["use"]:
             name = str(line["column"])
             old = (current if name in current else full.domain)[name]

@@ -145,7 +145,7 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
         )
         rows = st.number_input(
             "T (rows in all, shared equally among the classes)",
-            2,
+            1,
             1_000_000,
             min(current.parts[0].n, 1000),
             key=f"cda_rows_{current.revision}",

@@ -110,7 +110,7 @@ def use_upload(data: bytes, name: str) -> None:
     Raises:
         InputError: it cannot be read; the session keeps the dataset it had.
     """
-    table, notes = read_with_notes(data, name=name)
+    table, notes = read_with_notes(data, name=name, wide="leave_out")
     new = Dataset(table=table, full=table, notes=notes)
     use(replace(new, target=new.classes[-1] if new.classes else None))
 

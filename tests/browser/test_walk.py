@@ -50,7 +50,7 @@ def run_mechanism(page: Page, title: str, releases: int) -> None:
     page.get_by_test_id("stMain").get_by_role("radio", name=title).click()
     expect(page.get_by_text("The release will be")).to_be_visible(timeout=RUN)
     settled(page)
-    page.get_by_role("button", name="Run", exact=False).last.click()
+    page.locator(".st-key-run button").click()
     expect(page.get_by_text(re.compile(rf"^{releases} · {title}"))).to_be_visible(timeout=RUN)
     settled(page)
 
@@ -105,7 +105,7 @@ def test_a_broken_file_keeps_the_data_that_was_there(page: Page, app_url: str) -
 def test_a_run_can_be_cancelled_and_nothing_is_lost(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/generator")
     run_mechanism(page, "Noisy reweighting", 1)
-    page.get_by_role("button", name="Run", exact=False).last.click()
+    page.locator(".st-key-run button").click()
     page.get_by_role("button", name="Cancel").click(timeout=RUN)
     expect(page.get_by_text("was cancelled")).to_be_visible(timeout=RUN)
     expect(page.get_by_text(re.compile("^1 · Noisy reweighting"))).to_be_visible()

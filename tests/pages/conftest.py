@@ -1,0 +1,37 @@
+"""The app without a browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def open_page() -> Callable[[str], AppTest]:
+    """Open the app at a page: ``open_page("generator")``."""
+
+    def at(name: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+        if name != "home":
+            app = app.switch_page(f"app_pages/{name}.py").run()
+        assert not app.exception, app.exception
+        return app
+
+    return at
+
+
+def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
+    """Run the app again until the background job has been taken in."""
+    end = time.monotonic() + seconds
+    while "job" in app.session_state and app.session_state["job"] is not None:
+        assert time.monotonic() < end, "the job took too long"
+        time.sleep(0.2)
+        app.run()
+        assert not app.exception, app.exception
+    return app

@@ -1,0 +1,93 @@
+"""The generator: guarantee before and after, runs in the background, faults in words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpsyn.mechanisms.registry import MECHANISMS, title
+from tests.pages.conftest import finish_job
+
+
+def messages(app):
+    return [m.value for m in (*app.success, *app.warning)]
+
+
+def run(app):
+    app.button(key="run").click().run()
+    assert not app.exception
+    return finish_job(app)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
+    app = open_page("generator")
+    app.segmented_control(key="mechanism").set_value(name).run()
+    assert not app.exception
+    (before,) = [m for m in messages(app) if "The release will be" in m]
+    assert "This guarantee is proven" in before
+    app = run(app)
+    (made,) = app.session_state["releases"]
+    assert made.release.mechanism == name
+    assert not made.release.seeded
+    dataset = app.session_state["dataset"]
+    dataset.table.domain.encode(made.release.rows)
+    assert any(f"The release is **{made.release.guarantee}**" in m for m in messages(app))
+    assert made.label in [e.label for e in app.expander]
+    record = made.release.record(seed=made.seed)
+    assert "seed" not in json.loads(json.dumps(record))
+
+
+def test_a_demonstration_is_repeatable_and_says_so(open_page):
+    app = open_page("generator")
+    app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
+    app.toggle(key="demo").set_value(True).run()
+    app = run(run(app))
+    first, second = app.session_state["releases"]
+    assert first.release.rows.equals(second.release.rows)
+    assert first.release.record(seed=first.seed)["seed"] == 7
+    assert any("demonstration" in m for m in messages(app))
+
+
+def test_settings_without_a_guarantee_cannot_run(open_page):
+    app = open_page("generator")
+    app.select_slider(key="ps_epsilon").set_value(1.0).run()
+    assert not app.exception
+    (warning,) = [w.value for w in app.warning]
+    assert "Cannot run with these settings" in warning
+    assert app.button(key="run").disabled
+
+
+def test_an_inferred_domain_is_marked(open_page):
+    app = open_page("home")
+    rows = b"".join(b"yes,a\nno,b\n" for _ in range(200))
+    app.file_uploader(key="upload").upload("s.csv", b"ill,kind\n" + rows, "text/csv").run()
+    app = app.switch_page("app_pages/generator.py").run()
+    (before,) = [m for m in messages(app) if "The release will be" in m]
+    assert "only once the domain is confirmed" in before
+    assert not app.success
+
+
+def test_a_class_column_that_is_not_there_is_said(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload(
+        "s.csv", b"x,y\n" + b"".join(b"%d.5,%d.25\n" % (i, i * i) for i in range(50)), "text/csv"
+    ).run()
+    app = app.switch_page("app_pages/generator.py").run()
+    app.segmented_control(key="mechanism").set_value("dp_cda").run()
+    assert not app.exception
+    assert any("target" in w.value for w in app.warning)
+    assert app.button(key="run").disabled
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_one_row_and_one_column_are_survived(open_page, name):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("s.csv", b"only\nyes\n", "text/csv").run()
+    app = app.switch_page("app_pages/generator.py").run()
+    app.segmented_control(key="mechanism").set_value(name).run()
+    assert not app.exception
+    assert title(name)
+    if not app.button(key="run").disabled:
+        run(app)

@@ -1,0 +1,81 @@
+"""The data page: samples, uploads good and bad, the domain editor."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsyn.data.samples import SAMPLES
+
+
+def metrics(app):
+    return {m.label.split(",")[0]: m.value for m in app.metric}
+
+
+def test_opens_on_bundled_data_with_its_statistics(open_page):
+    app = open_page("home")
+    assert metrics(app) == {"p": "8", "n": "20,000", "‖f_n‖∞": "0.291", "Distinct rows": "69"}
+
+
+@pytest.mark.parametrize(("name", "p"), [("car", "25"), ("digits", "266"), ("breast_cancer", "302")])
+def test_every_sample_can_be_chosen(open_page, name, p):
+    app = open_page("home")
+    app.pills(key="sample").set_value(name).run()
+    assert not app.exception
+    assert metrics(app)["p"] == p
+    assert SAMPLES[name].description in [c.value for c in app.caption]
+
+
+def test_an_upload_replaces_the_data_and_waits_for_confirmation(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("people.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
+    assert not app.exception
+    assert metrics(app)["n"] == "3"
+    assert metrics(app)["p"] == "4"
+    dataset = app.session_state["dataset"]
+    assert not dataset.table.domain.is_public
+    confirm = next(b for b in app.button if "confirm everything" in b.label)
+    confirm.click().run()
+    assert not app.exception
+    assert app.session_state["dataset"].table.domain.is_public
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "empty"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3"),
+        (b"a,a\n1,2\n", "'a'"),
+        (b"a,b\n", "no row below"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), ""),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_explained_and_loses_nothing(open_page, data, said):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("bad.csv", data, "text/csv").run()
+    assert not app.exception
+    (message,) = [e.value for e in app.error]
+    assert message.startswith("bad.csv:")
+    assert said in message
+    assert metrics(app)["n"] == "20,000"
+
+
+def test_counting_two_valued_columns_as_bits_changes_p(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("s.csv", b"sex,ill\nMale,yes\nFemale,no\n", "text/csv").run()
+    assert metrics(app)["p"] == "3"
+    app.toggle[0].set_value(True).run()
+    assert not app.exception
+    assert metrics(app)["p"] == "2"
+
+
+def test_target_and_held_out_share_are_kept(open_page):
+    app = open_page("home")
+    target = next(s for s in app.selectbox if s.label.startswith("Target"))
+    held_out = next(s for s in app.slider if s.label.startswith("Held-out"))
+    target.set_value("smoke")
+    held_out.set_value(0.4)
+    next(b for b in app.button if b.label == "Apply").click().run()
+    assert not app.exception
+    dataset = app.session_state["dataset"]
+    assert dataset.target == "smoke"
+    assert dataset.parts[1].n == 8000
