@@ -211,22 +211,18 @@ class DPCDAMechanism(Mechanism):
         Rounding both of two averages to a grid of step 2^-40·σ moves their difference by at most 2^-40·σ·√dimension, so the
         multiplier z that accounting asks for is met by σ = zΔ(1 + 2^-30)(1 + z·2^-39·√dimension).
         """
-        key = tuple(sorted(sizes)[:2])
-        cache: dict[tuple[int, ...], float] = self.__dict__.setdefault("_noise_scales", {})
-        if key not in cache:
-            sigma = calibrate_sigma(
-                epsilon=self.spec.epsilon - self.epsilon_for_counts,
-                delta=self.spec.delta - self.overstated_probability,
-                order_of_mixture=self.config.order_of_mixture,
-                clip_norm=self.radius,
-                class_sizes=key,
-                rows=self.rows_per_class,
-                neighbouring=self.spec.neighbouring,
-            )
-            multiplier = sigma / self.sensitivity
-            allowance = (1 + GAUSSIAN_ROUNDING) * (1 + multiplier * 2.0**-39 * math.sqrt(max(self.features.dimension, 1)))
-            cache[key] = max(sigma * allowance, _SMALLEST_NOISE * self.radius)
-        return cache[key]
+        sigma = calibrate_sigma(
+            epsilon=self.spec.epsilon - self.epsilon_for_counts,
+            delta=self.spec.delta - self.overstated_probability,
+            order_of_mixture=self.config.order_of_mixture,
+            clip_norm=self.radius,
+            class_sizes=sizes,
+            rows=self.rows_per_class,
+            neighbouring=self.spec.neighbouring,
+        )
+        multiplier = sigma / self.sensitivity
+        allowance = (1 + GAUSSIAN_ROUNDING) * (1 + multiplier * 2.0**-39 * math.sqrt(max(self.features.dimension, 1)))
+        return max(sigma * allowance, _SMALLEST_NOISE * self.radius)
 
     def calibrated(self) -> dict[str, Any]:
         """Rows per class, sensitivity, and σ and sampling rates (or, if sizes are estimated, the noise on the counts)."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.privacy._pld import Part, composed_epsilon, gaussian_epsilon
@@ -177,11 +178,26 @@ def calibrate_sigma(
         ParameterError: an argument is out of range.
         CalibrationError: no noise level reaches the target.
     """
+    return _calibrated(
+        epsilon, delta, order_of_mixture, clip_norm, tuple(sorted(class_sizes)[:2]), rows, neighbouring, tolerance
+    )
+
+
+@lru_cache(maxsize=256)
+def _calibrated(
+    epsilon: float,
+    delta: float,
+    order_of_mixture: int,
+    clip_norm: float,
+    sizes: tuple[int, ...],
+    rows: int,
+    neighbouring: Neighbouring,
+    tolerance: float,
+) -> float:
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ParameterError("epsilon", epsilon, "a finite number > 0")
-    sizes = sorted(class_sizes)
     if not sizes:
-        raise ParameterError("class_sizes", tuple(class_sizes), "at least one class")
+        raise ParameterError("class_sizes", sizes, "at least one class")
     _, rate = _checked(order_of_mixture, 1.0, clip_norm, sizes[0], rows, delta)
     if neighbouring == "replace_one":
         candidates = _replace_one_parts(order_of_mixture, sizes, rows)
@@ -194,7 +210,7 @@ def calibrate_sigma(
     enough = _gaussian_multiplier(epsilon, delta, total)
     guess = min(enough, max(enough * rate, 0.3))
     # Rough first, then fine with the composition that binds there; all of them are checked at the end.
-    guess = _smallest(lambda z: _worst(candidates, z, delta, _ROUGH), epsilon, guess, spread=2.0, tolerance=_ROUGH)
+    guess = _smallest(lambda z: _worst(candidates[:3], z, delta, _ROUGH), epsilon, guess, spread=2.0, tolerance=_ROUGH)
     binding = [max(candidates, key=lambda parts: composed_epsilon(parts, guess, delta, _ROUGH))]
 
     def epsilon_of(multiplier: float) -> float:
@@ -244,7 +260,7 @@ def _replace_one_parts(order_of_mixture: int, sizes: Sequence[int], rows: int) -
     """Dominating compositions for the full replace-one guarantee; ``sizes`` ascend."""
     candidates: list[list[Part]] = [[("replace", order_of_mixture / sizes[0], rows)]]
     if len(sizes) > 1:
-        for a, b in {(sizes[0], sizes[1]), (sizes[1], sizes[0])}:
+        for a, b in dict.fromkeys([(sizes[0], sizes[1]), (sizes[1], sizes[0])]):
             candidates += _label_change(order_of_mixture / a, rows, order_of_mixture / (b + 1), rows)
     return candidates
 
