@@ -62,7 +62,7 @@ def _line(name: str, measured: Closeness) -> dict[str, Any]:
 
 
 def scores_table(reports: Reports) -> pd.DataFrame:
-    """Accuracy and ROC-AUC of every classifier, with what is unusual about it; train-on-real and the majority class below."""
+    """Accuracy and ROC-AUC of every classifier, what is unusual; train-on-real and the majority class below."""
     lines: list[dict[str, Any]] = []
     for name, report in reports.items():
         if not isinstance(report.classification, str):
