@@ -32,7 +32,7 @@ PUBLIC_CLASSES_ASSUMPTION = (
     "The list of classes and the number of rows made from each were fixed without looking at the data."
 )
 PUBLIC_SIZES_ASSUMPTION = "It is public knowledge that every class holds at least as many records as was declared."
-PUBLIC_N_ASSUMPTION = "The number of records n is public."
+PUBLIC_N_ASSUMPTION = "The number of records n is public; the settings of the release name it."
 
 _SMALLEST_NOISE = 2.0**-20
 """In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
@@ -72,10 +72,10 @@ class DPCDA(Config):
     paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
 
     def __post_init__(self) -> None:
-        if self.order_of_mixture < 1:
-            raise ParameterError("order_of_mixture", self.order_of_mixture, "at least 1 record per average")
-        if self.rows is not None and self.rows < 1:
-            raise ParameterError("rows", self.rows, "at least 1")
+        for field in ("order_of_mixture", "rows"):
+            value = getattr(self, field)
+            if not (field == "rows" and value is None) and not (isinstance(value, int | np.integer) and value >= 1):
+                raise ParameterError(field, value, "a whole number, at least 1")
         if not 0 < self.count_share < 1:
             raise ParameterError("count_share", self.count_share, "a share strictly between 0 and 1")
         if not (math.isfinite(self.clip_norm) and self.clip_norm > 0):
@@ -121,11 +121,7 @@ class DPCDA(Config):
         if total < attribute.size:
             raise ParameterError("rows", total, f"at least one for each of the {attribute.size} classes of {self.target!r}")
         sizes = public_class_sizes(self.class_sizes, attribute, n, self.order_of_mixture)
-        assumptions = [PUBLIC_DOMAIN_ASSUMPTION, PUBLIC_CLASSES_ASSUMPTION]
-        if spec.neighbouring == "replace_one" or self.rows is None:
-            assumptions.append(PUBLIC_N_ASSUMPTION)
-        if sizes is not None:
-            assumptions.append(PUBLIC_SIZES_ASSUMPTION)
+        assumptions = (PUBLIC_DOMAIN_ASSUMPTION, PUBLIC_CLASSES_ASSUMPTION, PUBLIC_N_ASSUMPTION)
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -137,7 +133,7 @@ class DPCDA(Config):
                 neighbouring=spec.neighbouring,
                 source="Privacy loss distributions of the averages, drawn without replacement from each class"
                 + ("" if sizes is not None else ", composed with discrete Laplace noise on the class counts"),
-                assumptions=tuple(assumptions),
+                assumptions=assumptions + ((PUBLIC_SIZES_ASSUMPTION,) if sizes is not None else ()),
             ),
             features=features,
             rows_per_class=total // attribute.size,

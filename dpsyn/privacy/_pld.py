@@ -9,6 +9,7 @@ between them. Composition and the conversion to ε are those of ``dp_accounting`
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr, ndtri
+
+from dpsyn.errors import CalibrationError
 
 Floats = npt.NDArray[np.float64]
 Pair = Literal["remove", "add", "replace"]
@@ -55,7 +58,7 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
     return shift * (t + shift / 2 + 1e-12) * (1 + 1e-14)
 
 
-def composed_epsilon(parts: list[Part], multiplier: float, delta: float, tolerance: float) -> float:
+def composed_epsilon(parts: list[Part], multiplier: float, delta: float, tolerance: float, *, enough: float = 0.0) -> float:
     """ε at δ of independent rows, each of which is dominated by the pair named for it. An upper bound.
 
     With Q = N(0, 1), P = N(1/z, 1), z the noise multiplier (standard deviation over sensitivity) and rate p:
@@ -65,13 +68,13 @@ def composed_epsilon(parts: list[Part], multiplier: float, delta: float, toleran
     The grid is refined by factors of 4 until the excess is below ``tolerance``·ε (it shrinks like the step squared) or the
     arrays would become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
     (p = 1, exact), so the smallest of all is returned. For a δ so small that the rounding of the transforms would matter
-    (1e-10 at 100,000 rows) only the latter is left.
+    (1e-10 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``.
     """
     rows = sum(times for _, _, times in parts)
     shift = 1 / multiplier if multiplier > 0 else math.inf
     best = gaussian_epsilon(math.sqrt(rows) * shift, delta)
     usable = delta - fft_allowance(rows)
-    if not math.isfinite(best) or best == 0 or usable <= 0.5 * delta:
+    if not math.isfinite(best) or best <= enough or usable <= 0.5 * delta:
         return best
     step = max(_span(p, shift) for _, p, _ in parts) / _COARSEST
     previous = math.inf
@@ -80,7 +83,7 @@ def composed_epsilon(parts: list[Part], multiplier: float, delta: float, toleran
         if epsilon is None:
             return best
         best = min(best, epsilon)
-        if previous - epsilon <= 8 * tolerance * epsilon:
+        if previous - epsilon <= 8 * tolerance * epsilon or best <= enough:
             return best
         previous = epsilon
         step /= 4
@@ -223,3 +226,51 @@ def _replace(rate: float, shift: float, step: float) -> tuple[int, Floats, float
     gap = np.zeros(first - 1)
     reach = first - 1 + len(mirrored)
     return -reach, np.concatenate([mirrored[::-1], gap, [middle], gap, positive]), infinity
+
+
+def gaussian_multiplier(epsilon: float, delta: float, rows: int) -> float:
+    """A noise multiplier that is enough even without sampling."""
+    multiplier = math.sqrt(rows)
+    while gaussian_epsilon(math.sqrt(rows) / multiplier, delta) > epsilon:
+        multiplier *= 2
+        if multiplier > 1e30:
+            raise CalibrationError(f"no noise level reaches epsilon = {epsilon} at delta = {delta} over {rows} rows")
+    return multiplier
+
+
+def smallest_multiplier(
+    epsilon_of: Callable[[float], float], epsilon: float, guess: float, *, spread: float, tolerance: float
+) -> float:
+    """A noise multiplier z with epsilon_of(z) ≤ ε, at most a factor 1 + ``tolerance`` above one that has epsilon_of(z) > ε.
+
+    The root is bracketed by factors of ``spread`` and closed in on by false position in ln z against ln ε (with the Illinois
+    weights), so that few evaluations are needed. What is returned has been evaluated and meets the target.
+    """
+
+    def height(multiplier: float) -> float:
+        return math.log(min(max(epsilon_of(multiplier) / epsilon, 1e-6), 1e6))
+
+    low = high = guess
+    low_height = high_height = height(guess)
+    while high_height > 0:
+        low, low_height = high, high_height
+        high *= spread
+        high_height = height(high)
+    while low_height <= 0:
+        high, high_height = low, low_height
+        low /= spread
+        low_height = height(low)
+    last = 0.0
+    while high / low > 1 + tolerance:
+        width = math.log(high / low)
+        inside = min(max(width * low_height / (low_height - high_height), tolerance / 3), width - tolerance / 3)
+        middle = low * math.exp(inside)
+        value = height(middle)
+        if value > 0:
+            low, low_height = middle, value
+            high_height *= 0.5 if last > 0 else 1.0
+        else:
+            high, high_height = middle, value
+            low_height *= 0.5 if last <= 0 and last != 0 else 1.0
+        last = value if value != 0 else -1.0
+    return high

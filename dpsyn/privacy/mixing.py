@@ -28,11 +28,11 @@ are dominated. For the same reason ε grows with T_k, and it falls with σ, beca
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
-from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.privacy._pld import Part, composed_epsilon, gaussian_epsilon
+from dpsyn.errors import ParameterError
+from dpsyn.privacy._pld import Part, composed_epsilon, gaussian_multiplier, smallest_multiplier
 from dpsyn.privacy.spec import Neighbouring
 
 TOLERANCE = 1e-3
@@ -73,7 +73,7 @@ def add_remove_epsilon(
         ParameterError: an argument is out of range (``delta``: Gaussian noise gives no pure ε-DP).
     """
     multiplier, rate = _checked(order_of_mixture, sigma, clip_norm, class_size, rows, delta)
-    return max(composed_epsilon([(pair, rate, rows)], multiplier, delta, tolerance) for pair in ("remove", "add"))
+    return _worst([[("remove", rate, rows)], [("add", rate, rows)]], multiplier, delta, tolerance)
 
 
 def replace_same_class_epsilon(
@@ -113,10 +113,7 @@ def label_change_epsilon(
     """
     multiplier, rate_from = _checked(order_of_mixture, sigma, clip_norm, class_size_from, rows_from, delta)
     _, rate_to = _checked(order_of_mixture, sigma, clip_norm, class_size_to + 1, rows_to, delta)
-    return max(
-        composed_epsilon(parts, multiplier, delta, tolerance)
-        for parts in _label_change(rate_from, rows_from, rate_to, rows_to)
-    )
+    return _worst(_label_change(rate_from, rows_from, rate_to, rows_to), multiplier, delta, tolerance)
 
 
 def replace_one_epsilon(
@@ -207,18 +204,22 @@ def _calibrated(
         raise ParameterError("neighbouring", neighbouring, "'replace_one' or 'add_remove'")
 
     total = max(sum(times for _, _, times in parts) for parts in candidates)
-    enough = _gaussian_multiplier(epsilon, delta, total)
+    enough = gaussian_multiplier(epsilon, delta, total)
     guess = min(enough, max(enough * rate, 0.3))
     # Rough first, then fine with the composition that binds there; all of them are checked at the end.
-    guess = _smallest(lambda z: _worst(candidates[:3], z, delta, _ROUGH), epsilon, guess, spread=2.0, tolerance=_ROUGH)
+    guess = smallest_multiplier(
+        lambda z: _worst(candidates[:3], z, delta, _ROUGH), epsilon, guess, spread=2.0, tolerance=_ROUGH
+    )
     binding = [max(candidates, key=lambda parts: composed_epsilon(parts, guess, delta, _ROUGH))]
 
     def epsilon_of(multiplier: float) -> float:
         return _worst(binding, multiplier, delta, tolerance)
 
     while True:
-        multiplier = _smallest(epsilon_of, epsilon, guess, spread=1 + _ROUGH / 2, tolerance=tolerance)
-        missed = [parts for parts in candidates if composed_epsilon(parts, multiplier, delta, tolerance) > epsilon]
+        multiplier = smallest_multiplier(epsilon_of, epsilon, guess, spread=1 + _ROUGH / 2, tolerance=tolerance)
+        missed = [
+            parts for parts in candidates if parts not in binding and _worst([parts], multiplier, delta, tolerance) > epsilon
+        ]
         if not missed:
             break
         binding += missed
@@ -258,60 +259,19 @@ def _label_change(rate_from: float, rows_from: int, rate_to: float, rows_to: int
 
 def _replace_one_parts(order_of_mixture: int, sizes: Sequence[int], rows: int) -> list[list[Part]]:
     """Dominating compositions for the full replace-one guarantee; ``sizes`` ascend."""
-    candidates: list[list[Part]] = [[("replace", order_of_mixture / sizes[0], rows)]]
-    if len(sizes) > 1:
-        for a, b in dict.fromkeys([(sizes[0], sizes[1]), (sizes[1], sizes[0])]):
-            candidates += _label_change(order_of_mixture / a, rows, order_of_mixture / (b + 1), rows)
-    return candidates
+    same_class: list[Part] = [("replace", order_of_mixture / sizes[0], rows)]
+    if len(sizes) == 1:
+        return [same_class]
+    first, second = (
+        _label_change(order_of_mixture / a, rows, order_of_mixture / (b + 1), rows)
+        for a, b in ((sizes[0], sizes[1]), (sizes[1], sizes[0]))
+    )
+    return [*first, same_class] if sizes[0] == sizes[1] else [*first, same_class, *second]
 
 
 def _worst(candidates: list[list[Part]], multiplier: float, delta: float, tolerance: float) -> float:
-    return max(composed_epsilon(parts, multiplier, delta, tolerance) for parts in candidates)
-
-
-def _gaussian_multiplier(epsilon: float, delta: float, rows: int) -> float:
-    """A noise multiplier that is enough even without sampling."""
-    multiplier = math.sqrt(rows)
-    while gaussian_epsilon(math.sqrt(rows) / multiplier, delta) > epsilon:
-        multiplier *= 2
-        if multiplier > 1e30:
-            raise CalibrationError(f"no noise level reaches epsilon = {epsilon} at delta = {delta} over {rows} rows")
-    return multiplier
-
-
-def _smallest(
-    epsilon_of: Callable[[float], float], epsilon: float, guess: float, *, spread: float, tolerance: float
-) -> float:
-    """A noise multiplier z with epsilon_of(z) ≤ ε, at most a factor 1 + ``tolerance`` above one that has epsilon_of(z) > ε.
-
-    The root is bracketed by factors of ``spread`` and closed in on by false position in ln z against ln ε (with the Illinois
-    weights), so that few evaluations are needed. What is returned has been evaluated and meets the target.
-    """
-
-    def height(multiplier: float) -> float:
-        return math.log(min(max(epsilon_of(multiplier) / epsilon, 1e-6), 1e6))
-
-    low = high = guess
-    low_height = high_height = height(guess)
-    while high_height > 0:
-        low, low_height = high, high_height
-        high *= spread
-        high_height = height(high)
-    while low_height <= 0:
-        high, high_height = low, low_height
-        low /= spread
-        low_height = height(low)
-    last = 0.0
-    while high / low > 1 + tolerance:
-        width = math.log(high / low)
-        inside = min(max(width * low_height / (low_height - high_height), tolerance / 3), width - tolerance / 3)
-        middle = low * math.exp(inside)
-        value = height(middle)
-        if value > 0:
-            low, low_height = middle, value
-            high_height *= 0.5 if last > 0 else 1.0
-        else:
-            high, high_height = middle, value
-            low_height *= 0.5 if last <= 0 and last != 0 else 1.0
-        last = value if value != 0 else -1.0
-    return high
+    """The largest ε of several compositions; those that cannot be the largest are not refined."""
+    found = 0.0
+    for parts in candidates:
+        found = max(found, composed_epsilon(parts, multiplier, delta, tolerance, enough=found))
+    return found
