@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check lock clean
+.PHONY: run test check lock lowest clean
 
 run: $(VENV)/.run
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -25,6 +25,14 @@ lock:
 	$(VENV)-lock/bin/pip install --quiet ".[test]"
 	$(VENV)-lock/bin/pip freeze --exclude dpsyn | grep -v ' @ ' > constraints.txt
 	rm -rf $(VENV)-lock build dpsyn.egg-info
+
+# The lower bounds of pyproject.toml, tried. Python 3.11 or 3.12: the oldest releases know no later one.
+lowest:
+	rm -rf $(VENV)-lowest
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable . pytest hypothesis
+	$(VENV)-lowest/bin/python -m pytest --ignore tests/browser
+	rm -rf $(VENV)-lowest
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpsyn needs Python 3.11 or later; say make PYTHON=python3.x")'

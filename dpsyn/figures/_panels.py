@@ -14,7 +14,7 @@ PATTERNS = ("", "/", "x", ".")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 GRID = "rgba(128,128,128,0.3)"
 _CLEAR = "rgba(0,0,0,0)"
-_LABEL = 34
+_LABEL = 18
 
 
 def shorten(text: str, longest: int = _LABEL) -> str:
@@ -40,7 +40,7 @@ def dot_style(at: int) -> dict[str, Any]:
 
 def series(name: str, panel: int) -> dict[str, Any]:
     """Name and legend of one series that is drawn in several panels: one entry in the legend switches all of them."""
-    return {"name": safe(shorten(name, 28)), "legendgroup": name, "showlegend": panel == 1}
+    return {"name": safe(shorten(name, 40)), "legendgroup": name, "showlegend": panel == 1}
 
 
 def two_panels(left: str, right: str) -> go.Figure:

@@ -281,7 +281,7 @@ def draw_column(info: ColumnInfo) -> go.Figure:
     text = [safe(label) for label in info.labels]
     for at, (name, heights) in enumerate(zip(("Real", *info.releases), (info.real, *info.shares), strict=True)):
         style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(at - 1)
-        bars = go.Bar(x=places, y=heights, name=safe(shorten(name, 28)), marker=style, text=text, textposition="none")
+        bars = go.Bar(x=places, y=heights, name=safe(shorten(name, 40)), marker=style, text=text, textposition="none")
         bars.update(hovertemplate=f"{safe(name)}<br>%{{text}}<br>share %{{y:.4f}}<extra></extra>")
         figure.add_trace(bars)
     ticks = [safe(shorten(label)) for label in info.labels]

@@ -160,7 +160,13 @@ class Mechanism(ABC):
             guarantee=replace(self.guarantee, assumptions=tuple(assumptions)),
             diagnostics=diagnostics,
             mechanism=self.config.name,
-            settings={"requested": asdict(self.spec), "n": self.n, **self.config.settings(), **self.calibrated()},
+            settings={
+                "requested": asdict(self.spec),
+                # Under add_remove the number of rows is a secret of the data.
+                **({"n": self.n} if self.guarantee.neighbouring == "replace_one" else {}),
+                **self.config.settings(),
+                **self.calibrated(),
+            },
             seeded=noise.seeded,
         )
 

@@ -120,7 +120,7 @@ def test_errors_by_degree(reports: dict[str, Report]) -> None:
     bars = [t for t in data["data"] if t["type"] == "bar"]
     lines = [t for t in data["data"] if t["type"] == "scatter"]
     assert (len(bars), len(lines)) == (4, 2)
-    assert {t["name"] for t in bars} == {shorten(LONG, 28), "one row"}
+    assert {t["name"] for t in bars} == {shorten(LONG, 40), "one row"}
     assert all(LONG in t["hovertemplate"] for t in bars if t["name"] != "one row")
     assert sum(t["showlegend"] for t in data["data"]) == 3
     assert lines[0]["y"][:3] == [info.floor_mean[0]] * 3
