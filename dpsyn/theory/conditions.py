@@ -30,6 +30,7 @@ class Remedy:
         log_current: natural logarithm of the value that the parameter has now.
         reason: why no value does, where that is so.
         caveat: what is wrong with using this value although it makes the condition true.
+        strict: the threshold itself is not enough; :attr:`log_value` is then a hair beyond it.
     """
 
     parameter: str
@@ -39,6 +40,7 @@ class Remedy:
     integer: bool = False
     reason: str = ""
     caveat: str = ""
+    strict: bool = False
 
     @property
     def value(self) -> float | None:
@@ -59,9 +61,8 @@ class Remedy:
         if self.log_value is None:
             return f"no {self.parameter} does" + (f" ({self.reason})" if self.reason else "")
         caveat = f" ({self.caveat})" if self.caveat else ""
-        return (
-            f"{self.parameter} {'≥' if self.side == 'at_least' else '≤'} {format_log(self.log_value, 4, self.side)}{caveat}"
-        )
+        sign = {"at_least": ("≥", ">"), "at_most": ("≤", "<")}[self.side][self.strict]
+        return f"{self.parameter} {sign} {format_log(self.log_value, 4, self.side)}{caveat}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON: numbers that a float cannot hold are None beside their log10."""
@@ -71,6 +72,7 @@ class Remedy:
             "value": None if self.value is None else _finite(self.value),
             "log10_value": None if self.log_value is None else _finite(self.log_value / LN10),
             "exists": self.log_value is not None,
+            "strict": self.strict,
             "text": str(self),
         }
 

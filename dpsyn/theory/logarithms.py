@@ -9,7 +9,9 @@ from typing import Literal
 Side = Literal["at_least", "at_most"]
 
 LN10 = math.log(10)
+LOG_TINY = math.log(sys.float_info.min) + 1
 _ROUNDING = 1e-13
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def log_of(value: float) -> float:
@@ -39,7 +41,7 @@ def nearest_float(log_value: float) -> float:
 
 
 def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> str:
-    """A positive number in words for a page: ``0.25``, ``20000``, ``2.29e10``, ``1.08e-49``, however large or small.
+    """A positive number in words for a page: ``0.25``, ``20000``, ``2.29 × 10¹⁰``, ``1.08 × 10⁻⁴⁹``, however large or small.
 
     With a ``side`` it is rounded up (``"at_least"``) or down (``"at_most"``), so that the number shown is on that side too.
     """
@@ -63,7 +65,12 @@ def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> s
         return text.rstrip("0").rstrip(".") if decimals else text
     if rounded >= 10**digits:
         rounded, exponent = rounded // 10, exponent + 1
-    return f"{rounded / 10 ** (digits - 1):.{digits - 1}f}e{exponent}"
+    return f"{rounded / 10 ** (digits - 1):.{digits - 1}f} × 10{superscript(exponent)}"
+
+
+def superscript(exponent: int) -> str:
+    """A whole number in superscript digits."""
+    return str(exponent).translate(_SUPERSCRIPT)
 
 
 def _to_side(value: float, side: Side | None) -> int:

@@ -15,8 +15,8 @@ from typing import Any
 
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
-from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of, nearest_float
-from dpsyn.theory.reweighting_setting import ReweightingSetting, rho_for
+from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
+from dpsyn.theory.reweighting_setting import LN2, ReweightingSetting, rho_for
 from dpsyn.theory.statistics_family import walsh_family
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import p_threshold, threshold, whole_threshold
@@ -56,7 +56,12 @@ def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
                   (threshold("accuracy", "at_most", math.log(LARGEST_ACCURACY), log_a),)),
         Condition("failure_probability", "Failure probability small enough for the theorem", r"\gamma < 1/4", "Theorem 2.3",
                   "<=", math.log(0.25), log_gamma, "validity",
-                  (threshold("failure_probability", "at_most", math.log(0.25), log_gamma),), strict=True),
+                  (threshold("failure_probability", "at_most", math.log(0.25), log_gamma, strict=True),), strict=True),
+        Condition("promise", "The promise says something", r"8\alpha < 1", "Theorem 2.3", "<=",
+                  0.0, math.log(8) + log_a, "accuracy",
+                  (threshold("accuracy", "at_most", -math.log(8), log_a, strict=True),), strict=True,
+                  note="Statistics lie in [-1, 1]: the uniform distribution, which ignores the data, has no Walsh "
+                  "function and no table's cell off by more than 1."),
     ]  # fmt: skip
     if not setting.n_is_public:
         found.append(
@@ -90,6 +95,11 @@ def _at_least(
             beyond = parameter == "accuracy" and value > math.log(LARGEST_ACCURACY)
             reason = f"it would be {format_log(value)}, above the 1/2 that Theorem 2.3 needs" if beyond else ""
             remedies.append(threshold(parameter, "at_least", value, now, reason=reason))
+    log_gamma = _log_failure_probability(setting, key) if exponents else -math.inf
+    if log_gamma >= LOG_TINY:
+        reason = "at 1/4 and above Theorem 2.3 does not apply" if log_gamma >= math.log(0.25) else ""
+        now = math.log(setting.failure_probability)
+        remedies.append(threshold("failure_probability", "at_least", log_gamma, now, reason=reason))
     if key == "n_noise" and setting.noise == "gaussian":
         remedies += _epsilon_for_gaussian(setting, slack)
     if setting.bits is not None and exponents and (key != "n_noise" or setting.family.degree <= 2):
@@ -98,6 +108,18 @@ def _at_least(
         )
     relation: Relation = ">="
     return Condition(key, label, formula, source, relation, required, actual, group, tuple(remedies))
+
+
+def _log_failure_probability(setting: ReweightingSetting, key: str) -> float:
+    """ln of the γ at which a condition begins to hold: each bounds ln(|F|/γ), or |F|/γ itself where it is about m."""
+    log_size, log_a = setting.family.log_size, math.log(setting.accuracy)
+    if key == "m_lower":
+        return setting.log_condition_number + log_size - 2 * log_a - setting.log_reduced_space
+    if key == "n_noise":
+        log_times = setting.log_n + log_a - setting.log_sum_scale
+        return log_size + LN2 - exp_of(2 * log_times) / 2 if setting.noise == "gaussian" else log_size - exp_of(log_times)
+    budget = exp_of((setting.log_n if key == "n_sampling" else setting.log_rows) + 2 * log_a)
+    return log_size + LN2 - budget / 2 if setting.corrected else log_size - budget
 
 
 def _holds_at(setting: ReweightingSetting, p: int, sides: Callable[[ReweightingSetting], tuple[float, float]]) -> bool:
@@ -194,7 +216,7 @@ def _privacy(setting: ReweightingSetting) -> str:
 def _notes(setting: ReweightingSetting, error: float) -> tuple[str, ...]:
     notes = [
         f"Theorem 2.3 promises every statistic, a number in [-1, 1], within 8·accuracy = {error:.3g}"
-        + (", which promises nothing." if error >= 2 else "."),
+        + (", which says nothing: ignoring the data is as close." if error >= 1 else "."),
         "As published, Theorem 2.3 rests on the tail bound exp(-a²n), which is false; the verdict uses Hoeffding's.",
         "Privacy alone needs only the noise: any number of rows drawn from the fitted density is equally private.",
     ]

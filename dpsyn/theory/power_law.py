@@ -20,18 +20,18 @@ LN2 = math.log(2)
 # Exponents of the parameters in required/actual, turned so that a larger slack is better. A condition is monotone in each.
 _EXPONENTS: dict[str, dict[str, float]] = {
     "theorem_4_1": {"rows": -1, "epsilon": 1, "n": 0.5, "reduced_space_size": -0.75, "floor": 1.5, "ceiling": -1.5},
-    "n": {"n": 1, "floor": 2},
-    "m_lower": {"reduced_space_size": 1, "floor": 2, "ceiling": -2},
+    "n": {"n": 1, "floor": 2, "failure_probability": 1},
+    "m_lower": {"reduced_space_size": 1, "floor": 2, "ceiling": -2, "failure_probability": 1},
     "m_upper": {"reduced_space_size": -1},
     "rows_lower": {"rows": 1, "floor": 2},
     "max_frequency": {"max_frequency": -1, "ceiling": 1},
 }
-# With m at its lower bound ∝ (Δ/δ)², floor and ceiling act through m as well.
+# With m at its lower bound ∝ (Δ/δ)²/γ, floor, ceiling and γ act through m as well.
 _EXPONENTS_FREE_M: dict[str, dict[str, float]] = {
     **_EXPONENTS,
-    "theorem_4_1": {"rows": -1, "epsilon": 1, "n": 0.5, "floor": 3, "ceiling": -3},
+    "theorem_4_1": {"rows": -1, "epsilon": 1, "n": 0.5, "floor": 3, "ceiling": -3, "failure_probability": 0.75},
     "m_lower": {},
-    "m_upper": {"floor": 2, "ceiling": -2},
+    "m_upper": {"floor": 2, "ceiling": -2, "failure_probability": 1},
 }
 _P_SIDE: dict[str, Side] = {
     "theorem_4_1": "at_most",
@@ -98,6 +98,11 @@ def or_degenerate(setting: PrivateSamplingSetting, parameter: str, side: Side, l
     return replace(found, log_value=math.log(end), reason="", caveat="the output then ignores the data")
 
 
+def log_largest_failure_probability(p: int) -> float:
+    """ln of (1 - 2^{-p/2})/4, the γ at which Theorem 4.2's probability of success, 1 - 4γ - 2^{-p/2}, is 0."""
+    return math.log(-math.expm1(-p * LN2 / 2)) - math.log(4)
+
+
 def _out_of_range(setting: PrivateSamplingSetting, parameter: str, side: Side, log_value: float) -> str:
     if parameter == "floor":
         largest = min(0.5, setting.ceiling - 1)
@@ -107,6 +112,9 @@ def _out_of_range(setting: PrivateSamplingSetting, parameter: str, side: Side, l
             return "ceiling is not above 1"
     if parameter == "ceiling" and side == "at_most" and log_value < math.log(1 + setting.floor):
         return f"it would be below 1 + floor = {1 + setting.floor:.4g}"
+    if parameter == "failure_probability" and log_value >= log_largest_failure_probability(setting.p):
+        largest = math.exp(log_largest_failure_probability(setting.p))
+        return f"at {largest:.4g} and above Theorem 4.2 promises nothing"
     if parameter == "max_frequency" and not at_most(max(-setting.log_n, -setting.p * LN2), log_value):
         return "of n rows in 2^p cells, one cell has a share of at least max(1/n, 1/2^p)"
     return ""

@@ -3,21 +3,21 @@
 Letters: ε, δ = ``floor`` and Δ = ``ceiling`` (bounds on m·h), γ = ``failure_probability``, d = ``degree``,
 C = C(p, ≤d), m = ``reduced_space_size``, k = ``rows``, ‖f‖∞ = ``max_frequency``.
 
-Every condition but two is a product of powers of the parameters, so its inverse in one parameter is one division in
-logarithms; p is found by bisection, because C is monotone in it.
+Theorem 4.2 is in :mod:`dpsyn.theory.sampling_accuracy`. Most conditions are products of powers of the parameters, so their
+inverse in one parameter is one division in logarithms; p is found by bisection, because C is monotone in it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from dpsyn.privacy.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
-from dpsyn.theory.conditions import Condition, Relation, Remedy, Verdict, easier
+from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.power_law import LN2, or_degenerate, power_law, remedy
+from dpsyn.theory.sampling_accuracy import promise_conditions, theorem_4_2
 from dpsyn.theory.setting import PrivateSamplingSetting
 from dpsyn.theory.summary import summarise
 
@@ -49,14 +49,15 @@ def bounded_ratio(setting: PrivateSamplingSetting) -> Condition:
     free = math.isinf(bound)
     per_row = math.log(setting.ceiling / setting.floor)
     share = setting.epsilon / exp_of(setting.log_rows)
-    remedies: list[Remedy] = []
+    remedies = [or_degenerate(setting, "floor", "at_least", math.log(setting.ceiling) - share)]
     if not free:
         remedies = [
             remedy(setting, "rows", "at_most", bound),
             remedy(setting, "epsilon", "at_least", setting.log_rows + math.log(per_row)),
-            or_degenerate(setting, "floor", "at_least", math.log(setting.ceiling) - share),
-            or_degenerate(setting, "ceiling", "at_most", math.log(setting.floor) + share),
+            *remedies,
         ]
+    if not free or setting.floor < 0.5:
+        remedies.append(or_degenerate(setting, "ceiling", "at_most", math.log(setting.floor) + share))
     return Condition(
         key="bounded_ratio",
         label="Rows that the bounded ratio allows",
@@ -104,63 +105,6 @@ def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...
     )  # fmt: skip
 
 
-_Sides = Callable[[PrivateSamplingSetting], tuple[float, float]]
-_THEOREM_4_2: tuple[tuple[str, str, str, Relation, _Sides], ...] = (
-    (
-        "n",
-        "Enough rows of data",
-        r"n \ge 16\,\delta^{-2}\gamma^{-1}e^{2d}\binom{p}{\le d}",
-        ">=",
-        lambda s: (s.log_n, s.log_smallest_n),
-    ),
-    (
-        "m_lower",
-        "Reduced space large enough",
-        r"m \ge 16\,\delta^{-2}\gamma^{-1}\Delta^2e^{2d}\binom{p}{\le d}",
-        ">=",
-        lambda s: (s.log_reduced_space, s.log_smallest_m),
-    ),
-    (
-        "m_upper",
-        "Reduced space small beside the cube",
-        r"m \le 2^{p/4}",
-        "<=",
-        lambda s: (s.log_reduced_space, s.p * LN2 / 4),
-    ),
-    (
-        "rows_lower",
-        "Enough synthetic rows to be accurate",
-        r"k \ge 4\,\delta^{-2}\left(\ln\frac{2}{\gamma} + \ln\binom{p}{\le d}\right)",
-        ">=",
-        lambda s: (s.log_rows, s.log_smallest_rows),
-    ),
-    (
-        "max_frequency",
-        "No row of the data too frequent",
-        r"\|f\|_\infty \le \Delta/2^p",
-        "<=",
-        lambda s: (s.log_max_frequency, math.log(s.ceiling) - s.p * LN2),
-    ),
-)
-
-
-def theorem_4_2(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
-    """The conditions of Theorem 4.2: with them all ≤d-way marginals of the output are within 4·floor of the data's."""
-    return tuple(
-        power_law(
-            setting,
-            key,
-            label=label,
-            formula=formula,
-            source="Theorem 4.2",
-            group="accuracy",
-            relation=how,
-            sides=sides,
-        )
-        for key, label, formula, how, sides in _THEOREM_4_2
-    )
-
-
 def stability(setting: PrivateSamplingSetting) -> Condition | None:
     """k times the experimental, unpublished bound for one row is at most ε; only for S = the whole cube and p <= 16."""
     if setting.p > LARGEST_WHOLE_CUBE or not setting.is_valid or is_degenerate(setting.floor, setting.ceiling):
@@ -193,7 +137,12 @@ def stability(setting: PrivateSamplingSetting) -> Condition | None:
 
 def conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """Every condition that a private and accurate run needs."""
-    return (*validity_conditions(setting), privacy_condition(setting), *theorem_4_2(setting))
+    return (
+        *validity_conditions(setting),
+        privacy_condition(setting),
+        *theorem_4_2(setting),
+        *promise_conditions(setting),
+    )
 
 
 def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
@@ -260,8 +209,8 @@ def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tup
         )
     if error >= 1:
         notes.append(
-            f"Theorem 4.2 promises marginals within 4·floor = {error:.3g}. Marginals lie between 0 and 1, so this promises "
-            "nothing; a floor below 1/4 does."
+            f"Theorem 4.2 promises marginals within 4·floor = {error:.3g}. Marginals lie between 0 and 1, so this says "
+            "nothing; a floor below 1/4 says something. Pierquin et al. work at the edge, floor = 1/4."
         )
     if success <= 0:
         notes.append("The success probability 1 - 4γ - 2^(-p/2) is not positive: the theorem promises nothing.")

@@ -44,11 +44,13 @@ def whole_threshold(parameter: str, side: Side, log_bound: float, log_current: f
     return Remedy(parameter, side, value, log_current, integer=True, reason=reason)
 
 
-def threshold(parameter: str, side: Side, log_bound: float, log_current: float, *, reason: str = "") -> Remedy:
+def threshold(
+    parameter: str, side: Side, log_bound: float, log_current: float, *, reason: str = "", strict: bool = False
+) -> Remedy:
     """The remedy in a real parameter; a ``reason`` says that no value does."""
     if reason:
         return Remedy(parameter, side, None, log_current, reason=reason)
-    return Remedy(parameter, side, _safe(log_bound, side), log_current)
+    return Remedy(parameter, side, _safe(log_bound, side), log_current, strict=strict)
 
 
 def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int, parameter: str = "p") -> Remedy:

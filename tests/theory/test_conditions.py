@@ -16,6 +16,15 @@ def condition(actual: float, required: float, relation: str = "<=", **more: obje
     return Condition("c", "Label", "a", "Theorem", relation, log_of(required), log_of(actual), **more)  # type: ignore[arg-type]
 
 
+PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def read_number(text: str) -> float:
+    """Natural logarithm of a number as it is shown: 1.65 × 10⁷."""
+    mantissa, _, exponent = text.partition(" × 10")
+    return math.log(float(mantissa)) + int(exponent.translate(PLAIN) or 0) * math.log(10)
+
+
 def test_holds_and_slack_have_the_same_sign() -> None:
     assert condition(1, 100).holds
     assert condition(1, 100).slack_orders == pytest.approx(2)
@@ -44,8 +53,7 @@ def test_zero_and_infinity() -> None:
 def test_shown_numbers_are_close_and_on_the_safe_side(log_value: float, digits: int) -> None:
     for side in (None, "at_least", "at_most"):
         text = format_log(log_value, digits, side)  # type: ignore[arg-type]
-        mantissa, _, exponent = text.partition("e")
-        shown = math.log(float(mantissa)) + int(exponent or 0) * math.log(10)
+        shown = read_number(text)
         assert shown == pytest.approx(log_value, abs=10.0 ** (1 - digits))
         if side == "at_least":
             assert shown >= log_value - 1e-5
@@ -58,11 +66,11 @@ def test_shown_numbers_are_close_and_on_the_safe_side(log_value: float, digits: 
     [
         (0.25, "0.25"),
         (20000, "20000"),
-        (2.2866e10, "2.29e10"),
-        (1.077e-49, "1.08e-49"),
+        (2.2866e10, "2.29 × 10¹⁰"),
+        (1.077e-49, "1.08 × 10⁻⁴⁹"),
         (0, "0"),
         (math.inf, "∞"),
-        (9.999e9, "1.00e10"),
+        (9.999e9, "1.00 × 10¹⁰"),
     ],
 )
 def test_numbers_in_words(value: float, text: str) -> None:
@@ -122,8 +130,10 @@ def test_remedies_of_one_of_two() -> None:
 
 def test_fix_names_the_values_and_only_when_needed() -> None:
     n = Remedy("n", "at_least", math.log(4137200.5), math.log(20000))
-    assert condition(20000, 4137200.5, ">=", remedies=(n,)).fix == "n ≥ 4.138e6"
+    assert condition(20000, 4137200.5, ">=", remedies=(n,)).fix == "n ≥ 4.138 × 10⁶"
     assert condition(5e6, 4137200.5, ">=", remedies=(n,)).fix == ""
+    open_end = Remedy("floor", "at_most", math.log(0.25) - 1e-12, 0.0, strict=True)
+    assert condition(2, 1, remedies=(open_end,)).fix == "floor < 0.25"
     none = Remedy("ceiling", "at_most", None, 0.0, reason="it would be below 1 + floor")
     assert "no ceiling does (it would be below 1 + floor)" in condition(2, 1, remedies=(none,)).fix
 

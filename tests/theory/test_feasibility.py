@@ -30,9 +30,9 @@ def test_the_paper_is_right_that_its_datasets_are_out_of_reach(name: str) -> Non
 
 
 def test_asia_can_be_reweighted() -> None:
-    answer = feasibility(ASIA, SPEC, rows=20000)
+    answer = feasibility(ASIA, SPEC, rows=20000, floor=0.2)
     assert answer.noisy_reweighting.holds
-    assert answer.noisy_reweighting.facts["statistic_error"] == pytest.approx(1.0)
+    assert answer.noisy_reweighting.facts["statistic_error"] == pytest.approx(0.8)
     assert not feasibility(ASIA, SPEC, rows=20000, floor=0.01).noisy_reweighting.holds
 
 
@@ -66,6 +66,20 @@ def test_add_remove_changes_what_applies() -> None:
     assert answer.private_sampling["rows_upper"].holds
     assert not answer.private_sampling["theorem_4_1"].holds
     assert not answer.noisy_reweighting["public_n"].holds
+
+
+def test_an_empty_promise_is_not_accuracy() -> None:
+    edge = feasibility(ASIA, SPEC, rows=20000)
+    assert [c.key for c in edge.noisy_reweighting.missed] == ["promise"]
+    assert edge.noisy_reweighting["promise"].fix == "accuracy < 0.125"
+    assert edge.private_sampling["promise"].fix == "floor < 0.25"
+    assert edge.private_sampling["promise"].group == "accuracy"
+    inside = feasibility(ASIA, SPEC, rows=20000, floor=0.2499)
+    assert inside.private_sampling["promise"].holds
+    assert inside.noisy_reweighting["promise"].holds
+    hopeless = feasibility(ideal_cube(200), SPEC, floor=0.1, rows=10**6, failure_probability=0.25)
+    assert [c.key for c in hopeless.private_sampling.missed] == ["success"]
+    assert hopeless.private_sampling["success"].fix == "failure_probability < 0.25"
 
 
 NEIGHBOURS = st.sampled_from(["replace_one", "add_remove"])
@@ -143,7 +157,7 @@ def test_gaussian_noise_without_delta_names_delta() -> None:
     with pytest.raises(ParameterError) as caught:
         feasibility(ASIA, PrivacySpec(1.0), noise="gaussian")
     assert caught.value.field == "delta"
-    assert feasibility(ASIA, SPEC, noise="gaussian", rows=20000).noisy_reweighting.holds
+    assert feasibility(ASIA, SPEC, noise="gaussian", rows=20000, floor=0.2).noisy_reweighting.holds
 
 
 def test_verdict_on_the_ideal_cube_can_be_good() -> None:
