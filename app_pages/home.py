@@ -62,8 +62,8 @@ if "upload_fault" in st.session_state:
     )
 
 current = widgets.dataset_bar()
-for note in current.notes:
-    st.info(note, icon=":material/info:")
+if current.notes:
+    st.info("What reading the file had to decide:\n" + "\n".join(f"- {note}" for note in current.notes), icon=":material/info:")
 
 statistics = current.statistics
 widgets.facts(
@@ -103,10 +103,10 @@ with domain_tab:
                 "categories": st.column_config.ListColumn(
                     "Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."
                 ),
-                "lower": st.column_config.TextColumn("Lower bound", width="small"),
-                "upper": st.column_config.TextColumn("Upper bound", width="small"),
+                "lower": st.column_config.TextColumn("Lower", width="small", help="Lower bound"),
+                "upper": st.column_config.TextColumn("Upper", width="small", help="Upper bound"),
                 "bins": st.column_config.NumberColumn("Bins", min_value=1, max_value=1000, step=1, width="small"),
-                "missing": st.column_config.CheckboxColumn("May be empty", width="small"),
+                "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
                 "public": st.column_config.CheckboxColumn("Public", width="small", help="Known without looking at the data"),
             },
             key=f"lines_{current.revision}",
