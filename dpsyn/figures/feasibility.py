@@ -14,9 +14,11 @@ import pandas as pd
 
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
-from dpsyn.figures.theme import GUIDE, HERE, log_axis, series_scales
+from dpsyn.figures import _layers
+from dpsyn.figures.theme import log_axis
 from dpsyn.theory.logarithms import LN10, format_log
 from dpsyn.theory.setting import PrivateSamplingSetting
+from dpsyn.theory.thresholds import p_threshold
 
 LN2 = math.log(2)
 THRESHOLDS = (1, 100, 1000, 10000)
@@ -49,13 +51,14 @@ class RowsBoundInfo:
     """The upper bound on k against p (Figure 1 of Pierquin et al. 2022).
 
     Attributes:
-        title: what is fixed.
+        title, subtitle: what is shown, and what is fixed.
         series: one line for each ε by Theorem 4.1; for the data's own ε also the bounded ratio.
         thresholds: numbers of rows at which a rule is drawn.
         here: the data's p and the rows asked for.
     """
 
     title: str
+    subtitle: str
     series: tuple[Series, ...]
     thresholds: tuple[int, ...]
     here: Mark
@@ -63,9 +66,10 @@ class RowsBoundInfo:
 
 @dataclass(frozen=True)
 class ReducedSpaceInfo:
-    """The window for m against p: lower bound, 2^{p/4}, 2^p."""
+    """The window for m against p: lower bound, 2^{p/4}, 2^p; ``opens_at`` is the first p at which it is not empty."""
 
     title: str
+    subtitle: str
     series: tuple[Series, ...]
     here: Mark
     opens_at: int | None
@@ -137,7 +141,8 @@ def rows_bound_info(
     bound = max(mine.log_largest_rows_theorem_4_1, ratio)
     fixed = "every point of the cube once, n = 2^p" if case == "ideal" else f"n = {format_log(math.log(stats.n))}"
     return RowsBoundInfo(
-        title=f"Most rows k that are private ({fixed})",
+        title="Most rows k that are private",
+        subtitle=f"By Theorem 4.1, with {fixed}; the bounded ratio does not depend on p.",
         series=tuple(lines),
         thresholds=tuple(thresholds),
         here=Mark(
@@ -180,14 +185,17 @@ def reduced_space_info(
     bottom = [lower(p) for p in values]
     log_m = lower(stats.p) if reduced_space_size is None else math.log(reduced_space_size)
     top = stats.p * LN2 / 4
-    opens_at = next((p for p, low in zip(values, bottom, strict=True) if low <= p * LN2 / 4), None)
-    window = f"the window is {format_log(lower(stats.p))} to {format_log(top)}"
+    found = p_threshold("at_least", lambda p: lower(p) <= p * LN2 / 4, p=stats.p, smallest=degree).value
+    opens_at = None if found is None else int(found)
+    opening = f"from p = {opens_at} on there is room"
+    window = f"the theorem wants {format_log(lower(stats.p))} to {format_log(top)}"
     return ReducedSpaceInfo(
         title="Window for the size m of the reduced space",
+        subtitle=f"Theorem 4.2 wants m between two lines; {opening}.",
         series=(
-            Series("at least (Theorem 4.2)", values, tuple(b / LN10 for b in bottom)),
-            Series("at most 2^(p/4) (Theorem 4.2)", values, tuple(p * LN2 / 4 / LN10 for p in values)),
-            Series("whole cube 2^p", values, tuple(p * LN2 / LN10 for p in values)),
+            Series("at least", values, tuple(b / LN10 for b in bottom)),
+            Series("at most 2^(p/4)", values, tuple(p * LN2 / 4 / LN10 for p in values)),
+            Series("whole cube, 2^p", values, tuple(p * LN2 / LN10 for p in values)),
         ),
         here=Mark("you are here", stats.p, log_m / LN10, f"{stats.name}: m = {format_log(log_m)}; {window}"),
         opens_at=opens_at,
@@ -200,28 +208,18 @@ def _label(epsilon: float) -> str:
 
 def draw_rows_bound(info: RowsBoundInfo) -> Any:
     """An Altair chart of :class:`RowsBoundInfo`."""
-    import altair as alt
-
-    rules = [{"log10": math.log10(k), "text": f"k = {k:,}"} for k in info.thresholds]
-    guide = alt.Chart(pd.DataFrame(rules)).encode(y="log10:Q", tooltip=alt.Tooltip("text:N", title="threshold"))
-    return _layers(
-        info.title,
-        "number of rows k",
-        info.series,
-        info.here,
-        [
-            guide.mark_rule(color=GUIDE, strokeDash=[2, 4]),
-            guide.mark_text(color=GUIDE, align="right", baseline="bottom", x="width", dx=-4, dy=-2).encode(text="text:N"),
-        ],
-    )
+    rules = [(math.log10(k), f"k = {k:,}") for k in info.thresholds]
+    return _draw(info.title, info.subtitle, "number of rows k", info.series, info.here, rules)
 
 
 def draw_reduced_space(info: ReducedSpaceInfo) -> Any:
     """An Altair chart of :class:`ReducedSpaceInfo`."""
-    return _layers(info.title, "size m of the reduced space", info.series, info.here, [])
+    return _draw(info.title, info.subtitle, "size m of the reduced space", info.series, info.here, [])
 
 
-def _layers(title: str, y_title: str, series: Sequence[Series], here: Mark, below: list[Any]) -> Any:
+def _draw(
+    title: str, subtitle: str, y_title: str, series: Sequence[Series], here: Mark, rules: Sequence[tuple[float, str]]
+) -> Any:
     import altair as alt
 
     rows = [
@@ -229,28 +227,24 @@ def _layers(title: str, y_title: str, series: Sequence[Series], here: Mark, belo
         for line in series
         for p, y in zip(line.p, line.log10, strict=True)
     ]
-    legend = alt.Legend(orient="bottom", columns=3, labelLimit=0, symbolSize=400, symbolStrokeWidth=2)
-    colour, dash = series_scales([line.label for line in series])
+    labels = [line.label for line in series]
+    across = (float(min(min(line.p) for line in series)), float(max(max(line.p) for line in series)))
+    up = _layers.domain_of([*(y for line in series for y in line.log10), *(y for y, _ in rules), here.log10])
     lines = (
         alt.Chart(pd.DataFrame(rows))
-        .mark_line(strokeWidth=2)
+        .mark_line(strokeWidth=2, clip=True)
         .encode(
-            x=alt.X("p:Q", title="number of bits p", scale=alt.Scale(nice=False)),
-            y=alt.Y("log10:Q", axis=log_axis(y_title)),
-            color=alt.Color("series:N", scale=colour, title=None, sort=None, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", scale=dash, title=None, sort=None, legend=legend),
+            x=alt.X("p:Q", title="number of bits p", scale=_layers.scale(across), axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("log10:Q", axis=log_axis(y_title), scale=_layers.scale(up)),
             tooltip=[
                 alt.Tooltip("series:N", title="line"),
                 alt.Tooltip("p:Q", title="p"),
                 alt.Tooltip("value:N", title=y_title),
             ],
+            **_layers.line_channels(labels),
         )
     )
-    spot = pd.DataFrame([{"p": here.p, "log10": here.log10, "text": here.text, "label": here.label}])
-    point = alt.Chart(spot).encode(x="p:Q", y="log10:Q", tooltip=alt.Tooltip("text:N", title=here.label))
-    return alt.layer(
-        *below,
-        lines,
-        point.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
-        point.mark_text(color=HERE, align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
-    ).properties(title=title, height=360, width="container")
+    right_half = here.p > (across[0] + across[1]) / 2
+    below = _layers.rules(rules, up, labels_left=right_half) if rules else []
+    spot = _layers.here(here.label, here.p, here.log10, here.text, across)
+    return _layers.finish(alt.layer(*below, lines, spot), title, subtitle, legend_labels=labels)

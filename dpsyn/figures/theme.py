@@ -16,15 +16,23 @@ GUIDE = "#888888"
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 """A second cue beside the colour."""
 
-LOG_LABEL = "datum.value == 0 ? '1' : datum.value == 1 ? '10' : '10^' + format(datum.value, 'd')"
-"""Tick labels of a linear axis that carries log10 of a number: 10^-20, 1, 10, 10^4."""
+_DIGIT = "substring('⁰¹²³⁴⁵⁶⁷⁸⁹', floor(abs(datum.value) / {0}) % 10, floor(abs(datum.value) / {0}) % 10 + 1)"
+_SUPERSCRIPT = "(datum.value < 0 ? '⁻' : '')" + "".join(
+    f" + ({'true' if unit == 1 else f'abs(datum.value) >= {unit}'} ? {_DIGIT.format(unit)} : '')"
+    for unit in (10_000, 1000, 100, 10, 1)
+)
+LOG_LABEL = (
+    "datum.value != round(datum.value) ? format(pow(10, datum.value), '.2~g') : "
+    "abs(datum.value) <= 3 ? format(pow(10, datum.value), ',.3~f') : '10' + " + _SUPERSCRIPT
+)
+"""Tick labels of a linear axis that carries log10 of a number: 10⁻²⁰, 0.01, 1, 100, 10⁴."""
 
 
-def log_axis(title: str) -> Any:
+def log_axis(title: str, **options: Any) -> Any:
     """An axis whose values are log10 of the numbers that its labels show."""
     import altair as alt
 
-    return alt.Axis(title=title, labelExpr=LOG_LABEL, tickMinStep=1, tickCount=10)
+    return alt.Axis(title=title, labelExpr=LOG_LABEL, **{"tickMinStep": 1, "tickCount": 7, "labelOverlap": True, **options})
 
 
 def series_scales(labels: list[str]) -> tuple[Any, Any]:

@@ -74,7 +74,7 @@ def theorem_4_2(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
 
 
 def _with_failure_probability(setting: PrivateSamplingSetting, condition: Condition) -> Condition:
-    """k >= 4 δ^{-2} (ln(2/γ) + ln C) turned round: γ >= 2C·exp(-k δ²/4); nothing where every γ that a float can hold does."""
+    """k >= 4 δ^{-2} (ln(2/γ) + ln C) turned round: γ >= 2C·exp(-k δ²/4); nothing where every γ of a float does."""
     log_gamma = LN2 + setting.log_dimension - exp_of(setting.log_rows) * setting.floor**2 / 4
     if log_gamma < LOG_TINY:
         return condition

@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -64,6 +65,7 @@ def test_the_window_opens_where_the_lines_cross() -> None:
     for p, below, above, top in zip(low.p, low.log10, high.log10, cube.log10, strict=True):
         assert (below <= above) == (p >= 128)
         assert above == pytest.approx(top / 4)
+    assert reduced_space_info(HUGE).opens_at == 128
     verdict = feasibility(ADULT, PrivacySpec(1.0)).private_sampling
     assert info.here.log10 == pytest.approx(verdict["m_lower"].log_required / math.log(10))
     assert reduced_space_info(ADULT, reduced_space_size=1000).here.log10 == pytest.approx(3)
@@ -85,12 +87,38 @@ def test_pictures_draw_every_point_with_its_exact_number(stats: DatasetStatistic
         drawn = [point for values in spec["datasets"].values() for point in values if "series" in point]
         assert len(drawn) == sum(len(s.p) for s in info.series)
         assert all(math.isfinite(point["log10"]) for point in drawn)
-        mantissa, _, exponent = drawn[0]["value"].partition("e")
-        assert math.log10(float(mantissa)) + int(exponent or 0) == pytest.approx(drawn[0]["log10"], abs=1e-3)
+        mantissa, _, exponent = drawn[0]["value"].partition(" × 10")
+        power = int(exponent.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
+        assert math.log10(float(mantissa)) + power == pytest.approx(drawn[0]["log10"], abs=1e-3)
         text = json.dumps(spec, ensure_ascii=False)
         assert info.title in text
         assert info.here.text in text
         assert "number of bits p" in text
+
+
+@pytest.mark.parametrize("p", [8, 62, 138])
+def test_labels_stay_inside_and_apart(p: int) -> None:
+    stats = DatasetStatistics(p=p, n=32561, max_frequency=0.02)
+    info = rows_bound_info(stats, epsilon=1, rows=1000)
+    spec = draw_rows_bound(info).to_dict()
+    words = [layer["mark"] for layer in spec["layer"][-1]["layer"] if layer["mark"]["type"] == "text"]
+    assert [mark["align"] for mark in words] == ["right" if p > 100 else "left"]
+    low, high = spec["layer"][2]["encoding"]["y"]["scale"]["domain"]
+    ruled = next(rows for rows in spec["datasets"].values() if len(rows) == 4 and "y" in rows[0])
+    heights = [row["y"] for row in ruled if row["label"]]
+    assert len(heights) >= 2
+    assert all((b - a) * 260 / (high - low) >= 14 for a, b in pairwise(heights))
+    assert {row["text"] for row in ruled} == {"k = 1", "k = 100", "k = 1,000", "k = 10,000"}
+
+
+def test_tick_labels_are_powers_in_superscript() -> None:
+    import vl_convert
+
+    for stats, found in ((ADULT, ("10⁻¹⁰", "10²⁰")), (HUGE, ("10¹⁰⁰⁰",))):
+        charts = draw_rows_bound(rows_bound_info(stats, epsilon=1)), draw_reduced_space(reduced_space_info(stats))
+        text = "".join(vl_convert.vegalite_to_svg(chart.properties(width=380).to_json()) for chart in charts)
+        assert all(label in text for label in found)
+        assert "10^" not in text.replace("2^", "")
 
 
 def test_an_unknown_case_names_its_field() -> None:

@@ -1,0 +1,123 @@
+"""What the Altair pictures share: sizes that keep the plot readable in a narrow column, legends, and "you are here"."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.figures.theme import GUIDE, HERE, series_scales
+
+PLOT_HEIGHT = 260
+"""Pixels between title and axis; the legend is outside of them."""
+_TITLE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 17, 58, 24, 34
+_LINE_LENGTH = 54
+_WIDE_LABEL = 21
+_LABEL_DISTANCE = 16
+
+Domain = tuple[float, float]
+
+
+def domain_of(values: Sequence[float], *, share: float = 0.05) -> Domain:
+    """The range of the values with some air at both ends."""
+    low, high = min(values), max(values)
+    air = max((high - low) * share, 0.15)
+    return low - air, high + air
+
+
+def scale(domain: Domain) -> Any:
+    """A linear scale over just this range; what lies outside is cut."""
+    import altair as alt
+
+    return alt.Scale(domain=list(domain), zero=False, nice=False, clamp=False)
+
+
+def columns_of(labels: Sequence[str]) -> int:
+    """Legend columns that fit in 380 pixels."""
+    return 1 if any(len(label) > _WIDE_LABEL for label in labels) else 2
+
+
+def legend(labels: Sequence[str]) -> Any:
+    """A legend below the plot that is not cut in a narrow column."""
+    import altair as alt
+
+    return alt.Legend(
+        orient="bottom",
+        direction="vertical",
+        columns=columns_of(labels),
+        labelLimit=0,
+        symbolSize=250,
+        symbolStrokeWidth=2,
+        rowPadding=2,
+        columnPadding=14,
+    )
+
+
+def line_channels(labels: Sequence[str], field: str = "series") -> dict[str, Any]:
+    """Colour and dash of named lines, with one legend for both."""
+    import altair as alt
+
+    colour, dash = series_scales(list(labels))
+    shared = {"title": None, "sort": None, "legend": legend(labels)}
+    return {
+        "color": alt.Color(f"{field}:N", scale=colour, **shared),
+        "strokeDash": alt.StrokeDash(f"{field}:N", scale=dash, **shared),
+    }
+
+
+def here(label: str, x: float, y: float, text: str, x_domain: Domain) -> Any:
+    """A diamond with its label on the side where there is room."""
+    import altair as alt
+
+    right_end = x > x_domain[0] + 0.6 * (x_domain[1] - x_domain[0])
+    spot = pd.DataFrame([{"x": x, "y": y, "text": text, "label": label}])
+    base = alt.Chart(spot).encode(x="x:Q", y="y:Q", tooltip=alt.Tooltip("text:N", title=label))
+    words = base.mark_text(
+        color=HERE, align="right" if right_end else "left", dx=-9 if right_end else 9, dy=-10, fontWeight="bold"
+    )
+    return alt.layer(
+        base.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1), words.encode(text="label:N")
+    )
+
+
+def rules(
+    marks: Sequence[tuple[float, str]], y_domain: Domain, *, labels_left: bool = True, title: str = "threshold"
+) -> list[Any]:
+    """Horizontal rules with labels; labels too close to the one below are left to the hover."""
+    import altair as alt
+
+    per_unit = PLOT_HEIGHT / (y_domain[1] - y_domain[0])
+    shown: list[float] = []
+    rows = []
+    for y, text in sorted(marks):
+        room = not shown or (y - shown[-1]) * per_unit >= _LABEL_DISTANCE
+        room = room and (y_domain[1] - y) * per_unit >= _LABEL_DISTANCE - 4
+        if room:
+            shown.append(y)
+        rows.append({"y": y, "text": text, "label": text if room else ""})
+    base = alt.Chart(pd.DataFrame(rows)).encode(y="y:Q", tooltip=alt.Tooltip("text:N", title=title))
+    side = {"align": "left", "x": 0, "dx": 4} if labels_left else {"align": "right", "x": "width", "dx": -4}
+    return [
+        base.mark_rule(color=GUIDE, strokeDash=[2, 4], size=1.5),
+        base.mark_text(color=GUIDE, baseline="bottom", dy=-2, **side).encode(text="label:N"),
+    ]
+
+
+def finish(chart: Any, title: str, subtitle: str = "", *, legend_labels: Sequence[str] = (), plot: int = PLOT_HEIGHT) -> Any:
+    """Title, and a total height that leaves the plot ``plot`` pixels whatever stands around it."""
+    import altair as alt
+
+    lines = textwrap.wrap(subtitle, _LINE_LENGTH)
+    rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
+    around = _TITLE + _SUBTITLE * len(lines) + _AXIS + (_LEGEND_GAP + _LEGEND_LINE * rows if rows else 0)
+    heading = (
+        alt.Title(title, subtitle=lines, anchor="start", subtitleColor=GUIDE) if lines else alt.Title(title, anchor="start")
+    )
+    return chart.properties(
+        title=heading,
+        height=plot + around,
+        width="container",
+        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+    )
