@@ -63,7 +63,9 @@ if "upload_fault" in st.session_state:
 
 current = widgets.dataset_bar()
 if current.notes:
-    st.info("What reading the file had to decide:\n" + "\n".join(f"- {note}" for note in current.notes), icon=":material/info:")
+    st.info(
+        "What reading the file had to decide:\n" + "\n".join(f"- {note}" for note in current.notes), icon=":material/info:"
+    )
 
 statistics = current.statistics
 widgets.facts(

@@ -120,7 +120,9 @@ class Mechanism(ABC):
         inferred = [a.name for a in self.domain.attributes if not a.public]
         if inferred and self.guarantee.status == "proven":
             shown = ", ".join(inferred[:5]) + (f" and {len(inferred) - 5} more" if len(inferred) > 5 else "")
-            warning = f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
+            warning = (
+                f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
+            )
             guarded = replace(
                 self.guarantee, status="unconfirmed_domain", assumptions=(warning, *self.guarantee.assumptions)
             )
@@ -169,4 +171,3 @@ class Mechanism(ABC):
             },
             seeded=noise.seeded,
         )
-
