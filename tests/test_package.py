@@ -12,7 +12,7 @@ import pytest
 import dpsyn
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("streamlit", "pandas", "numpy", "scipy", "sklearn", "cvxpy", "opendp", "dp_accounting", "plotly", "altair", "duckdb")
+HEAVY = ("streamlit", "pandas", "numpy", "scipy", "sklearn", "cvxpy", "opendp", "dp_accounting", "plotly", "altair")
 PAGES = sorted((ROOT / "app_pages").glob("*.py"))
 
 
