@@ -7,6 +7,7 @@ from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
 from dpsyn.ui import state, widgets
 from dpsyn.ui.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
+from dpsyn.ui.uploads import show_fault, uploader
 
 st.title("What can differentially private synthetic data do with your data?")
 st.markdown(
@@ -20,20 +21,6 @@ def take_sample() -> None:
     """Load the chosen sample."""
     if st.session_state.sample:
         state.use_sample(st.session_state.sample)
-
-
-def take_upload() -> None:
-    """Read the uploaded file; on a fault keep the dataset there was and say what is wrong."""
-    file = st.session_state.upload
-    if file is None:
-        return
-    st.session_state.pop("upload_fault", None)
-    try:
-        state.use_upload(file.getvalue(), file.name)
-    except InputError as fault:
-        st.session_state["upload_fault"] = f"{file.name}: {fault}"
-    else:
-        st.session_state["sample"] = None
 
 
 left, right = st.columns([3, 2], gap="large")
@@ -50,16 +37,8 @@ with left:
     if st.session_state.get("sample"):
         st.caption(SAMPLES[st.session_state.sample].description)
 with right:
-    st.file_uploader(
-        "Your own table (CSV, TSV or Parquet; it stays on the machine that runs this app)",
-        type=["csv", "tsv", "txt", "parquet"],
-        key="upload",
-        on_change=take_upload,
-    )
-if "upload_fault" in st.session_state:
-    st.error(
-        f"{st.session_state['upload_fault']}  \nThe data that was loaded before is still here.", icon=":material/error:"
-    )
+    uploader("upload")
+show_fault()
 
 current = widgets.dataset_bar()
 if current.notes:

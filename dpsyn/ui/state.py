@@ -15,6 +15,7 @@ from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Release
+from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui.jobs import Job
 
 DEFAULT_SAMPLE = "asia"
@@ -130,7 +131,7 @@ def comparable() -> list[Made]:
 def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
     """Add a release to the session; ``context`` says what it was made from."""
     number = _next("release")
-    label = f"{number} · {context['title']} · ε = {release.guarantee.epsilon:.3g}"
+    label = f"{number} · {context['title']} · ε = {rounded_up(release.guarantee.epsilon, 3)}"
     table: Table = context["table"]
     new = Made(number, label, release, context["seed"], table.name, table.domain, context["revision"], seconds)
     made().append(new)
