@@ -20,6 +20,7 @@ st.markdown(
 def take_sample() -> None:
     """Load the chosen sample."""
     if st.session_state.sample:
+        st.session_state.pop("upload_fault", None)
         state.use_sample(st.session_state.sample)
 
 
