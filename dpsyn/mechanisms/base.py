@@ -38,7 +38,7 @@ class Release:
         guarantee: the exact claim.
         diagnostics: residuals, shrinkage, solver status, …; NOT private: never publish them.
         mechanism: registered name, e.g. ``"private_sampling"``.
-        settings: the configuration and what calibration made of it.
+        settings: the configuration and what calibration made of it; n only where it is public (replace-one).
         seeded: the caller handed in the random generator, so the run may be repeatable.
         name: how to call the release on a page.
     """

@@ -50,7 +50,7 @@ class DPCDA(Config):
     Args:
         target: the class column; a truth or categorical column.
         order_of_mixture: l, records per average.
-        rows: T, rows in all; each of K classes gets ⌊T/K⌋. None takes n.
+        rows: T, rows in all; each of K classes gets ⌊T/K⌋. None takes n, where n is public (replace-one).
         class_sizes: public facts: how many records each class holds at least (a number for all classes, or one for each
             value of the target; None is the key of missing values). None estimates them privately.
         count_share: share of ε spent on estimating the class sizes; unused if they are public.
@@ -109,19 +109,25 @@ class DPCDA(Config):
 
         Raises:
             CalibrationError: δ = 0.
-            ParameterError: the target, the class sizes or the number of rows do not fit the domain or n.
+            ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, or ``rows`` is None
+                and n is not public.
         """
         if n < 1:
             raise ParameterError("n", n, "at least 1 row")
         if spec.delta == 0:
             raise CalibrationError("DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy")
+        if self.rows is None and spec.neighbouring == "add_remove":
+            allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"
+            raise ParameterError("rows", None, allowed)
         attribute = self._class_column(domain)
         features = FeatureMap(domain.project([name for name in domain.names if name != self.target]))
         total = n if self.rows is None else self.rows
         if total < attribute.size:
             raise ParameterError("rows", total, f"at least one for each of the {attribute.size} classes of {self.target!r}")
         sizes = public_class_sizes(self.class_sizes, attribute, n, self.order_of_mixture)
-        assumptions = (PUBLIC_DOMAIN_ASSUMPTION, PUBLIC_CLASSES_ASSUMPTION, PUBLIC_N_ASSUMPTION)
+        assumptions: tuple[str, ...] = (PUBLIC_DOMAIN_ASSUMPTION, PUBLIC_CLASSES_ASSUMPTION)
+        if spec.neighbouring == "replace_one":
+            assumptions = (*assumptions, PUBLIC_N_ASSUMPTION)
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -202,10 +208,11 @@ class DPCDAMechanism(Mechanism):
         return scale, count_margin(scale, len(self.classes), self.overstated_probability)
 
     def noise_scale_for(self, sizes: tuple[int, ...]) -> float:
-        """σ for classes that hold at least ``sizes`` records, with the allowance for rounding to the grid of the noise.
+        """σ for classes that hold at least ``sizes`` records, with the allowances for floating point.
 
         Rounding both of two averages to a grid of step 2^-40·σ moves their difference by at most 2^-40·σ·√dimension, so the
-        multiplier z that accounting asks for is met by σ = zΔ(1 + 2^-30)(1 + z·2^-39·√dimension).
+        multiplier z that accounting asks for is met by σ = zΔ(1 + 2^-30)(1 + z·2^-39·√dimension). Summing l records in any
+        order errs by at most l·2^-53·c in an average, so by l²·2^-53 of Δ = 2c/l in the difference of two.
         """
         sigma = calibrate_sigma(
             epsilon=self.spec.epsilon - self.epsilon_for_counts,
@@ -217,7 +224,10 @@ class DPCDAMechanism(Mechanism):
             neighbouring=self.spec.neighbouring,
         )
         multiplier = sigma / self.sensitivity
-        allowance = (1 + GAUSSIAN_ROUNDING) * (1 + multiplier * 2.0**-39 * math.sqrt(max(self.features.dimension, 1)))
+        summation = self.config.order_of_mixture**2 * 2.0**-52
+        allowance = (1 + GAUSSIAN_ROUNDING + summation) * (
+            1 + multiplier * 2.0**-39 * math.sqrt(max(self.features.dimension, 1))
+        )
         return max(sigma * allowance, _SMALLEST_NOISE * self.radius)
 
     def calibrated(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from dpsyn.privacy.certificates import (
 )
 from dpsyn.privacy.exact_draws import bounded_distribution
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
 
 MOST_ROWS = 100_000
 """Rows drawn at most when ``rows`` is None and n is not public."""
@@ -42,11 +42,15 @@ RATIO_SOURCE = "bounded ratio: each draw has probability in [floor, ceiling]/m w
 THEOREM_SOURCE = "Theorem 4.1 of Boedihardjo, Strohmer, Vershynin 2021a"
 DEGENERATE_SOURCE = "degenerate box: the density is uniform whatever the data"
 BOX_ASSUMPTION = "Floor and ceiling were chosen without looking at the data."
-EXACT_ASSUMPTION = "Theorem 4.1 is about exact optima: both programs were solved to a residual of 1e-8, not exactly."
+EXACT_ASSUMPTION = (
+    "Theorem 4.1 is about exact optima. Here both programs are solved in floating point, to a residual of 1e-8, and the "
+    "uniform density stands in for a solver that fails: it is taken for granted that neither matters."
+)
 N_ASSUMPTION = "The number of rows n is public."
 IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."
 
 _INFLATIONS = (1e-9, 1e-7, 1e-5)
+_SOLVER_FAULTS = (SolverError, ArithmeticError, ValueError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ class PrivateSampling(Config):
 
     def _too_much(self, spec: PrivacySpec, per_row: float, fitting: int) -> str:
         asked = self.rows or 1
+        total, one = rounded_up(asked * per_row, 4), rounded_up(per_row, 4)
         box = box_for(epsilon=spec.epsilon, rows=asked, floor=self.floor, ceiling=self.ceiling)
         if box is None:
             remedy = (
@@ -151,9 +156,9 @@ class PrivateSampling(Config):
         else:
             remedy = f"floor = {box[0]:.4g} and ceiling = {box[1]:.4g} would allow {asked} at ε = {spec.epsilon:g}"
         return (
-            f"private sampling certifies ε = {asked * per_row:.4g} for {asked} {'row' if asked == 1 else 'rows'} at floor = "
+            f"private sampling certifies ε = {total} for {asked} {'row' if asked == 1 else 'rows'} at floor = "
             f"{self.floor:g} and ceiling = {self.ceiling:g}, more than the ε = {spec.epsilon:g} asked for. The largest "
-            f"number of rows that fits is {fitting}; one row needs ε >= {per_row:.4g}. {remedy}"
+            f"number of rows that fits is {fitting}; one row needs ε >= {one}. {remedy}"
         )
 
 
@@ -250,11 +255,14 @@ def _problem(basis: ContrastBasis, space: ReducedSpace, table: Table, config: Pr
 
 
 def _solve(problem: MatchingProblem, config: PrivateSampling, clock: _Clock) -> tuple[Floats, dict[str, Any]]:
-    """Steps 3 and 4. A failure of a solver gives the uniform density: it lies in the box, and an exception would tell."""
+    """Steps 3 and 4. A failure of a solver gives the uniform density: it lies in the box, and an exception would tell.
+
+    Whatever a solver raises on numbers that it cannot handle counts as its failure, for the same reason.
+    """
     clock("linear program", 0.2)
     try:
         linear = least_shrinkage(problem.with_box(2 * config.floor, config.ceiling - config.floor))
-    except SolverError as fault:
+    except _SOLVER_FAULTS as fault:
         return _uniform(problem), {"shrinkage": 1.0, "linear_program": str(fault), "quadratic_program": "not reached"}
     found: dict[str, Any] = {
         "linear_program": f"{linear.status} ({linear.solver})",
@@ -268,7 +276,7 @@ def _solve(problem: MatchingProblem, config: PrivateSampling, clock: _Clock) -> 
         shrinkage = min(1.0, linear.shrinkage + inflation)
         try:
             closest: ClosestSolution = closest_to_uniform(problem, shrinkage)
-        except SolverError as fault:
+        except _SOLVER_FAULTS as fault:
             reasons.append(str(fault))
             continue
         return closest.ratio, found | {

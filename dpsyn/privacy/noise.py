@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _GRID = 2.0**-40
+_FURTHEST = 2.0**62
+"""Steps of the grid; with the noise it still fits 64 bits."""
 GAUSSIAN_ROUNDING = 2.0**-30
 """Relative allowance on a sensitivity for rounding values to the grid before Gaussian noise is added."""
 
@@ -69,14 +72,20 @@ class NoiseSource:
         """values + N(0, scale²), on a grid of 2^-40·scale.
 
         On the grid the noise is the exact discrete Gaussian, whose probabilities differ from those of a rounded Gaussian
-        by a factor 1 ± 2^-78 within 10 standard deviations. Rounding moves a value by at most half a step; the allowance
-        for it is :data:`GAUSSIAN_ROUNDING`.
+        by a factor 1 ± 2^-78 within 10 standard deviations. Rounding moves a value by at most half a step (and by a
+        relative 2^-53); the allowance for it is :data:`GAUSSIAN_ROUNDING`. Values beyond 2^22 standard deviations do not
+        fit the grid's integers and are clipped there, which moves no two values apart.
+
+        Raises:
+            ParameterError: ``scale`` is so small that a step of its grid is no normal double.
         """
         _check_scale(scale)
         if self.seeded:
             return values + self.generator.normal(0.0, scale, values.shape)
         step = scale * _GRID
-        steps = np.rint(values / step).astype(np.int64)
+        if step < sys.float_info.min:
+            raise ParameterError("scale", scale, f"at least {sys.float_info.min / _GRID:.3g}, so that its grid is exact")
+        steps = np.rint(np.clip(values, -_FURTHEST * step, _FURTHEST * step) / step).astype(np.int64)
         return self.discrete_gaussian(steps, 1 / _GRID).astype(np.float64) * step
 
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, Literal
 
 from dpsyn.errors import ParameterError
 
 Neighbouring = Literal["replace_one", "add_remove"]
 Status = Literal["proven", "unconfirmed_domain", "experimental", "published_but_wrong"]
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """A number >= 0 with so many significant digits, never less than it is: an ε rounded down would be a false claim.
+
+    A relative excess of 1e-12 counts as rounding in the number itself: 0.1 + 0.2 is 0.3.
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(value) * (1 - 1e-12)))
+    return f"{float(shown):.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,8 @@ class Guarantee:
     unit: str = "row"
 
     def __str__(self) -> str:
-        kind = f"{self.epsilon:.4g}" if self.delta == 0 else f"({self.epsilon:.4g}, {self.delta:.3g})"
+        epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
+        kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
         return f"{kind}-differentially private under {between}"
 

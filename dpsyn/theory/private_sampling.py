@@ -168,8 +168,9 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     }
     if experimental is not None:
         facts["largest_rows_stability"] = _largest_rows(experimental)
+    claim = format_log(certified, side="at_least")
     promise = (
-        f"{format_log(setting.log_rows)} rows are {format_log(certified)}-differentially private, and with probability at "
+        f"{format_log(setting.log_rows)} rows are {claim}-differentially private, and with probability at "
         f"least {max(success, 0):.3g} their marginals of up to {setting.degree} bits are within {error:.3g} of the data's"
     )
     return Verdict(

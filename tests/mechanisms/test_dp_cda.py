@@ -20,7 +20,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, InputError, ParameterError
 from dpsyn.mechanisms._class_sizes import count_margin
 from dpsyn.mechanisms._feature_map import FeatureMap, class_averages, clip_to_ball, simplex
-from dpsyn.privacy.mixing import add_remove_epsilon, replace_one_epsilon
+from dpsyn.privacy.mixing import add_remove_epsilon, calibrate_sigma, replace_one_epsilon
 from dpsyn.privacy.noise import NoiseSource
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)
@@ -165,6 +165,18 @@ def test_a_common_lower_bound_is_the_worst_of_all_sizes():
     bound = config.calibrate(SPEC, TABLE.domain, n=TABLE.n).calibrated()["noise_scale"]
     larger = replace(config, class_sizes={"low": 170, "middle": 180, "high": 160})
     assert larger.calibrate(SPEC, TABLE.domain, n=TABLE.n).calibrated()["noise_scale"] < bound
+
+
+def test_large_averages_get_an_allowance_for_rounding_in_their_sums():
+    """Each of l additions may err by 2^-53 of a sum up to l: l²·2^-53 of the sensitivity 2/l, for two averages."""
+    order, size = 2**15, 2**17
+    config = dpsyn.DPCDA(target="grade", order_of_mixture=order, rows=3, class_sizes=size)
+    noise = config.calibrate(SPEC, TABLE.domain, n=3 * size).calibrated()["noise_scale"]
+    needed = calibrate_sigma(
+        epsilon=SPEC.epsilon, delta=SPEC.delta, order_of_mixture=order, clip_norm=1.0, class_sizes=[size] * 3, rows=1
+    )
+    assert noise / needed - 1 >= order**2 * 2.0**-53
+    assert noise / needed - 1 < 1e-6
 
 
 def test_clip_norms_above_one_change_nothing_and_small_ones_need_less_noise():
@@ -318,6 +330,21 @@ def test_what_does_not_fit_the_domain_is_refused(field, change):
     with pytest.raises(ParameterError) as caught:
         config.calibrate(SPEC, TABLE.domain, n=TABLE.n)
     assert caught.value.field == field
+
+
+def test_under_add_remove_the_number_of_rows_must_not_be_n():
+    """Neighbours have n and n + 1 records: ⌊n/K⌋ rows of each class would tell them apart with certainty."""
+    spec = replace(SPEC, neighbouring="add_remove")
+    with pytest.raises(ParameterError) as caught:
+        dpsyn.DPCDA(target="grade").calibrate(spec, TABLE.domain, n=TABLE.n)
+    assert caught.value.field == "rows"
+    mechanism = dpsyn.DPCDA(target="grade", rows=30).calibrate(spec, TABLE.domain, n=TABLE.n)
+    assert not any("n is public" in assumption for assumption in mechanism.guarantee.assumptions)
+    larger = every_kind(TABLE.n + 1)
+    for table in (TABLE, larger):
+        release = run(dpsyn.DPCDA(target="grade", order_of_mixture=2, rows=30), spec, table)
+        assert len(release.rows) == 30
+        assert "n" not in release.record()["settings"]
 
 
 @pytest.mark.parametrize(

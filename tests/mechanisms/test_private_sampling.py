@@ -188,6 +188,13 @@ def test_the_ratio_holds_for_adding_and_removing_rows() -> None:
     assert mechanism.calibrated()["experimental_stability_epsilon"] is None
 
 
+def test_what_is_needed_for_one_row_is_enough() -> None:
+    with pytest.raises(CalibrationError) as caught:
+        PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(1.0), _domain(2, 2), n=50)
+    needed = float(re.search(r"one row needs ε >= ([\d.]+)\.", str(caught.value))[1])
+    assert PrivateSampling(rows=1).calibrate(dpsyn.PrivacySpec(needed), _domain(2, 2), n=50).guarantee.epsilon <= needed
+
+
 @pytest.mark.parametrize(("floor", "ceiling"), [(0.5, 2.0), (0.25, 1.25)])
 def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float) -> None:
     domain = _domain(2, 3)
@@ -203,9 +210,14 @@ def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float
     assert first.diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
 
 
-def test_a_failing_solver_gives_uniform_rows_and_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "fault", [SolverError, ValueError, np.linalg.LinAlgError, FloatingPointError, ZeroDivisionError, RuntimeError]
+)
+def test_a_failing_solver_gives_uniform_rows_and_no_exception(
+    monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
+) -> None:
     def fail(*arguments: object) -> None:
-        raise SolverError("no answer")
+        raise fault("no answer")
 
     table = _table([[0, 0]] * 6, _domain(2, 3))
     for name in ("closest_to_uniform", "least_shrinkage"):
@@ -241,7 +253,7 @@ def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
 
 
 def test_too_many_rows_say_what_would_fit() -> None:
-    with pytest.raises(CalibrationError, match=r"ε = 6\.238 for 3 rows.*fits is 2; one row needs ε >= 2\.079") as caught:
+    with pytest.raises(CalibrationError, match=r"ε = 6\.239 for 3 rows.*fits is 2; one row needs ε >= 2\.08") as caught:
         PrivateSampling(rows=3).calibrate(dpsyn.PrivacySpec(5.0), _domain(2, 2), n=50)
     advice = str(caught.value).split("floor = ")[-1].replace(" and ceiling = ", " ").split()
     better = PrivateSampling(rows=3, floor=float(advice[0]), ceiling=float(advice[1]))

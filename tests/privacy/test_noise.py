@@ -79,6 +79,19 @@ def test_impossible_scale_is_named(name, scale):
         getattr(source(True), name)(np.zeros(2, dtype=np.int64), scale)
 
 
+def test_values_beyond_the_grid_are_clipped_to_it_in_order():
+    """2^22 standard deviations away a 64-bit grid ends; a bare cast would turn large values into large negative ones."""
+    scale = 1e-3
+    edge = 2.0**22 * scale
+    noisy = source(False).gaussian(np.array([-1e30, -2 * edge, 0.0, 0.5 * edge, 2 * edge, 1e30]), scale)
+    np.testing.assert_allclose(noisy, [-edge, -edge, 0.0, 0.5 * edge, edge, edge], atol=10 * scale)
+
+
+def test_a_scale_whose_grid_is_not_exact_is_refused():
+    with pytest.raises(ParameterError, match="scale"):
+        source(False).gaussian(np.zeros(2), 1e-300)
+
+
 def test_a_seed_is_not_a_generator():
     with pytest.raises(ParameterError, match="generator"):
         NoiseSource(7)

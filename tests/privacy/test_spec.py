@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,26 @@ def test_a_claim_reads_as_a_sentence():
     approximate = Guarantee(0.5, 1e-5, "add_remove", "Theorem")
     assert str(approximate) == "(0.5, 1e-05)-differentially private under adding or removing one row"
     assert pure.to_dict()["status"] == "proven"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (math.log(8), 4, "2.08"),  # 2.0794…: 2.079 would claim more than is proven
+        (0.12341, 4, "0.1235"),
+        (0.1 + 0.2, 4, "0.3"),
+        (1.00001e-5, 3, "1.01e-05"),
+        (99.999, 3, "100"),
+        (123456.0, 4, "1.235e+05"),
+        (0.0, 4, "0"),
+        (math.inf, 4, "inf"),
+    ],
+)
+def test_claims_are_rounded_up(value, digits, expected):
+    assert rounded_up(value, digits) == expected
+    assert float(expected) >= value * (1 - 1e-12)
+
+
+def test_the_sentence_never_claims_less_than_the_number():
+    claim = Guarantee(3 * math.log(8), 1.234e-6, "replace_one", "Theorem")
+    assert str(claim) == "(6.239, 1.24e-06)-differentially private under replacing one row"
