@@ -22,7 +22,7 @@ _SUPERSCRIPT = "(datum.value < 0 ? '⁻' : '')" + "".join(
     for unit in (10_000, 1000, 100, 10, 1)
 )
 LOG_LABEL = (
-    "datum.value != round(datum.value) ? format(pow(10, datum.value), '.2~g') : "
+    "datum.value != round(datum.value) ? format(pow(10, datum.value), ',.2~r') : "
     "abs(datum.value) <= 3 ? format(pow(10, datum.value), ',.3~f') : '10' + " + _SUPERSCRIPT
 )
 """Tick labels of a linear axis that carries log10 of a number: 10⁻²⁰, 0.01, 1, 100, 10⁴."""
@@ -32,7 +32,9 @@ def log_axis(title: str, **options: Any) -> Any:
     """An axis whose values are log10 of the numbers that its labels show."""
     import altair as alt
 
-    return alt.Axis(title=title, labelExpr=LOG_LABEL, **{"tickMinStep": 1, "tickCount": 7, "labelOverlap": True, **options})
+    return alt.Axis(
+        title=title, labelExpr=LOG_LABEL, **{"tickMinStep": 1, "tickCount": 7, "labelOverlap": "greedy", **options}
+    )
 
 
 def series_scales(labels: list[str]) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from dpsyn.theory.mixing_verdict import MixingSetting, dp_cda_verdict
 from dpsyn.theory.noisy_reweighting import noisy_reweighting_verdict
 from dpsyn.theory.private_sampling import private_sampling_verdict
 from dpsyn.theory.reweighting_setting import Noise, ReweightingSetting
-from dpsyn.theory.setting import PrivateSamplingSetting
+from dpsyn.theory.setting import sampling_setting
 from dpsyn.theory.statistics_family import StatisticsFamily, contingency_family, walsh_family
 
 LN2 = math.log(2)
@@ -97,18 +97,15 @@ def feasibility(
     _check(stats, degree=degree, rows=rows, reduced_space_size=reduced_space_size, condition_number=condition_number)
     log_rows = math.log(rows)
     log_m = None if reduced_space_size is None else math.log(reduced_space_size)
-    sampling = PrivateSamplingSetting(
-        p=stats.p,
-        log_n=math.log(stats.n),
-        log_max_frequency=math.log(stats.max_frequency),
-        epsilon=spec.epsilon,
+    sampling = sampling_setting(
+        stats,
+        spec,
         degree=degree,
         floor=floor,
         ceiling=ceiling,
         failure_probability=failure_probability,
-        log_rows=log_rows,
-        log_m=log_m,
-        replace_one=spec.neighbouring == "replace_one",
+        rows=rows,
+        reduced_space_size=reduced_space_size,
     )
     family, bits = family_of(stats, degree, statistics)
     log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))

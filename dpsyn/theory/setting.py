@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dpsyn.basis.dimension import walsh_dimension
+from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.certificates import is_degenerate
+from dpsyn.privacy.spec import PrivacySpec
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,37 @@ class PrivateSamplingSetting:
     def is_valid(self) -> bool:
         """2·floor <= 1 <= ceiling - floor."""
         return self.floor <= 0.5 and self.ceiling - self.floor >= 1 - 1e-12
+
+
+def sampling_setting(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+) -> PrivateSamplingSetting:
+    """The setting for one dataset and one privacy specification; arguments as in :func:`dpsyn.feasibility`."""
+    if rows < 1:
+        raise ParameterError("rows", rows, "at least 1")
+    if reduced_space_size is not None and reduced_space_size < 1:
+        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
+    return PrivateSamplingSetting(
+        p=stats.p,
+        log_n=math.log(stats.n),
+        log_max_frequency=math.log(stats.max_frequency),
+        epsilon=spec.epsilon,
+        degree=degree,
+        floor=floor,
+        ceiling=ceiling,
+        failure_probability=failure_probability,
+        log_rows=math.log(rows),
+        log_m=None if reduced_space_size is None else math.log(reduced_space_size),
+        replace_one=spec.neighbouring == "replace_one",
+    )
 
 
 @lru_cache(maxsize=100_000)
