@@ -49,7 +49,8 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
     """The domain that edited lines describe.
 
     A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
-    gives it; that is inferred, so it is not public until the line says so.
+    gives it; that is inferred, so the column is not public, whatever the line says: what nobody has seen yet cannot be
+    confirmed. The next edit, which shows it, can.
 
     Raises:
         DomainError: a line cannot be understood, or no column is left; the message names the column.
@@ -72,8 +73,11 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
         raise DomainError(f"column {old.name!r}: choose a kind ({', '.join(KINDS)})", column=old.name)
     if kind in ("truth", "categorical"):
         texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
+        public = public and (bool(texts) or not old.is_binned)
         return Attribute(old.name, kind, _categories(texts, old, column), missing=missing, public=public)
     lower, upper = (_bound(str(line[side] or ""), kind, old.name, side) for side in ("lower", "upper"))
+    if lower is None or upper is None or old.kind != kind:
+        public = False
     if lower is None or upper is None:
         found = _range(column, kind, old.name)
         lower, upper = found[0] if lower is None else lower, found[1] if upper is None else upper

@@ -85,6 +85,25 @@ def test_a_number_can_become_categories_and_back(full):
     assert (back["age"].kind, back["age"].lower, back["age"].upper, back["age"].integer) == ("numeric", 18, 75, True)
 
 
+@pytest.mark.parametrize(
+    ("column", "changes"),
+    [
+        ("age", {"kind": "categorical"}),  # its categories are read off the rows
+        ("age", {"lower": ""}),
+        ("born", {"upper": ""}),
+        ("age", {"upper": "", "bins": 3}),
+    ],
+)
+def test_what_is_read_off_the_rows_is_not_public_even_if_the_column_was(full, column, changes):
+    public = full.with_domain(full.domain.confirmed())
+    domain = edited_domain(edit(public, column, **changes), full, public.domain)
+    assert not domain[column].public
+    assert all(a.public for a in domain.attributes if a.name != column)
+    shown = editor_lines(full, domain)
+    shown.loc[shown["column"] == column, "public"] = True
+    assert edited_domain(shown, full, domain).is_public  # once it has been shown it can be confirmed
+
+
 def test_the_table_can_be_encoded_over_an_edited_domain(full):
     domain = edited_domain(edit(full, "score", lower="0", upper="10", bins=2), full, full.domain)
     codes = full.with_domain(domain).codes[:, domain.index("score")]
