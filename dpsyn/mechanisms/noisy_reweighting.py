@@ -46,7 +46,7 @@ class NoisyReweighting(Config):
             most 8,192 rows and 3,000 draws otherwise.
         reduced_space: the public measure μ: ``"uniform"`` on the domain (the paper's cube), or ``"marginals"``, the
             product of differentially private one-way marginals.
-        marginal_share: share of the budget that ``"marginals"`` spends on them.
+        marginal_share: share of the budget that ``"marginals"`` spends on them; nothing where the whole domain is taken.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -132,6 +132,10 @@ class NoisyReweighting(Config):
             **self._scales(spec, domain, family),
         )
 
+    def _takes_all(self, domain: Domain) -> bool:
+        """Whether the reduced space is the whole domain."""
+        return self.reduced_space_size is None and domain.size <= WHOLE_DOMAIN_AT_MOST
+
     def _family(self, domain: Domain) -> Literal["walsh", "contingency"]:
         if self.statistics == "auto":
             return "walsh" if domain.is_binary else "contingency"
@@ -158,7 +162,8 @@ class NoisyReweighting(Config):
                 float(sensitivity.contingency_count_l1(q, self.degree)),
                 sensitivity.contingency_count_l2(q, self.degree),
             )
-        share = self.marginal_share if self.reduced_space == "marginals" else 0.0
+        # Where the reduced space is the whole domain no marginals are released, so nothing is spent on them.
+        share = self.marginal_share if self.reduced_space == "marginals" and not self._takes_all(domain) else 0.0
         if self.noise == "laplace":
             main, first = spec.epsilon * (1 - share), spec.epsilon * share
             return {"scale": l1 / main, "marginal_scale": sensitivity.contingency_count_l1(q, 1) / first if share else 0.0}
@@ -226,7 +231,7 @@ class NoisyReweightingMechanism(Mechanism):
         """The reduced space Ω*, distinct points, shape (at most m, number of columns)."""
         shape = self.domain.shape
         generator = noise.generator
-        if self.config.reduced_space_size is None and self.domain.size <= WHOLE_DOMAIN_AT_MOST:
+        if self.config._takes_all(self.domain):
             grid = np.indices(shape, dtype=np.int32).reshape(len(shape), -1).T
             return np.ascontiguousarray(grid)
         columns = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -77,8 +78,6 @@ def test_empirical_epsilon_stays_below_the_claim_and_finds_a_scale_30_percent_to
     neighbour = Table(pd.DataFrame([second], columns=cube(p).names), cube(p))
 
     def lower_bound(scale: float, seed: int) -> float:
-        from dataclasses import replace
-
         tested = replace(mechanism, scale=scale)
         noise = NoiseSource(np.random.default_rng(seed))
         a, b = sums[first], sums[second]
@@ -101,19 +100,22 @@ def test_empirical_epsilon_stays_below_the_claim_and_finds_a_scale_30_percent_to
 def test_splitting_the_budget_with_marginals_adds_up():
     domain = Domain.of(Attribute(f"c{j}", "categorical", tuple("abc"), public=True) for j in range(5))
     spec = dpsyn.PrivacySpec(2.0)
-    split = dpsyn.NoisyReweighting(reduced_space="marginals", marginal_share=0.25).calibrate(spec, domain, n=100)
+    config = dpsyn.NoisyReweighting(reduced_space="marginals", marginal_share=0.25, reduced_space_size=90)
+    split = config.calibrate(spec, domain, n=100)
     # L1 of the one-way counts is 2·5, of the two-way counts 2·10.
     assert 10 / split.marginal_scale + 20 / split.scale == pytest.approx(2.0)
     whole = dpsyn.NoisyReweighting().calibrate(spec, domain, n=100)
     assert whole.marginal_scale == 0
     assert whole.scale == 10.0
+    unused = replace(config, reduced_space_size=None).calibrate(spec, domain, n=100)
+    assert (unused.scale, unused.marginal_scale) == (10.0, 0.0)  # all of the domain is taken: no marginals are released
 
 
 def test_gaussian_budget_adds_up_in_zcdp():
     from dpsyn.privacy.zcdp import zcdp_rho
 
     domain = Domain.of(Attribute(f"c{j}", "categorical", tuple("abc"), public=True) for j in range(5))
-    config = dpsyn.NoisyReweighting(reduced_space="marginals", marginal_share=0.25, noise="gaussian")
+    config = dpsyn.NoisyReweighting(reduced_space="marginals", marginal_share=0.25, noise="gaussian", reduced_space_size=90)
     split = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-6), domain, n=100)
     assert 10 / (2 * split.marginal_scale**2) + 20 / (2 * split.scale**2) == pytest.approx(zcdp_rho(2.0, 1e-6))
     assert split.guarantee.delta == 1e-6
