@@ -57,14 +57,15 @@ def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: i
     """The last p (at_most) or the first p (at_least) at which a condition that changes once holds, by bisection."""
     low, high, now = smallest, LARGEST_P, math.log(p)
 
-    def remedy(value: int | None, reason: str = "") -> Remedy:
-        return Remedy(parameter, side, None if value is None else math.log(value), now, integer=True, reason=reason)
+    def remedy(value: int | None, reason: str = "", caveat: str = "") -> Remedy:
+        log_value = None if value is None else math.log(value)
+        return Remedy(parameter, side, log_value, now, integer=True, reason=reason, caveat=caveat)
 
     if side == "at_most":
         if not holds(low):
             return remedy(None, f"not even {parameter} = {low} is small enough")
         if holds(high):
-            return remedy(high)
+            return remedy(high, caveat="and perhaps more: the search ends there")
     elif holds(low):
         return remedy(low)
     elif not holds(high):
