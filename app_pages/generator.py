@@ -75,6 +75,7 @@ if releases:
     for made in reversed(releases):
         with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
             show_release(made)
+    st.caption(state.total_claim(releases))
     st.page_link("app_pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
     st.caption("Releases appear here. They stay until you close the page.")

@@ -116,6 +116,12 @@ def use_upload(data: bytes, name: str) -> None:
     use(replace(new, target=new.classes[-1] if new.classes else None))
 
 
+def read_statistics() -> dict[str, DatasetStatistics]:
+    """Statistics of files that were counted without loading them, by name."""
+    found: dict[str, DatasetStatistics] = st.session_state.setdefault("read_statistics", {})
+    return found
+
+
 def made() -> list[Made]:
     """All releases of this visit, oldest first."""
     releases: list[Made] = st.session_state.setdefault("releases", [])
@@ -136,6 +142,18 @@ def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
     new = Made(number, label, release, context["seed"], table.name, table.domain, context["revision"], seconds)
     made().append(new)
     return new
+
+
+def total_claim(releases: list[Made]) -> str:
+    """What publishing all these releases together would cost, by basic composition, one sentence a dataset."""
+    sentences = []
+    for name in dict.fromkeys(made.dataset for made in releases):
+        claims = [made.release.guarantee for made in releases if made.dataset == name]
+        epsilon, delta = sum(c.epsilon for c in claims), sum(c.delta for c in claims)
+        total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
+        count = "Its one release" if len(claims) == 1 else f"All {len(claims)} releases together"
+        sentences.append(f"{name}: {count} cost {total}".replace("release cost", "release costs"))
+    return "Privacy adds up over what is published. " + "; ".join(sentences) + "."
 
 
 def job() -> Job | None:

@@ -40,14 +40,14 @@ def test_sliders_change_the_verdict_as_the_library_does(open_page):
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_the_papers_datasets_are_built_in(open_page, name):
     app = open_page("feasibility")
-    app.pills(key="f_data").set_value(name).run()
+    app.pills(key="f_data").set_value([name]).run()
     assert not app.exception
     assert app.metric[0].value == str(BUILT_IN[name].p)
 
 
 def test_typed_in_statistics(open_page):
     app = open_page("feasibility")
-    app.pills(key="f_data").set_value("Typed in").run()
+    app.pills(key="f_data").set_value(["Typed in"]).run()
     app.number_input(key="f_p").set_value(10_000)
     app.number_input(key="f_n").set_value(10**15)
     app.number_input(key="f_max").set_value(1e-12).run()

@@ -1,0 +1,46 @@
+"""Private sampling: which certificate is the smallest, where they cross, and every inverse question."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.figures.certificates import AXES, certificates_info, draw_certificates
+from dpsyn.theory.certificates import CertificateAnswer, certificate_answers
+from dpsyn.theory.inverses import inverse_frame, sampling_inverses
+from dpsyn.theory.setting import sampling_setting
+from dpsyn.ui import widgets
+from dpsyn.ui.explorer.setting import Explorer
+
+
+def show(explorer: Explorer) -> None:
+    """Draw the section."""
+    setting = sampling_setting(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
+    st.markdown("##### Three certificates for k rows")
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.dataframe(answers_table(certificate_answers(setting)), hide_index=True)
+        st.caption(
+            "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown, and "
+            "never used to certify."
+        )
+    with right:
+        vary = st.segmented_control(
+            "Vary", list(AXES), default="n", required=True, key="f_vary", bind="query-params", format_func=AXES.__getitem__
+        )
+        info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=explorer.rows, **explorer.bounds)
+        st.altair_chart(draw_certificates(info), key="certificates")
+    st.markdown("##### What would make each condition true, the rest fixed")
+    st.dataframe(inverse_frame(sampling_inverses(setting)), hide_index=True)
+
+
+def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:
+    """The smallest ε for these rows and the largest k for this ε, a line a certificate."""
+    return pd.DataFrame(
+        {
+            "Certificate": [a.name + (" (experimental)" if a.experimental else "") for a in answers],
+            "Smallest ε for k": [widgets.number(a.smallest_epsilon) if a.applies else "—" for a in answers],
+            "Largest k for ε": [widgets.number(a.largest_rows) if a.applies else "—" for a in answers],
+            "": ["certifies" if a.certifies else a.reason for a in answers],
+        }
+    )

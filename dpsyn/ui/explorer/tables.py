@@ -1,0 +1,73 @@
+"""Tables 1 to 3 and Figure 1 of Pierquin et al. (2022): as printed, recomputed, and where they are wrong."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.figures.feasibility import draw_rows_bound, rows_bound_info
+from dpsyn.theory.datasets import ideal_cube
+from dpsyn.theory.tables import PaperTable, table_1, table_2, table_3
+from dpsyn.theory.tractability import PUBLISHED_LARGEST_P, PUBLISHED_YEARS, YEAR, largest_p_within, quadprog_seconds
+from dpsyn.ui.explorer.setting import Explorer
+from dpsyn.ui.widgets import humanise, number
+
+
+def show(explorer: Explorer) -> None:
+    """Draw the section."""
+    st.markdown(
+        "What Pierquin, Zimmermann and Boussard (2022) print, the same recomputed by their relaxed formulas, and recomputed "
+        "exactly with C = C(p, ≤ 2). The settings of these tables are the paper's, whatever the sliders say."
+    )
+    epsilon = st.segmented_control(
+        "Table 3 at ε", [0.1, 1.0, 10.0], default=10.0, required=True, key="f_table_epsilon", bind="query-params",
+        format_func=lambda e: f"{e:g}", help="The paper prints the column for ε = 10.",
+    )  # fmt: skip
+    for table in (table_1(), table_2(), table_3(epsilon)):
+        st.markdown(f"##### {table.title}")
+        st.dataframe(lines_of(table), hide_index=True, column_config={"Erratum": st.column_config.TextColumn(width="large")})
+        for erratum in table.errata:
+            st.markdown(f"- {humanise(erratum)}")
+    st.markdown("##### Figure 1: the ideal cube")
+    info = rows_bound_info(
+        ideal_cube(54),
+        epsilon=10.0,
+        degree=2,
+        floor=0.25,
+        ceiling=1.25 + 1e-9,
+        failure_probability=0.125,
+        rows=1,
+        case="ideal",
+    )
+    st.altair_chart(draw_rows_bound(info), key="figure_1")
+    st.caption(
+        "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
+        "smallest that leaves the linear program a solution other than the uniform density."
+    )
+    st.markdown("##### Is it tractable?")
+    years = quadprog_seconds(1.2e8) / YEAR
+    st.markdown(
+        f"- By the paper's rule for quadprog (0.1 s at size 1000, growing like m²) a program of m = 1.2 × 10⁸ takes "
+        f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
+        f"- Within a month the rule reaches p ≤ {largest_p_within(30 * 86400)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
+        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: see the times "
+        "predicted under “Private sampling”."
+    )
+
+
+def lines_of(table: PaperTable) -> pd.DataFrame:
+    """One line per number: published, by the relaxation, exactly, and what is wrong."""
+    lines = []
+    for name, cells in table.rows.items():
+        for key, cell in cells.items():
+            lines.append(
+                {
+                    "": name,
+                    "Quantity": table.columns[key],
+                    "Published": number(cell.published),
+                    "By the published relaxation": number(cell.relaxed),
+                    "Exactly": number(cell.exact),
+                    "Erratum": humanise(cell.erratum),
+                }
+            )
+    return pd.DataFrame(lines)

@@ -1,0 +1,78 @@
+"""The verdicts: three cards, the two pictures that follow the sliders, datasets side by side, every condition."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.figures.feasibility import draw_reduced_space, draw_rows_bound, reduced_space_info, rows_bound_info
+from dpsyn.theory.feasibility import Feasibility
+from dpsyn.ui import widgets
+from dpsyn.ui.explorer.setting import Explorer
+from dpsyn.ui.verdicts import show_verdict, verdict_card
+
+Case = Literal["yours", "ideal"]
+_CASES: tuple[Case, ...] = ("yours", "ideal")
+
+
+def show(explorer: Explorer) -> None:
+    """Draw the section."""
+    exact = bool(st.session_state.get("f_exact", False))
+    verdicts = explorer.verdict(explorer.focus, exact=exact)
+    stats = explorer.stats
+    widgets.facts(
+        {
+            "p, bits": f"{stats.p:,}",
+            "n, rows": widgets.number(stats.n),
+            "‖f_n‖∞": widgets.number(stats.max_frequency),
+            "2^p · ‖f_n‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
+        }
+    )
+    for column, verdict in zip(st.columns(3), verdicts, strict=True):
+        with column:
+            verdict_card(verdict)
+    if len(explorer.chosen) > 1:
+        st.markdown("##### Side by side")
+        st.dataframe(side_by_side([explorer.verdict(chosen) for chosen in explorer.chosen]), hide_index=True)
+    case = st.segmented_control(
+        "In the pictures, n is",
+        _CASES,
+        default="yours",
+        required=True,
+        key="f_case",
+        bind="query-params",
+        format_func={"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}.__getitem__,
+    )
+    left, right = st.columns(2, gap="medium")
+    rows = rows_bound_info(stats, epsilon=explorer.spec.epsilon, rows=explorer.rows, case=case, **explorer.bounds)
+    left.altair_chart(draw_rows_bound(rows), key="rows_bound")
+    right.altair_chart(draw_reduced_space(reduced_space_info(stats, **explorer.bounds)), key="reduced_space")
+    for tab, verdict in zip(st.tabs([v.title for v in verdicts]), verdicts, strict=True):
+        with tab:
+            if verdict.mechanism == "dp_cda":
+                st.toggle(
+                    "Find the smallest σ by the exact accountant (takes about a second)",
+                    key="f_exact",
+                    persist_state="session",
+                )
+            show_verdict(verdict)
+
+
+def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
+    """One line per dataset: its statistics, and what holds by how many orders of magnitude."""
+    lines = []
+    for found in verdicts:
+        line = {
+            "Data": found.stats.name,
+            "p": f"{found.stats.p:,}",
+            "n": widgets.number(found.stats.n),
+            "‖f_n‖∞": widgets.number(found.stats.max_frequency),
+        }
+        for verdict in found:
+            failing = [c for c in verdict.conditions if not c.holds]
+            worst = min((c.slack_orders for c in failing), default=0.0)
+            line[verdict.title] = "✓ all hold" if not failing else f"✗ {len(failing)} fail, worst by {worst:+.1f} orders"
+        lines.append(line)
+    return pd.DataFrame(lines)

@@ -1,0 +1,53 @@
+"""Each section of the feasibility page, with each kind of data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpsyn.ui.explorer.sections import SECTIONS
+
+
+def charts(app):
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
+
+
+def section(app, name):
+    app.segmented_control(key="f_section").set_value(name).run()
+    assert not app.exception, app.exception
+    assert not app.error, app.error[0].value
+    return app
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("data", [["Loaded data"], ["MUSHROOM", "ASIA"], ["Typed in"]])
+def test_every_section_draws_for_every_kind_of_data(open_page, name, data):
+    app = open_page("feasibility")
+    app.pills(key="f_data").set_value(data).run()
+    section(app, name)
+    assert charts(app) >= (0 if name in ("Export", "Noisy reweighting") else 1)
+
+
+@pytest.mark.parametrize("vary", ["n", "rows", "floor", "ceiling", "reduced_space_size"])
+def test_certificates_against_every_parameter(open_page, vary):
+    app = section(open_page("feasibility"), "Private sampling")
+    app.segmented_control(key="f_vary").set_value(vary).run()
+    assert not app.exception
+    assert list(app.dataframe[0].value["Certificate"])[:1] == ["Theorem 4.1"]
+
+
+def test_several_datasets_stand_side_by_side(open_page):
+    app = open_page("feasibility")
+    app.pills(key="f_data").set_value(["Loaded data", "CAR", "ADULT"]).run()
+    assert not app.exception
+    assert [list(d.value["Data"]) for d in app.dataframe if "Data" in d.value] == [["asia", "CAR", "ADULT"]]
+    app.segmented_control(key="f_focus").set_value("ADULT").run()
+    assert app.metric[0].value == "62"
+
+
+def test_exports_hold_the_verdict_and_a_warning(open_page):
+    app = section(open_page("feasibility"), "Export")
+    labels = [b.label for b in app.get("download_button")]
+    assert {"Verdict as JSON", "Verdict as Markdown", "PNG", "SVG"} <= set(labels)
+    assert json.dumps(labels)
