@@ -141,7 +141,8 @@ def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: Priv
                 assert remedy.reason
                 continue
             beyond_search = remedy.parameter == "p" and remedy.value == 10**7
-            beyond_float = remedy.parameter in ("epsilon", "floor", "ceiling", "failure_probability") and abs(remedy.log_value) > 700
+            real = ("epsilon", "floor", "ceiling", "failure_probability")
+            beyond_float = remedy.parameter in real and abs(remedy.log_value) > 700
             if beyond_search or beyond_float:
                 continue
             at = all_conditions(changed(setting, remedy.parameter, remedy.log_value)).get(key)
