@@ -70,6 +70,7 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
     st.dataframe(
         conditions_table(conditions),
         hide_index=True,
+        height="content",
         column_config={
             "": st.column_config.TextColumn(width=80, pinned=True),
             "Condition": st.column_config.TextColumn(width=270),

@@ -32,7 +32,7 @@ def test_every_section_draws_for_every_kind_of_data(open_page, name, data):
 @pytest.mark.parametrize("vary", ["n", "rows", "floor", "ceiling", "reduced_space_size"])
 def test_certificates_against_every_parameter(open_page, vary):
     app = section(open_page("feasibility"), "Private sampling")
-    app.segmented_control(key="f_vary").set_value(vary).run()
+    app.selectbox(key="f_vary").set_value(vary).run()
     assert not app.exception
     assert list(app.dataframe[0].value["Certificate"])[:1] == ["Theorem 4.1"]
 

@@ -17,28 +17,26 @@ def show(explorer: Explorer) -> None:
     """Draw the section."""
     setting = sampling_setting(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
     st.markdown("##### Three certificates for k rows")
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        st.dataframe(answers_table(certificate_answers(setting)), hide_index=True)
-        st.caption(
-            "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown, and "
-            "never used to certify."
-        )
-    with right:
-        vary = st.segmented_control(
-            "Vary", list(AXES), default="n", required=True, key="f_vary", bind="query-params", format_func=AXES.__getitem__
-        )
-        info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=explorer.rows, **explorer.bounds)
-        st.altair_chart(draw_certificates(info), key="certificates")
+    st.dataframe(answers_table(certificate_answers(setting)), hide_index=True)
+    st.caption(
+        "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown and "
+        "never certifies."
+    )
+    vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
+    info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=explorer.rows, **explorer.bounds)
+    st.altair_chart(draw_certificates(info), key="certificates")
     st.markdown("##### What would make each condition true, the rest fixed")
-    st.dataframe(inverse_frame(sampling_inverses(setting)), hide_index=True)
+    st.dataframe(
+        inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·"), hide_index=True, height="content"
+    )
+    st.caption("A dot: the condition does not depend on this parameter.")
 
 
 def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:
     """The smallest ε for these rows and the largest k for this ε, a line a certificate."""
     return pd.DataFrame(
         {
-            "Certificate": [a.name + (" (experimental)" if a.experimental else "") for a in answers],
+            "Certificate": [a.name for a in answers],
             "Smallest ε for k": [widgets.number(a.smallest_epsilon) if a.applies else "—" for a in answers],
             "Largest k for ε": [widgets.number(a.largest_rows) if a.applies else "—" for a in answers],
             "": ["certifies" if a.certifies else a.reason for a in answers],

@@ -25,7 +25,8 @@ def show(explorer: Explorer) -> None:
     )  # fmt: skip
     for table in (table_1(), table_2(), table_3(epsilon)):
         st.markdown(f"##### {table.title}")
-        st.dataframe(lines_of(table), hide_index=True, column_config={"Erratum": st.column_config.TextColumn(width="large")})
+        widths = {"Erratum": st.column_config.TextColumn(width="large")}
+        st.dataframe(lines_of(table), hide_index=True, column_config=widths, height="content")
         for erratum in table.errata:
             st.markdown(f"- {humanise(erratum)}")
     st.markdown("##### Figure 1: the ideal cube")
@@ -65,8 +66,8 @@ def lines_of(table: PaperTable) -> pd.DataFrame:
                     "": name,
                     "Quantity": table.columns[key],
                     "Published": number(cell.published),
-                    "By the published relaxation": number(cell.relaxed),
-                    "Exactly": number(cell.exact),
+                    "By the published relaxation": number(cell.relaxed, 4),
+                    "Exactly": number(cell.exact, 4),
                     "Erratum": humanise(cell.erratum),
                 }
             )
