@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from dpsyn.data._records import SEPARATORS, Open, guess_separator, records
 from dpsyn.errors import DataError
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_SAMPLE = 200
 _CHUNK = 50_000
-_FIELD_LIMIT = 1 << 20
 _QUOTE = b'"'
 
 
@@ -33,10 +30,13 @@ class Delimited:
 
     def line_of(self, row: int) -> int:
         """The line on which a row (counted from 0) starts, as a text editor counts."""
-        starts = (
-            start for start, cells in _records(self.text, self.separator, self.first_line) if _is_row(cells, self.names)
-        )
-        return next(islice(starts, row + 1, None))
+        return line_of(lambda: io.BytesIO(self.text), self.separator, self.names, self.first_line, row)
+
+
+def line_of(text: Open, separator: str, names: tuple[str, ...], first_line: int, row: int) -> int:
+    """The line on which a row (counted from 0) starts, as a text editor counts."""
+    starts = (start for start, cells in records(text, separator, first_line) if _is_row(cells, names))
+    return next(islice(starts, row + 1, None))
 
 
 def read_delimited(text: bytes, *, tabs: bool = False) -> Delimited:
@@ -54,83 +54,35 @@ def read_delimited(text: bytes, *, tabs: bool = False) -> Delimited:
     body = text.lstrip(b"\r\n")
     first_line = text[: len(text) - len(body)].count(b"\n") + 1
     body = body.rstrip(b"\r\n") + b"\n"
-    separator = "\t" if tabs and b"\t" in body.split(b"\n", 1)[0] else _separator(body, first_line)
-    names = _names(next(_records(body, separator, first_line))[1], first_line)
+    names, separator = header(lambda: io.BytesIO(body), first_line, tabs=tabs)
     columns = _columns(body, separator, names, first_line)
     if len(columns[0]) == 0:
-        raise DataError(
-            f"line {first_line} names {counted(len(names), 'column')}, but there is no row below it", line=first_line
-        )
-    return Delimited(names, columns, separator, _header_notes(names, columns, first_line), body, first_line)
+        raise no_row(names, first_line)
+    notes = header_notes(names, [column[0].as_py() for column in columns], first_line)
+    return Delimited(names, columns, separator, notes, body, first_line)
 
 
-def _records(text: bytes, separator: str, first_line: int) -> Iterator[tuple[int, list[str]]]:
-    """All records with the line on which each starts, parsed strictly."""
-    stream = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
-    reader = csv.reader(stream, delimiter=separator, strict=True, skipinitialspace=True)
-    start = first_line
-    csv.field_size_limit(max(csv.field_size_limit(), _FIELD_LIMIT))
-    try:
-        for cells in reader:
-            yield start, cells
-            start = first_line + reader.line_num
-    except csv.Error as error:
-        raise DataError(_quote_message(str(error), start), line=start) from error
+def header(text: Open, first_line: int, *, tabs: bool) -> tuple[tuple[str, ...], str]:
+    """The column names, and what separates them.
+
+    Raises:
+        DataError: names are empty or doubled, or the first line plainly is no header.
+    """
+    with text() as stream:
+        tabs = tabs and b"\t" in stream.readline()
+    separator = "\t" if tabs else guess_separator(text, first_line)
+    return _names(next(records(text, separator, first_line))[1], first_line), separator
 
 
-def _quote_message(error: str, line: int) -> str:
-    if "field limit" in error:
-        return f"a value in the row of line {line} is longer than a million characters; probably its quote is never closed"
-    if "end of data" in error:
-        return f"a quote opened in the row of line {line} is never closed; close it, or double it if it is part of the value"
-    return (
-        f"in the row of line {line} a closing quote is followed by more text ({error}); "
-        'double the quotes that are part of a value, as in "a 5"" pipe"'
+def no_row(names: tuple[str, ...], first_line: int) -> DataError:
+    """The refusal of a header without rows."""
+    return DataError(
+        f"line {first_line} names {counted(len(names), 'column')}, but there is no row below it", line=first_line
     )
 
 
 def _is_row(cells: list[str], names: tuple[str, ...]) -> bool:
     return bool(cells) or len(names) == 1
-
-
-def _separator(body: bytes, first_line: int) -> str:
-    """The candidate that cuts the first line, and then as many lines as possible, into equally many values."""
-    scores: dict[str, tuple[float, int]] = {}
-    alone: dict[str, Counter[int]] = {}
-    for separator in SEPARATORS:
-        try:
-            widths = [len(cells) for _, cells in islice(_records(body, separator, first_line), _SAMPLE) if cells]
-        except DataError:
-            # A wrong separator makes nonsense of quotes; if the quotes themselves are wrong, the real reading says so.
-            widths = _raw_widths(body, separator)
-        if widths[0] > 1:
-            scores[separator] = (sum(w == widths[0] for w in widths) / len(widths), widths[0])
-        alone[separator] = Counter(widths[1:])
-    if scores:
-        return max(scores, key=lambda s: scores[s])
-    return _single(body, alone, first_line)
-
-
-def _raw_widths(body: bytes, separator: str) -> list[int]:
-    lines = body.split(b"\n", _SAMPLE)[:_SAMPLE]
-    return [line.count(separator.encode()) + 1 for line in lines if line.strip()] or [1]
-
-
-def _single(body: bytes, widths: dict[str, Counter[int]], first_line: int) -> str:
-    """A first line that nothing cuts: one column, unless the lines below plainly have several."""
-    for separator, counts in widths.items():
-        width, share = counts.most_common(1)[0] if counts else (1, 0)
-        numbers = separator == "," and all(
-            re.fullmatch(rb"\s*[+-]?\d+(,\d+)?\s*", line) for line in body.split(b"\n", _SAMPLE)[1:-1]
-        )
-        if width > 1 and share >= 0.9 * counts.total() and not numbers:
-            raise DataError(
-                f"line {first_line} holds one value, but the lines below hold {width} separated by {SEPARATORS[separator]}; "
-                "the first line must hold the column names and nothing may stand above it "
-                "(if the table has one column, put its values in quotes)",
-                line=first_line,
-            )
-    return next((s for s, counts in widths.items() if set(counts) <= {1}), ",")
 
 
 def _names(header: list[str], line: int) -> tuple[str, ...]:
@@ -162,21 +114,26 @@ def check_distinct(names: tuple[str, ...], where: str, line: int | None = None) 
 def _columns(body: bytes, separator: str, names: tuple[str, ...], first_line: int) -> tuple[Any, ...]:
     """All columns. The fast reader is trusted only with text that the strict one has passed or that holds no quotes."""
     quoted = _QUOTE in body
-    if quoted and re.search(re.escape(separator.encode()) + rb' +"', body):
+    if quoted and re.search(spaced_quote(separator), body):
         return _slowly(body, separator, names, first_line)
     count = None
     if quoted:
-        count = _check(body, separator, names, first_line)
+        count = count_rows(lambda: io.BytesIO(body), separator, names, first_line)
     columns = _fast(body, separator, names, quoted=quoted)
     if columns is None or (count is not None and len(columns[0]) != count):
         return _slowly(body, separator, names, first_line)
     return columns
 
 
-def _check(body: bytes, separator: str, names: tuple[str, ...], first_line: int) -> int:
+def spaced_quote(separator: str) -> bytes:
+    """A pattern: spaces before an opening quote, which only the strict reader skips."""
+    return re.escape(separator.encode()) + rb' +"'
+
+
+def count_rows(text: Open, separator: str, names: tuple[str, ...], first_line: int) -> int:
     """Number of rows below the header; refuses a row that has another number of values than the header."""
     width, count = len(names), -1
-    for line, cells in _records(body, separator, first_line):
+    for line, cells in records(text, separator, first_line):
         if len(cells) == width:
             count += 1
         elif _is_row(cells, names):
@@ -209,46 +166,64 @@ def _fast(body: bytes, separator: str, names: tuple[str, ...], *, quoted: bool) 
 
     if quoted and body.count(b"\r") != body.count(b"\r\n"):
         return None
-    keys = [str(j) for j in range(len(names))]
-    end = _end_of_header(body, separator) if quoted else body.index(b"\n") + 1
+    end = end_of_header(lambda: io.BytesIO(body), separator, quoted=quoted)
     if end == len(body):
         return tuple(pa.array([], pa.string()) for _ in names)
     try:
         table = arrow.read_csv(
-            pa.BufferReader(pa.py_buffer(body).slice(end)),
-            read_options=arrow.ReadOptions(column_names=keys, block_size=1 << 24),
-            parse_options=arrow.ParseOptions(
-                delimiter=separator,
-                quote_char='"' if quoted else False,
-                newlines_in_values=quoted,
-                ignore_empty_lines=len(names) > 1,
-            ),
-            convert_options=arrow.ConvertOptions(
-                column_types={key: pa.string() for key in keys}, strings_can_be_null=False, check_utf8=False
-            ),
+            pa.BufferReader(pa.py_buffer(body).slice(end)), **arrow_options(names, separator, pa.string(), quoted=quoted)
         )
     except pa.ArrowInvalid:
         return None
     return tuple(table.columns)
 
 
-def _end_of_header(body: bytes, separator: str) -> int:
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(body), encoding="utf-8", newline=""), delimiter=separator)
-    next(reader)
-    end = 0
-    for _ in range(reader.line_num):
-        end = body.index(b"\n", end) + 1
-    return end
+def arrow_options(names: tuple[str, ...], separator: str, cell: Any, *, quoted: bool) -> dict[str, Any]:
+    """How Arrow reads the rows below the header: columns "0", "1", … of the type ``cell``."""
+    from pyarrow import csv as arrow
+
+    keys = [str(j) for j in range(len(names))]
+    return {
+        "read_options": arrow.ReadOptions(column_names=keys, block_size=1 << 24),
+        "parse_options": arrow.ParseOptions(
+            delimiter=separator,
+            quote_char='"' if quoted else False,
+            newlines_in_values=quoted,
+            ignore_empty_lines=len(names) > 1,
+        ),
+        "convert_options": arrow.ConvertOptions(
+            column_types=dict.fromkeys(keys, cell), strings_can_be_null=False, check_utf8=False
+        ),
+    }
+
+
+def end_of_header(text: Open, separator: str, *, quoted: bool) -> int:
+    """Number of bytes of the header with its line end."""
+    lines = 1
+    if quoted:
+        with io.TextIOWrapper(text(), encoding="utf-8", newline="") as stream:
+            reader = csv.reader(stream, delimiter=separator)
+            next(reader)
+            lines = reader.line_num
+    with text() as raw:
+        return sum(len(raw.readline()) for _ in range(lines))
 
 
 def _slowly(body: bytes, separator: str, names: tuple[str, ...], first_line: int) -> tuple[Any, ...]:
     import pyarrow as pa
 
-    records = _records(body, separator, first_line)
-    next(records)
+    batches = list(strict_batches(lambda: io.BytesIO(body), separator, names, first_line))
+    return tuple(pa.chunked_array([batch[j] for batch in batches], pa.string()) for j in range(len(names)))
+
+
+def strict_batches(text: Open, separator: str, names: tuple[str, ...], first_line: int) -> Iterator[list[Any]]:
+    """All rows below the header by the strict reader: lists of Arrow arrays of strings, one a column."""
+    import pyarrow as pa
+
+    rows_read = records(text, separator, first_line)
+    next(rows_read)
     width = len(names)
-    chunks: list[list[Any]] = [[] for _ in names]
-    while batch := list(islice(records, _CHUNK)):
+    while batch := list(islice(rows_read, _CHUNK)):
         rows = []
         for line, cells in batch:
             if len(cells) == width:
@@ -257,17 +232,14 @@ def _slowly(body: bytes, separator: str, names: tuple[str, ...], first_line: int
                 rows.append([""])
             elif cells:
                 raise _ragged(line, len(cells), width, separator)
-        for column, values in zip(chunks, zip(*rows, strict=True), strict=False):
-            column.append(pa.array(values, pa.string()))
-    return tuple(pa.chunked_array(column, pa.string()) for column in chunks)
+        if rows:
+            yield [pa.array(values, pa.string()) for values in zip(*rows, strict=True)]
 
 
-def _header_notes(names: tuple[str, ...], columns: tuple[Any, ...], line: int) -> tuple[str, ...]:
+def header_notes(names: tuple[str, ...], first_row: list[str], line: int) -> tuple[str, ...]:
     """A hint that the first line may be a row: a name is a number and the cells below it are, too."""
     number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
-    values = [
-        n for n, column in zip(names, columns, strict=True) if number.fullmatch(n) and number.fullmatch(column[0].as_py())
-    ]
+    values = [n for n, cell in zip(names, first_row, strict=True) if number.fullmatch(n) and number.fullmatch(cell)]
     if all(re.fullmatch(r"(19|20)\d\d", name) for name in values):
         return ()
     return (f"Line {line} was taken as column names, but {values[0]!r} looks like a value: does the file lack a header?",)

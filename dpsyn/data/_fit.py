@@ -17,18 +17,27 @@ from dpsyn.errors import DomainError
 
 
 def fit_words(attribute: Attribute, column: Any, *, decimal_comma: bool, locate: Locate) -> pd.Series[Any]:
-    """Values of a column whose cells are text.
+    """Values of a column whose cells are text, an Arrow array; see :func:`fit`."""
+    return fit(attribute, Words.of(column, keep=not_missing(attribute)), decimal_comma=decimal_comma, locate=locate)
+
+
+def not_missing(attribute: Attribute) -> frozenset[str]:
+    """Words for missing values that are values of this attribute."""
+    return frozenset() if attribute.is_binned else frozenset(str(c).strip() for c in attribute.categories)
+
+
+def fit(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> pd.Series[Any]:
+    """Values of the words' entries.
 
     A cell that is the text of a category is that category, even where it also is a word for missing values.
 
     Raises:
         DomainError: a cell is no value of the attribute; the message names the line and the value.
     """
-    keep = frozenset() if attribute.is_binned else frozenset(str(c).strip() for c in attribute.categories)
-    words = Words.of(column, keep=keep)
     if words.empty.any() and not attribute.missing:
         _refuse(
             attribute,
+            words,
             words.empty,
             "an empty cell",
             "but the domain allows no missing values; allow them or fill the cell",
@@ -62,7 +71,7 @@ def _binned(attribute: Attribute, words: Words, decimal_comma: bool, locate: Loc
             f"column {attribute.name!r} mixes several ways to write dates; write them as 2024-12-31", column=attribute.name
         )
     what = "a date (write it as 2024-12-31)" if attribute.kind == "date" else "a number"
-    _refuse(attribute, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
+    _refuse(attribute, words, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
 
 
 def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
@@ -79,7 +88,7 @@ def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArr
         if value is None:
             shown = ", ".join(repr(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
             why = f"which is not one of the categories {shown}; add it to the domain or change the data"
-            _refuse(attribute, words.codes == i, repr(text), why, locate)
+            _refuse(attribute, words, words.codes == i, repr(text), why, locate)
         values[i] = value
     return values
 
@@ -91,8 +100,11 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _refuse(attribute: Attribute, rows: npt.NDArray[np.bool_], value: str, why: str, locate: Locate) -> NoReturn:
+def _refuse(
+    attribute: Attribute, words: Words, entries: npt.NDArray[np.bool_], value: str, why: str, locate: Locate
+) -> NoReturn:
+    line, rows = locate(int(np.argmax(entries))), words.cells_in(entries)
     raise DomainError(
-        f"column {attribute.name!r}: line {locate(int(np.argmax(rows)))} has {value} ({int(rows.sum())} such rows), {why}",
+        f"column {attribute.name!r}: line {line} has {value} ({rows} such rows), {why}",
         column=attribute.name,
     )

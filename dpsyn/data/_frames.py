@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute, settled
@@ -29,16 +33,46 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, tuple[str, ...]]:
     from pyarrow import parquet
 
     try:
-        names = tuple(parquet.read_schema(pa.BufferReader(data)).names)
-        check_distinct(names, "the Parquet file's ")
+        schema = parquet.read_schema(pa.BufferReader(data))
+        check_distinct(tuple(schema.names), "the Parquet file's ")
         table = parquet.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature") from error
-    kept = [name for name in names if not _INDEX.fullmatch(name)]
-    notes = () if len(kept) == len(names) else ("The row labels that pandas stored in the file were left out.",)
-    table = table.select(kept)
-    for field in table.schema:
+        raise damaged(error) from error
+    kept, notes = _usable(table.schema)
+    return as_frame(table.select(kept)), notes
+
+
+def parquet_columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Names of the columns of a Parquet file that are read, notes, and the number of rows.
+
+    Raises:
+        DataError: as :func:`read_parquet` says.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, int(file.metadata.num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(error) from error
+    check_distinct(tuple(schema.names), "the Parquet file's ")
+    return *_usable(schema), rows
+
+
+def damaged(error: Exception) -> DataError:
+    """The refusal of a file that starts as Parquet and cannot be read."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataError(f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature")
+
+
+def _usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the columns, and notes; refuses types that cannot be used."""
+    import pyarrow as pa
+
+    kept = tuple(name for name in schema.names if not _INDEX.fullmatch(name))
+    notes = () if len(kept) == len(schema.names) else ("The row labels that pandas stored in the file were left out.",)
+    for field in (schema.field(name) for name in kept):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
             raise DataError(
@@ -46,18 +80,29 @@ def read_parquet(data: bytes) -> tuple[pd.DataFrame, tuple[str, ...]]:
                 "split it into simple columns or leave it out",
                 column=field.name,
             )
+    return kept, notes
+
+
+def as_frame(table: Any) -> pd.DataFrame:
+    """An Arrow table or batch as a DataFrame; whole numbers and truth values keep their type where some are missing.
+
+    Raises:
+        DataError: some values have no counterpart.
+    """
+    import pyarrow as pa
+
     whole = {
         getattr(pa, f"{sign}int{bits}")(): getattr(pd, f"{'U' if sign else ''}Int{bits}Dtype")()
         for sign in ("", "u")
         for bits in (8, 16, 32, 64)
     }
     try:
-        frame = table.to_pandas(
+        frame: pd.DataFrame = table.to_pandas(
             ignore_metadata=True, date_as_object=False, types_mapper={**whole, pa.bool_(): pd.BooleanDtype()}.get
         )
     except (pa.ArrowException, ValueError) as error:
         raise DataError(f"the Parquet file holds values that cannot be used ({error})") from error
-    return frame, notes
+    return frame
 
 
 def _is_bytes(kind: Any) -> bool:
@@ -74,20 +119,39 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """
     if frame.columns.nlevels > 1:
         raise DataError("the DataFrame's column names have several levels; join them into one text each")
-    if frame.shape[1] == 0:
-        raise DataError("the table has no columns")
-    names = tuple(str(name) for name in frame.columns)
-    for position, (name, given) in enumerate(zip(names, frame.columns, strict=True), start=1):
-        if not name.strip() or (not isinstance(given, str) and pd.isna(given)):
-            raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
-    check_distinct(names, "")
-    if len(frame) == 0:
-        raise DataError(f"the table has {counted(len(names), 'column')} but no row")
+    names = tuple(str(name) if isinstance(name, str) or not pd.isna(name) else "" for name in frame.columns)
+    check_shape(names, len(frame))
     return frame.set_axis(list(names), axis="columns").reset_index(drop=True)
 
 
-def infer_typed(name: str, column: pd.Series[Any]) -> Column:
+def check_shape(names: tuple[str, ...], rows: int) -> None:
+    """Refuse a table without columns or rows, or with empty or doubled names."""
+    if not names:
+        raise DataError("the table has no columns")
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
+    check_distinct(names, "")
+    if rows == 0:
+        raise DataError(f"the table has {counted(len(names), 'column')} but no row")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What the entries of a shortened column stand for: each a number of rows, shape (entries,), and a first row from 1.
+
+    ``unlisted`` is the number of distinct values that have no entry.
+    """
+
+    cells: npt.NDArray[np.int64]
+    row_of: Callable[[int], int]
+    unlisted: int = 0
+
+
+def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = None) -> Column:
     """A column of a DataFrame: its type is trusted, so texts are never turned into numbers.
+
+    ``weights``: the column is short for a longer one.
 
     Raises:
         DataError: the column holds infinite numbers, nested values or another type that cannot be used.
@@ -101,18 +165,18 @@ def infer_typed(name: str, column: pd.Series[Any]) -> Column:
     if isinstance(kind, pd.CategoricalDtype):
         return _categorical(name, column)
     if pd.api.types.is_object_dtype(kind):
-        return _objects(name, column)
+        return _objects(name, column, weights)
     if pd.api.types.is_bool_dtype(kind):
         return _truth_values(name, column)
     if pd.api.types.is_complex_dtype(kind):
         raise _unusable(name, "complex numbers")
     if pd.api.types.is_numeric_dtype(kind):
-        return _numbers(name, column)
+        return _numbers(name, column, weights)
     if pd.api.types.is_datetime64_any_dtype(kind):
         zone = isinstance(kind, pd.DatetimeTZDtype)
         return infer_dates(name, (column.dt.tz_localize(None) if zone else column).astype("datetime64[us]"))
     if pd.api.types.is_string_dtype(kind):
-        return _texts(name, column)
+        return _texts(name, column, weights)
     raise _unusable(name, f"values of type {kind}")
 
 
@@ -123,17 +187,17 @@ def _unusable(name: str, what: str) -> DataError:
     )
 
 
-def _objects(name: str, column: pd.Series[Any]) -> Column:
+def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
     found = pd.api.types.infer_dtype(column, skipna=True)
     if found == "string":
-        return _texts(name, column)
+        return _texts(name, column, weights)
     if found == "boolean":
         return _truth_values(name, column)
     if found in ("integer", "floating", "mixed-integer-float", "decimal"):
         if found == "integer" and column.dropna().map(lambda v: abs(int(v)) >= EXACT).any():
-            return _identifiers(name, column)
+            return _identifiers(name, column, weights)
         try:
-            return _numbers(name, pd.Series(pd.to_numeric(column.where(column.notna(), None)), name=name))
+            return _numbers(name, pd.Series(pd.to_numeric(column.where(column.notna(), None)), name=name), weights)
         except (TypeError, ValueError, OverflowError) as error:
             raise _unusable(name, f"numbers that cannot be used ({error})") from error
     if found in ("date", "datetime", "datetime64"):
@@ -149,12 +213,14 @@ def _objects(name: str, column: pd.Series[Any]) -> Column:
     return _texts(
         name,
         column.map(str, na_action="ignore"),
+        weights,
         (f"Column {name!r} mixes several types, and all its values were turned into text.",),
     )
 
 
-def _texts(name: str, column: pd.Series[Any], notes: tuple[str, ...] = ()) -> Column:
-    return infer_texts(name, Words.of(_arrow(name, column), strip=False), notes)
+def _texts(name: str, column: pd.Series[Any], weights: Weights | None = None, notes: tuple[str, ...] = ()) -> Column:
+    words = Words.of(_arrow(name, column), strip=False)
+    return infer_texts(name, replace(words, cells=weights.cells, unlisted=weights.unlisted) if weights else words, notes)
 
 
 def _truth_values(name: str, column: pd.Series[Any]) -> Column:
@@ -163,31 +229,34 @@ def _truth_values(name: str, column: pd.Series[Any]) -> Column:
     return Column(values, Attribute(name, "categorical" if empty else "truth", (False, True), missing=empty))
 
 
-def _numbers(name: str, column: pd.Series[Any]) -> Column:
+def _numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
+    cells = weights.cells if weights else None
     empty = column.isna()
     if pd.api.types.is_integer_dtype(column.dtype):
         low, high = int(column.min()), int(column.max())
         if low <= -EXACT or high >= EXACT:
-            return _identifiers(name, column)
-        return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"))
+            return _identifiers(name, column, weights)
+        return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"), cells)
     floats = column.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.isinf(floats)
     if infinite.any():
+        first = int(np.argmax(infinite))
+        row, rows = (weights.row_of(first), int(weights.cells[infinite].sum())) if weights else (first + 1, infinite.sum())
         raise DataError(
-            f"column {name!r}, row {int(np.argmax(infinite)) + 1}: the number is infinite "
-            f"({int(infinite.sum())} such rows); make the cell empty or a finite number",
+            f"column {name!r}, row {row}: the number is infinite ({rows} such rows); make the cell empty or a finite number",
             column=name,
         )
     some = floats[~np.isnan(floats)]
     if (some == np.floor(some)).all() and np.abs(some).max() < EXACT:
-        whole = pd.Series(np.where(np.isnan(floats), 0, floats).astype(np.int64), name=name)
-        return describe_numbers(name, whole.astype("Int64").mask(np.isnan(floats)) if np.isnan(floats).any() else whole)
-    return describe_numbers(name, pd.Series(floats, name=name))
+        absent = np.isnan(floats)
+        whole = pd.Series(np.where(absent, 0, floats).astype(np.int64), name=name)
+        return describe_numbers(name, whole.astype("Int64").mask(absent) if absent.any() else whole, cells)
+    return describe_numbers(name, pd.Series(floats, name=name), cells)
 
 
-def _identifiers(name: str, column: pd.Series[Any]) -> Column:
+def _identifiers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
     notes = (f"Column {name!r} holds whole numbers beyond 2^53 and was turned into text.",)
-    return _texts(name, column.map(lambda v: str(int(v)), na_action="ignore"), notes)
+    return _texts(name, column.map(lambda v: str(int(v)), na_action="ignore"), weights, notes)
 
 
 def _categorical(name: str, column: pd.Series[Any]) -> Column:

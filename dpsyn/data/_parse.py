@@ -14,9 +14,12 @@ EXACT = 2**53
 """Whole numbers beyond this are not told apart in double precision."""
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
-_LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
+COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
+LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
 THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
+
+ISO = "ISO8601"
+"""The way dates should be written: 2024-12-31, perhaps with a time."""
 
 _TIME = r"([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME + r"(Z|[+-]\d{2}:?\d{2})?")
@@ -34,10 +37,14 @@ _DATES = (
 
 @dataclass(frozen=True)
 class Parsed:
-    """One value a distinct text: int64, float64 or datetime64[us]; ``note`` says what had to be decided."""
+    """One value a distinct text: int64, float64 or datetime64[us].
+
+    ``note`` says what had to be decided; ``written`` is how dates are written: :data:`ISO` or a format of strptime.
+    """
 
     values: npt.NDArray[Any]
     note: str = ""
+    written: str = ""
 
 
 def matches(texts: Any, pattern: str) -> npt.NDArray[np.bool_]:
@@ -51,7 +58,7 @@ def has_leading_zeros(texts: Any) -> bool:
     """Whether a text is a number written with a superfluous zero in front, as zip codes and phone numbers are."""
     import pyarrow.compute as pc
 
-    return bool(matches(texts.filter(pc.match_substring_regex(texts, r"^[+-]?0")), _LEADING_ZERO).any())
+    return bool(matches(texts.filter(pc.match_substring_regex(texts, r"^[+-]?0")), LEADING_ZERO).any())
 
 
 def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
@@ -61,10 +68,10 @@ def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
 
     if len(texts) == 0:
         return None
-    plain = pc.replace_substring_regex(texts, r"^\+", "") if pc.any(pc.starts_with(texts, "+")).as_py() else texts
+    plain = pc.replace_substring_regex(texts, r"^\+([^+-])", r"\1") if pc.any(pc.starts_with(texts, "+")).as_py() else texts
     note = ""
     if decimal_comma and pc.any(pc.match_substring(plain, ",")).as_py():
-        if not matches(plain, _COMMA_NUMBER).all():
+        if not matches(plain, COMMA_NUMBER).all():
             return None
         plain = pc.replace_substring(plain, ",", ".")
         note = "numbers are written with decimal commas"
@@ -88,20 +95,40 @@ def parse_dates(texts: Any) -> Parsed | None:
     first = texts[0].as_py()
     if _ISO.fullmatch(first):
         return _iso(texts)
-    for pattern, formats in _DATES:
-        if not pattern.fullmatch(first):
-            continue
-        column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
-        read = {
-            f: moments for f in formats if not (moments := pd.to_datetime(column, format=f, errors="coerce")).isna().any()
-        }
+    for formats in _formats(first):
+        read = {f: moments for f in formats if not np.isnat(moments := read_dates(texts, f)).any()}
         if not read:
             continue
-        both = [moments.to_numpy(dtype="datetime64[us]") for moments in read.values()]
+        both = list(read.values())
         doubtful = len(both) == 2 and (both[0] != both[1]).any()
         note = f"dates such as {first!r} could be month/day or day/month and were read as month/day" if doubtful else ""
-        return Parsed(both[0], note)
+        return Parsed(both[0], note, next(iter(read)))
     return None
+
+
+def _formats(text: str) -> list[tuple[str, ...]]:
+    return [formats for pattern, formats in _DATES if pattern.fullmatch(text)]
+
+
+def ways_to_write(text: str) -> tuple[str, ...]:
+    """All ways to write dates that a column may follow whose first text this is."""
+    return (ISO,) if _ISO.fullmatch(text) else tuple(f for formats in _formats(text) for f in formats)
+
+
+def read_dates(texts: Any, written: str) -> npt.NDArray[np.datetime64]:
+    """The texts as datetime64[us] in UTC, NaT where a text is not written that way."""
+    column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
+    if written != ISO:
+        return pd.to_datetime(column, format=written, errors="coerce").to_numpy(dtype="datetime64[us]")
+    moments = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=bool(zoned(texts).any()))
+    values = moments.to_numpy(dtype="datetime64[us]").copy()
+    values[~matches(texts, "^" + _ISO.pattern + "$")] = np.datetime64("NaT")
+    return values
+
+
+def zoned(texts: Any) -> npt.NDArray[np.bool_]:
+    """Which texts end in a time zone."""
+    return matches(texts, r"(Z|[0-9][+-]\d{2}:?\d{2})$")
 
 
 def impossible_dates(texts: Any) -> list[str]:
@@ -116,11 +143,7 @@ def impossible_dates(texts: Any) -> list[str]:
 def _iso(texts: Any) -> Parsed | None:
     if not matches(texts, "^" + _ISO.pattern + "$").all():
         return None
-    column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
-    zones = matches(texts, r"(Z|[0-9][+-]\d{2}:?\d{2})$")
-    moments = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=bool(zones.any()))
-    if moments.isna().any():
+    values = read_dates(texts, ISO)
+    if np.isnat(values).any():
         return None
-    return Parsed(
-        moments.to_numpy(dtype="datetime64[us]"), "times with a time zone were converted to UTC" if zones.any() else ""
-    )
+    return Parsed(values, "times with a time zone were converted to UTC" if zoned(texts).any() else "", ISO)

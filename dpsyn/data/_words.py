@@ -27,11 +27,15 @@ class Words:
         texts: the distinct texts, an Arrow array of strings, none missing.
         codes: position of every row's text in ``texts``, -1 where the cell is missing. Shape (n,).
         taken_as_missing: words (not empty ones) that were taken as missing, with their number of cells.
+        cells: how many cells of the table every entry of ``codes`` stands for; None: one each.
+        unlisted: number of further distinct texts that ``texts`` leaves out.
     """
 
     texts: Any
     codes: Positions
     taken_as_missing: tuple[tuple[str, int], ...] = ()
+    cells: Positions | None = None
+    unlisted: int = 0
 
     @classmethod
     def of(cls, column: Any, *, strip: bool = True, keep: frozenset[str] = frozenset()) -> Words:
@@ -70,8 +74,17 @@ class Words:
         return self.codes < 0
 
     def counts(self) -> Positions:
-        """Number of rows of every distinct text."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts)).astype(np.int64)
+        """Number of cells of every distinct text."""
+        some = self.codes >= 0
+        if self.cells is None:
+            return np.bincount(self.codes[some], minlength=len(self.texts)).astype(np.int64)
+        counts = np.zeros(len(self.texts), dtype=np.int64)
+        np.add.at(counts, self.codes[some], self.cells[some])
+        return counts
+
+    def cells_in(self, entries: npt.NDArray[np.bool_]) -> int:
+        """Number of cells that some of the entries stand for."""
+        return int(entries.sum()) if self.cells is None else int(self.cells[entries].sum())
 
     def spread(self, values: npt.NDArray[Any]) -> pd.Series[Any]:
         """One value a row from one value a distinct text: Int64, NaN, NaT or None where missing."""

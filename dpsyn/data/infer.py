@@ -108,7 +108,7 @@ def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column 
     if values.dtype.kind == "f":
         infinite = np.isinf(values)
         if infinite.any():
-            _refuse_infinite(name, infinite[words.codes] & ~words.empty, locate)
+            _refuse_infinite(name, infinite[words.codes] & ~words.empty, words, locate)
         if (values == np.floor(values)).all():
             if np.abs(values).max() < EXACT:
                 values = values.astype(np.int64)
@@ -116,21 +116,23 @@ def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column 
                 return None
     elif values.max() >= EXACT or values.min() <= -EXACT:
         return None
-    return describe_numbers(name, words.spread(values))
+    return describe_numbers(name, words.spread(values), words.cells)
 
 
-def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], locate: Locate) -> None:
+def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, locate: Locate) -> None:
     line = locate(int(np.argmax(infinite)))
     raise DataError(
         f"column {name!r}, line {line}: the number is infinite or larger than double precision holds "
-        f"({int(infinite.sum())} such rows); leave the cell empty or write a finite number",
+        f"({words.cells_in(infinite)} such rows); leave the cell empty or write a finite number",
         line=line,
         column=name,
     )
 
 
-def describe_numbers(name: str, values: pd.Series[Any]) -> Column:
+def describe_numbers(name: str, values: pd.Series[Any], cells: npt.NDArray[np.int64] | None = None) -> Column:
     """A column of finite numbers (int64, Int64 or float64): truth values, few whole numbers, or numeric.
+
+    ``cells``: how many rows every value stands for; None: one each.
 
     Raises:
         DataError: all are missing.
@@ -150,13 +152,17 @@ def describe_numbers(name: str, values: pd.Series[Any]) -> Column:
             listed = tuple(int(v) for v in distinct)
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
             return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
-        single = len(distinct) == len(some) >= 50
+        single = len(distinct) == (len(some) if cells is None else int(cells[~empty].sum())) >= 50
     lower, upper = _bounds(float(some.min()), float(some.max()))
     attribute = Attribute(
         name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
     )
-    note = f"Column {name!r}: every value is different; if it numbers the rows, leave it out."
-    return Column(series, attribute, (note,) if integer and single else ())
+    return Column(series, attribute, (row_numbers_note(name),) if integer and single else ())
+
+
+def row_numbers_note(name: str) -> str:
+    """What to know of a column of whole numbers that are all different."""
+    return f"Column {name!r}: every value is different; if it numbers the rows, leave it out."
 
 
 def _bounds(lower: float, upper: float) -> tuple[float, float]:
@@ -186,9 +192,10 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
 
 def _categories(name: str, words: Words, notes: Sequence[str]) -> Column:
     texts = words.as_texts()
-    if len(texts) > MAX_CATEGORIES:
+    distinct = len(texts) + words.unlisted
+    if distinct > MAX_CATEGORIES:
         raise WideColumnError(
-            f"column {name!r} holds {len(texts)} different texts, more than the {MAX_CATEGORIES} that a categorical column "
+            f"column {name!r} holds {distinct} different texts, more than the {MAX_CATEGORIES} that a categorical column "
             f"may have (the first is {texts[0]!r}); leave it out, or group its values"
             + "".join(f". {note}" for note in notes),
             column=name,
@@ -198,7 +205,7 @@ def _categories(name: str, words: Words, notes: Sequence[str]) -> Column:
     pair = None if missing else truth_pair(texts)
     if pair is not None:
         return Column(values, Attribute(name, "truth", pair), tuple(notes))
-    rows = len(words.codes) - int(words.empty.sum())
+    rows = words.cells_in(~words.empty)
     more = (
         (f"Column {name!r}: nearly every value is different ({len(texts)} in {rows} rows); it is best left out.",)
         if rows >= 20 and len(texts) > 0.9 * rows

@@ -21,6 +21,8 @@ from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError
 
+PARQUET_NAMES = (".parquet", ".pq")
+TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
 
 
@@ -66,30 +68,46 @@ def read_with_notes(
         DomainError: a column of the domain is absent, or a cell lies outside it.
         ParameterError: ``wide`` or ``columns`` is something else than described.
     """
-    if wide not in ("refuse", "leave_out"):
-        raise ParameterError("wide", wide, "'refuse' or 'leave_out'")
-    if isinstance(columns, str) or (columns is not None and len(columns) == 0):
-        raise ParameterError("columns", columns, "a list of one or more column names")
+    check_choices(columns, wide)
     if isinstance(source, pd.DataFrame):
         return _from_frame(source, domain, name or "data", columns, wide)
     data, title = _bytes_of(source)
     title = name or title
     if data[:4] == PARQUET:
         frame, notes = read_parquet(data)
-        table, more = _from_frame(frame, domain, _stem(title), columns, wide)
+        table, more = _from_frame(frame, domain, stem(title), columns, wide)
         return table, (*notes, *more)
-    if title.lower().endswith((".parquet", ".pq")):
-        raise DataError(f"{title!r} is called a Parquet file but does not start as one; it is damaged or of another kind")
+    if title.lower().endswith(PARQUET_NAMES):
+        raise parquet_only_in_name(title)
     text, notes = to_utf8(data)
     del data
-    cells = read_delimited(text, tabs=title.lower().endswith((".tsv", ".tab")))
-    table, more = _from_text(cells, domain, _stem(title), columns, wide)
+    cells = read_delimited(text, tabs=title.lower().endswith(TAB_NAMES))
+    table, more = _from_text(cells, domain, stem(title), columns, wide)
     return table, (*notes, *cells.notes, *more)
 
 
-def _stem(title: str) -> str:
+def check_choices(columns: Sequence[str] | None, wide: Wide) -> None:
+    """Refuse what ``columns`` and ``wide`` cannot be."""
+    if wide not in ("refuse", "leave_out"):
+        raise ParameterError("wide", wide, "'refuse' or 'leave_out'")
+    if isinstance(columns, str) or (columns is not None and len(columns) == 0):
+        raise ParameterError("columns", columns, "a list of one or more column names")
+
+
+def stem(title: str) -> str:
+    """A file's name without its ending."""
     path = Path(title)
     return path.stem if path.suffix.lower() in (".csv", ".tsv", ".tab", ".txt", ".data", ".parquet", ".pq") else title
+
+
+def unreadable(path: Path, error: Exception) -> DataError:
+    """The refusal of a path that the system does not read."""
+    return DataError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or str(error)}")
+
+
+def parquet_only_in_name(title: str) -> DataError:
+    """The refusal of another file with the name of a Parquet file."""
+    return DataError(f"{title!r} is called a Parquet file but does not start as one; it is damaged or of another kind")
 
 
 def _bytes_of(source: Any) -> tuple[bytes, str]:
@@ -99,8 +117,7 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
         try:
             return path.read_bytes(), path.name
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise DataError(f"{str(path)!r} cannot be read: {reason}") from error
+            raise unreadable(path, error) from error
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source), "data"
     if hasattr(source, "read"):
@@ -122,7 +139,7 @@ def _bytes_of(source: Any) -> tuple[bytes, str]:
     )
 
 
-def _chosen(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:
+def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Sequence[str] | None) -> list[str]:
     """The columns to read, in order; refuses the ones that are not there."""
     wanted = list(columns) if columns is not None else list(domain.names if domain is not None else present)
     if domain is not None:
@@ -141,7 +158,7 @@ def _chosen(present: Sequence[str], domain: Domain | None, columns: Sequence[str
 def _from_text(
     cells: Delimited, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
 ) -> tuple[Table, tuple[str, ...]]:
-    wanted = _chosen(cells.names, domain, columns)
+    wanted = chosen_columns(cells.names, domain, columns)
     position = {column: j for j, column in enumerate(cells.names)}
     comma = cells.separator != ","
 
@@ -161,7 +178,7 @@ def _from_frame(
 ) -> tuple[Table, tuple[str, ...]]:
     frame = checked_frame(frame)
     names = [str(column) for column in frame.columns]
-    wanted = _chosen(names, domain, columns)
+    wanted = chosen_columns(names, domain, columns)
     if domain is not None:
         return _fitted(domain.project(wanted), names, name, lambda attribute: frame[attribute.name])
     return _inferred(wanted, name, lambda column: infer_typed(column, frame[column]), wide)
@@ -177,6 +194,16 @@ def _fitted(
 
 
 def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide) -> tuple[Table, tuple[str, ...]]:
+    found, notes = inferred_columns(wanted, infer, wide)
+    domain = Domain.of(replace(column.attribute, public=False) for column in found)
+    frame = pd.DataFrame({column.attribute.name: column.values for column in found})
+    return Table(frame, domain, name), notes
+
+
+def inferred_columns(
+    wanted: Sequence[str], infer: Callable[[str], Column], wide: Wide
+) -> tuple[list[Column], tuple[str, ...]]:
+    """All columns that can be inferred, and notes; too wide ones are refused or left out."""
     found: list[Column] = []
     notes: list[str] = []
     refused: list[WideColumnError] = []
@@ -193,6 +220,4 @@ def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], 
         raise WideColumnError(
             str(refused[0]) + (f" (the same holds for {others})" if others else ""), column=refused[0].column
         )
-    domain = Domain.of(replace(column.attribute, public=False) for column in found)
-    frame = pd.DataFrame({column.attribute.name: column.values for column in found})
-    return Table(frame, domain, name), tuple(notes)
+    return found, tuple(notes)
