@@ -63,7 +63,7 @@ def feasibility(
     smallest_class: int | None = None,
     noise_scale: float | None = None,
     clip_norm: float = 1.0,
-    exact_accounting: bool = False,
+    exact_accounting: bool | None = None,
 ) -> Feasibility:
     """Every condition of every theorem: required, actual, whether it holds, by how much, and what would make it true.
 
@@ -87,8 +87,9 @@ def feasibility(
         smallest_class: public lower bound on its N_k; None takes n // K, the largest that it can be.
         noise_scale: its σ; None takes one that is private.
         clip_norm: its c.
-        exact_accounting: find DP-CDA's smallest σ by the exact accountant, which takes about a second; else only a σ that
-            is enough without counting on sampling. With a ``noise_scale`` its ε is always by the exact accountant.
+        exact_accounting: find DP-CDA's smallest σ by the exact accountant (True), or only a σ that is enough without
+            counting on sampling (False), or the former where it is quick (None). With a ``noise_scale`` its ε is always by
+            the exact accountant.
 
     Raises:
         ParameterError: a value with which the formulas mean nothing; it names the field. A value that the algorithm

@@ -11,12 +11,13 @@ from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
+from dpsyn.theory.mixing_noise import QUICK, MixingFacts, first_guess, smallest_sigma
 from dpsyn.theory.reweighting_setting import rho_for
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import threshold, whole_threshold
 
-TOLERANCE = 1e-2
-"""Relative excess of ε that the accountant's grid may cause here; the result stays an upper bound."""
+TOLERANCE = 2e-2
+"""Relative excess of ε that the accountant's grid may cause here, and how far below the target ε at the σ found may be."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class MixingSetting:
         rows: k, rows to make; T_k = max(1, rows // K) of each class.
         noise_scale: σ; None takes the smallest that is private.
         clip_norm: c.
-        exact: find that smallest σ by the exact accountant (about a second) instead of the bound without sampling.
+        exact: find that smallest σ by the exact accountant, or else a bound on it that ignores sampling and can be a
+            hundred times larger; None is exact where that is quick.
     """
 
     n: int
@@ -43,7 +45,7 @@ class MixingSetting:
     rows: int = 1
     noise_scale: float | None = None
     clip_norm: float = 1.0
-    exact: bool = False
+    exact: bool | None = None
 
     def __post_init__(self) -> None:
         for field, value in (("classes", self.classes), ("order_of_mixture", self.order_of_mixture), ("rows", self.rows)):
@@ -70,6 +72,11 @@ class MixingSetting:
     def sensitivity(self) -> float:
         """2c/l, how far one record moves an average."""
         return 2 * self.clip_norm / self.order_of_mixture
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether σ is found by the exact accountant."""
+        return max(self.class_size, self.rows_per_class) <= QUICK if self.exact is None else self.exact
 
     @property
     def can_be_accounted(self) -> bool:
@@ -106,28 +113,26 @@ def _exact_epsilon(setting: MixingSetting, noise_scale: float) -> float:
 
 @lru_cache(maxsize=512)
 def _exact_sigma(setting: MixingSetting) -> float:
-    from dpsyn.privacy import mixing
-
-    return mixing.calibrate_sigma(
-        epsilon=setting.spec.epsilon,
+    facts = MixingFacts(
+        n=setting.n,
+        classes=setting.classes,
+        smallest_class=setting.class_size,
+        rows=setting.rows,
         delta=setting.spec.delta,
-        order_of_mixture=setting.order_of_mixture,
         clip_norm=setting.clip_norm,
-        class_sizes=[setting.class_size] * min(setting.classes, 2),
-        rows=setting.rows_per_class,
-        neighbouring=setting.spec.neighbouring,
-        tolerance=TOLERANCE,
     )
+    guess = first_guess(facts, setting.order_of_mixture, setting.spec.epsilon)
+    return smallest_sigma(lambda sigma: _exact_epsilon(setting, sigma), setting.spec.epsilon, guess, TOLERANCE)
 
 
 def exact_epsilon(setting: MixingSetting, noise_scale: float) -> float:
-    """ε at this σ by the exact accountant (an upper bound, within 1 %), cached."""
-    return _exact_epsilon(replace(setting, noise_scale=None, exact=False), noise_scale)
+    """ε at this σ by the exact accountant (an upper bound, within 2 %), cached."""
+    return _exact_epsilon(replace(setting, noise_scale=None, exact=None), noise_scale)
 
 
 def exact_sigma(setting: MixingSetting) -> float:
-    """The smallest private σ by the exact accountant (within 1 %, from above), cached."""
-    return _exact_sigma(replace(setting, noise_scale=None, exact=False))
+    """About the smallest σ that is private by the exact accountant: its ε is at most the target, and close to it. Cached."""
+    return _exact_sigma(replace(setting, noise_scale=None, exact=None))
 
 
 def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
@@ -175,15 +180,16 @@ def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
     if setting.noise_scale is not None:
         epsilon = exact_epsilon(setting, setting.noise_scale)
         remedies = [threshold("epsilon", "at_least", log_of(epsilon), log_epsilon)] if 0 < epsilon < math.inf else []
-        if setting.exact:
+        if setting.is_exact:
             needed, now = math.log(exact_sigma(setting)), math.log(setting.noise_scale)
             remedies.append(threshold("noise_scale", "at_least", needed, now))
         formula = r"\varepsilon(\sigma) \le \varepsilon"
         return (Condition("noise", label, formula, source, "<=", log_epsilon, log_of(epsilon), "privacy", tuple(remedies)),)
-    needed = math.log(exact_sigma(setting) if setting.exact else plain_gaussian_sigma(setting))
+    needed = math.log(exact_sigma(setting) if setting.is_exact else plain_gaussian_sigma(setting))
     note = "σ is chosen so; " + (
-        "the smallest by the exact accountant." if setting.exact
-        else "without counting on the sampling of records, so less noise is enough: the mechanism finds the exact value."
+        "the smallest by the exact accountant." if setting.is_exact
+        else "an upper bound that ignores the sampling of records. Exact accounting gives the smaller value that the "
+        "mechanism uses."
     )  # fmt: skip
     return (Condition("noise", label, formula, source, ">=", needed, needed, "privacy", assumed=True, note=note),)
 
@@ -198,15 +204,17 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
         "sensitivity": setting.sensitivity,
         "sampling_rate": setting.order_of_mixture / setting.class_size if setting.class_size else None,
         "sigma_without_sampling": plain_gaussian_sigma(setting) if setting.spec.delta > 0 else None,
-        "sigma_exact": exact_sigma(setting) if setting.exact and setting.can_be_accounted else None,
+        "sigma_exact": exact_sigma(setting) if setting.is_exact and setting.can_be_accounted else None,
         "noise_scale": setting.noise_scale,
         "epsilon_at_noise_scale": None if noise is None or setting.noise_scale is None else exp_of(noise.log_actual),
     }
     scale = setting.noise_scale if noise is None or setting.noise_scale is not None else exp_of(noise.log_required)
     privacy = f"({setting.spec.epsilon:g}, {setting.spec.delta:g})-differentially private"
+    bound = setting.noise_scale is None and not setting.is_exact
+    caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
     promise = (
-        f"noise of scale {format_log(log_of(scale or 0.0))} on averages of {setting.order_of_mixture} records makes "
-        f"a sample with {setting.rows_per_class} of each class {privacy}"
+        f"noise of scale {format_log(log_of(scale or 0.0))}{caution} on averages of {setting.order_of_mixture} records "
+        f"makes a sample with {setting.rows_per_class} of each class {privacy}"
     )
     return Verdict(
         mechanism="dp_cda",
