@@ -71,15 +71,29 @@ def line_channels(labels: Sequence[str], field: str = "series") -> dict[str, Any
     }
 
 
-def here(label: str, x: float, y: float, text: str, x_domain: Domain) -> Any:
+def on_colour(base: Any, field: str, **mark: Any) -> list[Any]:
+    """Dark words with a light rim, to be read on any colour, on light and dark pages."""
+    import altair as alt
+
+    text = alt.Text(f"{field}:N")
+    rim = base.mark_text(stroke="#ffffff", strokeWidth=3, strokeOpacity=0.85, strokeJoin="round", **mark).encode(text=text)
+    return [rim, base.mark_text(color="#222222", **mark).encode(text=text)]
+
+
+def here(label: str, x: float, y: float, text: str, x_domain: Domain, y_domain: Domain | None = None) -> Any:
     """A diamond with its label on the side where there is room."""
     import altair as alt
 
     right_end = x > x_domain[0] + 0.6 * (x_domain[1] - x_domain[0])
+    at_top = y_domain is not None and y > y_domain[0] + 0.93 * (y_domain[1] - y_domain[0])
     spot = pd.DataFrame([{"x": x, "y": y, "text": text, "label": label}])
     base = alt.Chart(spot).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=label))
     words = base.mark_text(
-        color=HERE, align="right" if right_end else "left", dx=-9 if right_end else 9, dy=-10, fontWeight="bold"
+        color=HERE,
+        align="right" if right_end else "left",
+        dx=-9 if right_end else 9,
+        dy=12 if at_top else -10,
+        fontWeight="bold",
     )
     return alt.layer(
         base.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),

@@ -275,5 +275,5 @@ def draw_certificates(info: CertificatesInfo) -> Any:
             .encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="crossing"))
         )
     if info.here[1] is not None:
-        layers.append(_layers.here("you are here", info.here[0], info.here[1], info.here_text, info.x_domain))
+        layers.append(_layers.here("you are here", info.here[0], info.here[1], info.here_text, info.x_domain, y_domain))
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)

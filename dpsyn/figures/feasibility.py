@@ -246,5 +246,5 @@ def _draw(
     )
     right_half = here.p > (across[0] + across[1]) / 2
     below = _layers.rules(rules, up, labels_left=right_half) if rules else []
-    spot = _layers.here(here.label, here.p, here.log10, here.text, across)
+    spot = _layers.here(here.label, here.p, here.log10, here.text, across, up)
     return _layers.finish(alt.layer(*below, lines, spot), title, subtitle, legend_labels=labels)

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-BLUE, GREEN, PURPLE, VERMILLION, ORANGE, SKY = "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#E69F00", "#56B4E9"
+BLUE, GREEN, PURPLE, VERMILLION, ORANGE, SKY, YELLOW = (
+    "#0072B2",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#E69F00",
+    "#56B4E9",
+    "#F0E442",
+)
 """From the palette of Okabe and Ito (2008)."""
 
 SERIES = (BLUE, GREEN, PURPLE, ORANGE, SKY)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dpsyn.theory.conditions import Condition, Relation
-from dpsyn.theory.logarithms import LOG_TINY, exp_of
+from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of
 from dpsyn.theory.power_law import LN2, log_largest_failure_probability, power_law, remedy
 from dpsyn.theory.setting import PrivateSamplingSetting
 from dpsyn.theory.thresholds import p_threshold, threshold
@@ -81,13 +81,27 @@ def _with_failure_probability(setting: PrivateSamplingSetting, condition: Condit
     return replace(condition, remedies=(*condition.remedies, remedy(setting, "failure_probability", "at_least", log_gamma)))
 
 
+def missed_accuracy(setting: PrivateSamplingSetting) -> tuple[str, ...]:
+    """Keys of the conditions here that fail, without their inverses; ``"box"`` where the algorithm cannot run at all."""
+    missed = [] if setting.is_valid else ["box"]
+    for key, _, _, how, sides in _THEOREM_4_2:
+        left, right = sides(setting) if how == "<=" else reversed(sides(setting))
+        if not at_most(left, right):
+            missed.append(key)
+    if not at_most(math.log(4 * setting.floor), 0.0, strict=True):
+        missed.append("promise")
+    if not at_most(_log_failure(setting, setting.p), 0.0, strict=True):
+        missed.append("success")
+    return tuple(missed)
+
+
+def _log_failure(setting: PrivateSamplingSetting, p: int) -> float:
+    return math.log(4 * setting.failure_probability + math.exp(-p * LN2 / 2))
+
+
 def promise_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """4·floor < 1 and 4γ + 2^{-p/2} < 1: a marginal off by 1, or a success probability of 0, is what anything achieves."""
     log_floor, log_gamma = math.log(setting.floor), math.log(setting.failure_probability)
-
-    def log_failure(p: int) -> float:
-        return math.log(4 * setting.failure_probability + math.exp(-p * LN2 / 2))
-
     return (
         Condition(
             key="promise",
@@ -96,7 +110,7 @@ def promise_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]
             source="Theorem 4.2",
             relation="<=",
             log_required=0.0,
-            log_actual=math.log(4) + log_floor,
+            log_actual=math.log(4 * setting.floor),
             remedies=(threshold("floor", "at_most", -math.log(4), log_floor, strict=True),),
             strict=True,
             note="Marginals lie between 0 and 1: within 1 of them is every output, also one that ignores the data.",
@@ -108,12 +122,12 @@ def promise_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]
             source="Theorem 4.2",
             relation="<=",
             log_required=0.0,
-            log_actual=log_failure(setting.p),
+            log_actual=_log_failure(setting, setting.p),
             remedies=(
                 threshold(
                     "failure_probability", "at_most", log_largest_failure_probability(setting.p), log_gamma, strict=True
                 ),
-                p_threshold("at_least", lambda p: log_failure(p) < -1e-13, p=setting.p, smallest=setting.degree),
+                p_threshold("at_least", lambda p: _log_failure(setting, p) < -1e-13, p=setting.p, smallest=setting.degree),
             ),
             strict=True,
             note="The theorem succeeds with probability at least 1 - 4γ - 2^(-p/2).",
