@@ -3,10 +3,21 @@
 import streamlit as st
 
 from dpsyn.errors import ParameterError
+from dpsyn.ui import widgets
 from dpsyn.ui.explorer import setting
 from dpsyn.ui.explorer.sections import SECTIONS
+from dpsyn.ui.uploads import path_counter, show_fault, uploader
 
 st.title("Feasibility")
+with st.expander("More data: upload a table, or count a large file where it lies", icon=":material/upload_file:"):
+    left, right = st.columns(2, gap="medium")
+    with left:
+        uploader("f_upload")
+    with right:
+        path_counter("f_path")
+show_fault()
+widgets.watch_job()
+widgets.show_message()
 explorer = setting.choose()
 section = st.segmented_control(
     "Section", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="f_section", bind="query-params",

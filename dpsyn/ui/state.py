@@ -186,6 +186,8 @@ def finish_job() -> None:
     seconds, outcome, context = current.seconds, current.outcome(), current.context
     if outcome.error is not None:
         st.session_state["job_message"] = f"{current.label}: {outcome.error}"
+    elif context["kind"] == "statistics":
+        read_statistics()[f"{outcome.value.statistics.name} (counted)"] = outcome.value.statistics
     elif context["kind"] == "comparison":
         st.session_state["comparison"] = {**context, "reports": outcome.value}
     else:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpsyn.data.table import Table
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
+
+if TYPE_CHECKING:
+    from dpsyn.data.large import FileStatistics
 
 
 def run_mechanism(mechanism: Mechanism, table: Table, seed: int | None, progress: Progress) -> Release:
@@ -35,3 +38,10 @@ def compare(
         progress(f"measuring {name}", 0.3 + 0.7 * i / len(releases))
         reports[name] = evaluate(table, release.rows, holdout=holdout, target=target, degrees=degrees, baseline=baseline)
     return reports
+
+
+def count_file(path: str, two_valued_as_bit: bool, progress: Progress) -> FileStatistics:
+    """Statistics of a file of any size, read from a path on this machine."""
+    from dpsyn.data.large import file_statistics
+
+    return file_statistics(path, wide="leave_out", two_valued_as_bit=two_valued_as_bit, progress=progress)

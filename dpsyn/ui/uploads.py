@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpsyn.errors import InputError
-from dpsyn.ui import state
+from dpsyn.ui import jobs, state
 
 TYPES = ("csv", "tsv", "txt", "parquet")
 
@@ -32,6 +32,30 @@ def _take(key: str) -> None:
         st.session_state["upload_fault"] = f"{file.name}: {fault}"
     else:
         st.session_state["sample"] = None
+
+
+def path_counter(key: str) -> None:
+    """Statistics of a file on this machine, however large, without loading it; only where the app runs locally."""
+    if not _is_local():
+        st.caption("Reading a file by its path is offered only when the app runs on your own machine.")
+        return
+    with st.form(f"{key}_form", border=False):
+        path = st.text_input("A file on this machine, however large: its path", key=key, placeholder="/data/people.csv")
+        if st.form_submit_button("Count it", icon=":material/functions:", disabled=state.job() is not None) and path.strip():
+            context = {"kind": "statistics"}
+            label = f"Counting {path.strip()}"
+            state.set_job(
+                jobs.start(
+                    "dpsyn.ui.tasks:count_file", label=label, context=context, path=path.strip(), two_valued_as_bit=False
+                )
+            )
+            st.rerun()
+
+
+def _is_local() -> bool:
+    """Whether only this machine can reach the app, and no proxy stands in front of it: then a path is the user's own."""
+    proxied = {"x-forwarded-for", "forwarded", "x-real-ip"} & {name.lower() for name in st.context.headers}
+    return st.get_option("server.address") in ("localhost", "127.0.0.1", "::1") and not proxied
 
 
 def show_fault() -> None:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dpsyn.ui.explorer.sections import SECTIONS
+from tests.pages.conftest import finish_job
 
 
 def charts(app):
@@ -51,3 +52,31 @@ def test_exports_hold_the_verdict_and_a_warning(open_page):
     labels = [b.label for b in app.get("download_button")]
     assert {"Verdict as JSON", "Verdict as Markdown", "PNG", "SVG"} <= set(labels)
     assert json.dumps(labels)
+
+
+def test_a_file_is_counted_where_it_lies(open_page, tmp_path):
+    path = tmp_path / "many.csv"
+    path.write_text("ill,kind\n" + "yes,a\nno,b\nno,b\n" * 1000)
+    app = open_page("feasibility")
+    app.text_input(key="f_path").set_value(str(path))
+    next(b for b in app.button if b.label == "Count it").click().run()
+    assert not app.exception
+    finish_job(app)
+    app.pills(key="f_data").set_value(["many (counted)"]).run()
+    assert not app.exception
+    assert [m.value for m in app.metric][:3] == ["3", "3,000", "0.667"]
+
+
+def test_a_path_that_is_not_there_is_explained(open_page):
+    app = open_page("feasibility")
+    app.text_input(key="f_path").set_value("/nowhere/at/all.csv")
+    next(b for b in app.button if b.label == "Count it").click().run()
+    finish_job(app)
+    assert any("/nowhere/at/all.csv" in e.value for e in app.error)
+
+
+def test_upload_on_the_page_itself(open_page):
+    app = open_page("feasibility")
+    app.file_uploader(key="f_upload").upload("s.csv", b"ill,kind\nyes,a\nno,b\nno,c\n", "text/csv").run()
+    assert not app.exception
+    assert [m.value for m in app.metric][:2] == ["4", "3"]
