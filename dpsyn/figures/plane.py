@@ -19,23 +19,13 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import BUILT_IN
 from dpsyn.theory.logarithms import LN10, at_most, format_log
 from dpsyn.theory.plane import REGIONS, Column, Region, Spread, columns
-from dpsyn.theory.sampling_accuracy import missed_accuracy
+from dpsyn.theory.sampling_accuracy import SHORT_NAMES, missed_accuracy
 from dpsyn.theory.setting import PrivateSamplingSetting, sampling_setting
 
 LN2 = math.log(2)
 LARGEST_LOG10_N = 30.0
 _FAINT = "rgba(136,136,136,0.4)"
 _COLOURS: dict[Region, str] = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLOW, _FAINT), strict=True))
-_NAMES = {
-    "box": "floor and ceiling",
-    "m_lower": "m large enough",
-    "m_upper": "m ≤ 2^(p/4)",
-    "n": "n",
-    "rows_lower": "rows enough",
-    "max_frequency": "‖f‖∞",
-    "promise": "4·floor < 1",
-    "success": "γ",
-}
 
 
 @dataclass(frozen=True)
@@ -163,7 +153,7 @@ def _place(stats: DatasetStatistics, setting: PrivateSamplingSetting) -> Place:
 
 
 def _list(keys: Sequence[str]) -> str:
-    return ", ".join(_NAMES[key] for key in keys)
+    return ", ".join(SHORT_NAMES[key] for key in keys)
 
 
 def _words(setting: PrivateSamplingSetting, cut: Sequence[Column], spread: Spread) -> str:

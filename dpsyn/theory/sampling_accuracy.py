@@ -55,6 +55,19 @@ _THEOREM_4_2: tuple[tuple[str, str, str, Relation, _Sides], ...] = (
 )
 
 
+SHORT_NAMES = {
+    "box": "floor and ceiling",
+    "m_lower": "m large enough",
+    "m_upper": "m ≤ 2^(p/4)",
+    "n": "n",
+    "rows_lower": "enough rows",
+    "max_frequency": "‖f‖∞",
+    "promise": "4·floor < 1",
+    "success": "γ",
+}
+"""Of the conditions below by key, for sentences; the keys are those of :func:`missed_accuracy`."""
+
+
 def theorem_4_2(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """The conditions of Theorem 4.2: with them all ≤d-way marginals of the output are within 4·floor of the data's."""
     found = []
