@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 import streamlit as st
 
 from dpsyn.figures.certificates import AXES, certificates_info, draw_certificates
+from dpsyn.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
+from dpsyn.figures.plane import draw_plane, plane_info
 from dpsyn.theory.certificates import CertificateAnswer, certificate_answers
 from dpsyn.theory.inverses import inverse_frame, sampling_inverses
 from dpsyn.theory.setting import sampling_setting
 from dpsyn.ui import widgets
 from dpsyn.ui.explorer.setting import Explorer
+
+_SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
 
 
 def show(explorer: Explorer) -> None:
@@ -25,6 +31,22 @@ def show(explorer: Explorer) -> None:
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
     info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=explorer.rows, **explorer.bounds)
     st.altair_chart(draw_certificates(info), key="certificates")
+    st.markdown("##### Where data would have to lie")
+    spread = st.segmented_control(
+        "‖f‖∞ on the map is",
+        _SPREADS,
+        default="data",
+        required=True,
+        key="f_spread",
+        bind="query-params",
+        format_func={"data": "that of the data", "ideal": "2^-p, the ideal cube"}.__getitem__,
+    )
+    chosen = [c.stats for c in explorer.chosen]
+    plane = plane_info(chosen, explorer.spec, spread=spread, rows=explorer.rows, **explorer.bounds)
+    st.altair_chart(draw_plane(plane), key="plane")
+    st.markdown("##### The trade-off in floor")
+    tradeoff = floor_tradeoff_info(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
+    st.altair_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
     st.markdown("##### What would make each condition true, the rest fixed")
     st.dataframe(
         inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·"), hide_index=True, height="content"

@@ -152,13 +152,12 @@ def _datasets() -> tuple[Chosen, ...]:
     current = state.dataset()
     read = state.read_statistics()
     names = st.pills(
-        "Data (several are compared side by side)",
+        f"Data, one or several side by side (loaded: {current.table.name})",
         [YOURS, *read, *BUILT_IN, TYPED],
         selection_mode="multi",
         default=[YOURS],
         key="f_data",
         bind="query-params",
-        format_func=lambda name: f"{name}: {current.table.name}" if name == YOURS else name,
     )
     names = [name for name in names if name in (YOURS, TYPED, *read, *BUILT_IN)] or [YOURS]
     if len(names) > 1:
