@@ -24,7 +24,7 @@ from dpsyn.theory.dp_cda import (
     remark_2,
     z_score_attack_epsilon,
 )
-from dpsyn.theory.mixing_noise import PICTURE_TOLERANCE, MixingFacts, epsilon_at, sigma_for
+from dpsyn.theory.mixing_noise import MixingFacts, epsilon_at, sigma_for
 
 Verdict = Literal["holds", "half right", "fails"]
 Number = float | None
@@ -119,7 +119,7 @@ def claims(
 
 @lru_cache(maxsize=64)
 def _numbers(facts: MixingFacts, order: int, sigma: float, features: int) -> dict[str, dict[str, Number]]:
-    fine = 1e-2 if facts.is_quick else PICTURE_TOLERANCE
+    fine = 1e-2 if facts.is_quick else 0.1
     mixable = order <= facts.smallest_class
     exact = epsilon_at(facts, "exact", order, sigma, fine) if mixable else None
     rdp = epsilon_at(facts, "rdp", order, sigma) if mixable else None
