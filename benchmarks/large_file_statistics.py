@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -61,20 +60,20 @@ def write(path: Path, *, rows: int | None, size: float, quoted: bool) -> int:
     the rows stay different: making millions of random rows as text would take longer than reading them.
     """
     generator = np.random.default_rng(0)
-    parts = [block(generator, quoted=quoted).split("\n", 1) for _ in range(PARTS if rows is None else 1)]
-    written = 0
+    header, *parts = block(generator, quoted=quoted).split("\n", 1)
+    written = turn = 0
     with path.open("w", encoding="utf-8") as stream:
-        stream.write(parts[0][0] + "\n")
-        for turn, (_, text) in enumerate(cycle(parts)):
-            if written >= (rows or sys.maxsize) or (rows is None and stream.tell() >= size):
-                break
-            if rows is not None:
-                text = block(generator, quoted=quoted).split("\n", 1)[1]
-                text = "\n".join(text.split("\n")[: min(BLOCK, rows - written)]) + "\n"
+        stream.write(header + "\n")
+        while (written < rows) if rows is not None else (stream.tell() < size):
+            if len(parts) < PARTS or rows is not None:
+                parts = [*parts[-PARTS:], block(generator, quoted=quoted).split("\n", 1)[1]]
+                lines = parts[-1].splitlines(keepends=True)
             else:
-                text = text.replace(",0.", f",{turn // PARTS}.")
-            stream.write(text.rstrip("\n") + "\n")
-            written += text.rstrip("\n").count("\n") + 1
+                lines = parts[turn % PARTS].replace(",0.", f",{turn // PARTS}.").splitlines(keepends=True)
+            lines = lines if rows is None else lines[: rows - written]
+            stream.writelines(lines)
+            written += len(lines)
+            turn += 1
     return written
 
 

@@ -178,13 +178,15 @@ def _fast(body: bytes, separator: str, names: tuple[str, ...], *, quoted: bool) 
     return tuple(table.columns)
 
 
-def arrow_options(names: tuple[str, ...], separator: str, cell: Any, *, quoted: bool) -> dict[str, Any]:
-    """How Arrow reads the rows below the header: columns "0", "1", … of the type ``cell``."""
+def arrow_options(
+    names: tuple[str, ...], separator: str, cell: Any, *, quoted: bool, block: int = 1 << 24
+) -> dict[str, Any]:
+    """How Arrow reads the rows below the header, in blocks of bytes: columns "0", "1", … of the type ``cell``."""
     from pyarrow import csv as arrow
 
     keys = [str(j) for j in range(len(names))]
     return {
-        "read_options": arrow.ReadOptions(column_names=keys, block_size=1 << 24),
+        "read_options": arrow.ReadOptions(column_names=keys, block_size=block),
         "parse_options": arrow.ParseOptions(
             delimiter=separator,
             quote_char='"' if quoted else False,

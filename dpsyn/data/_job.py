@@ -65,7 +65,11 @@ def count(source: Source, plans: Sequence[Plan], job: Job) -> RowCounts:
     return count_rows(keys(), job.memory_limit)
 
 
-def count_distinct(source: Source, position: int, texts_of: Callable[[Any], Any], job: Job) -> int:
-    """Number of different values of one column; ``texts_of`` gives those of a batch, none missing."""
-    batches = ([texts_of(array)] for _, (array,) in source.batches([position]))
-    return count_rows(batches, job.memory_limit).distinct
+def column_of(source: Source, position: int) -> Iterator[Any]:
+    """The batches of one column."""
+    return (array for _, (array,) in source.batches([position]))
+
+
+def count_distinct(values: Iterator[Any], job: Job) -> int:
+    """Number of different values, given batches of them."""
+    return count_rows(([batch] for batch in values), job.memory_limit).distinct

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dpsyn.attribute import Attribute, Codes
+from dpsyn.data import infer
 from dpsyn.data._frames import check_shape, damaged, infer_typed
-from dpsyn.data._job import CHANGED, Found, Job, Plan, count, count_distinct
+from dpsyn.data._job import CHANGED, Found, Job, Plan, column_of, count, count_distinct
 from dpsyn.data._readings import date_readings
 from dpsyn.data._sources import ParquetSource
 from dpsyn.data._text_fold import TextFold
@@ -60,7 +61,7 @@ class _ParquetFile:
             self.job.tell("reading the columns", share / 2)
             for name, array in zip(self.wanted, batch, strict=True):
                 if name not in self.folds:
-                    self.folds[name] = TextFold(date_readings, strip=False) if _is_text(array) else TypedFold()
+                    self.folds[name] = _fold_of(array)
                 self.folds[name].add(array)
         found, notes = inferred_columns(self.wanted, self._infer, self.job.wide)
         plans = []
@@ -93,15 +94,14 @@ class _ParquetFile:
 
     def _distinct(self, name: str) -> int:
         fold = self.folds[name]
-
-        def values(array: Any) -> Any:
-            return fold.split(array).texts if isinstance(fold, TextFold) else array.drop_null()
-
-        return count_distinct(self.source, self.position[name], values, self.job)
+        batches = column_of(self.source, self.position[name])
+        if isinstance(fold, TextFold):
+            return count_distinct(fold.recounted(batches), self.job)
+        return count_distinct((array.drop_null() for array in batches), self.job)
 
     def _all_different(self, name: str, fold: TypedFold) -> bool:
         low, high = fold.bounds
-        return high - low + 1 >= fold.some and self._distinct(name) == fold.some
+        return high - low + 1 >= fold.some >= infer.NUMBERED_ROWS and self._distinct(name) == fold.some
 
 
 class _Encoder:
@@ -119,6 +119,11 @@ class _Encoder:
             raise DomainError(f"{error}{where}", column=error.column) from error
         self._rows += len(array)
         return codes
+
+
+def _fold_of(array: Any) -> TextFold | TypedFold:
+    most = infer.MAX_CATEGORIES
+    return TextFold(date_readings, strip=False, capacity=most) if _is_text(array) else TypedFold(capacity=most)
 
 
 def _is_text(array: Any) -> bool:

@@ -20,6 +20,8 @@ from dpsyn.data._frames import parquet_columns
 from dpsyn.data._text_file import TextFile, look
 
 _BATCH = 1 << 17
+# Arrow reads up to 32 blocks ahead.
+BLOCK = 1 << 22
 Batch = list[Any]
 """One Arrow array a column."""
 
@@ -88,7 +90,7 @@ class TextSource:
         quoted = self.file.quoted
         end = end_of_header(self.file.open, self.separator, quoted=quoted)
         cell = pa.dictionary(pa.int32(), pa.string())
-        options = arrow_options(self.names, self.separator, cell, quoted=quoted)
+        options = arrow_options(self.names, self.separator, cell, quoted=quoted, block=BLOCK)
         options["convert_options"].include_columns = [str(j) for j in columns]
         with self._open() as stream:
             stream.read(end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,8 @@ import numpy.typing as npt
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data._job import CHANGED
 from dpsyn.data._parse import NUMBER, matches, parse_dates
-from dpsyn.data._readings import Dates, Numbers, Reading
+from dpsyn.data._readings import Dates, Reading
 from dpsyn.data._words import Words
-from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.errors import DataError
 
 _ODD = 1000
@@ -30,7 +29,8 @@ class TextFold:
         readings: the possible readings of a column, given its first texts (an Arrow array).
         strip: cells are those of a text file: stripped, and words for missing values are missing.
         keep: words for missing values that are values here.
-        capacity: number of distinct texts from which on only telling ones are kept.
+        capacity: number of distinct texts from which on only telling ones are kept; at least as many as a categorical
+            column may have.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class TextFold:
         *,
         strip: bool = True,
         keep: frozenset[str] = frozenset(),
-        capacity: int = MAX_CATEGORIES,
+        capacity: int,
     ) -> None:
         import pyarrow as pa
 
@@ -77,10 +77,11 @@ class TextFold:
         self._cells[at[known]] += counts[known]
         fresh = np.flatnonzero(~known)
         if self.alive is None:
-            room = self._capacity - len(self._texts)
+            # One more than may be listed, so that a column that is neither numbers nor dates is known to be too wide.
+            room = self._capacity + 1 - len(self._texts)
             self._append(words.texts, counts, fresh[:room])
             fresh = fresh[room:]
-            if len(fresh):
+            if len(self._texts) > self._capacity:
                 self._shorten()
         if len(fresh):
             self._append(words.texts, counts, fresh[self._telling(words.texts.take(fresh))])
@@ -129,6 +130,15 @@ class TextFold:
         kept[positions] = True
         return kept
 
+    def recounted(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Count the cells of the texts kept anew, over all batches; gives the distinct texts of every batch."""
+        self._cells[:] = 0
+        for column in batches:
+            words = self.split(column)
+            at = self.positions(words.texts)
+            self._cells[at[at >= 0]] += words.counts()[at >= 0]
+            yield words.texts
+
     @property
     def words(self) -> Words:
         """The texts kept, as a short column that stands for the whole; a missing cell is its last entry."""
@@ -165,4 +175,4 @@ class TextFold:
         if attribute.kind == "date":
             parsed = parse_dates(self._texts)
             return Dates(parsed.written if parsed else "")
-        return next(r for r in alive if isinstance(r, Numbers) == (attribute.kind == "numeric"))
+        return next(reading for reading in alive if not isinstance(reading, Dates))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.attribute import Attribute
+from dpsyn.data import infer
 from dpsyn.data._delimited import header_notes, no_row
 from dpsyn.data._fit import fit, not_missing
-from dpsyn.data._job import CHANGED, Found, Job, Plan, count, count_distinct
+from dpsyn.data._job import CHANGED, Found, Job, Plan, column_of, count, count_distinct
 from dpsyn.data._readings import Numbers, Reading, date_readings, readings_of
 from dpsyn.data._sources import TextSource
 from dpsyn.data._text_fold import TextFold
-from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, infer_words, row_numbers_note
+from dpsyn.data.infer import Column, WideColumnError, infer_words, row_numbers_note
 from dpsyn.data.read import chosen_columns, inferred_columns
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError
@@ -81,9 +83,11 @@ class _TextFile:
     def _new(self, name: str) -> TextFold:
         comma = self.comma
         if self.job.domain is None:
-            return TextFold(lambda texts: [Numbers(comma, zeros_are_codes=True), *date_readings(texts)])
+            return TextFold(
+                lambda texts: [Numbers(comma, zeros_are_codes=True), *date_readings(texts)], capacity=infer.MAX_CATEGORIES
+            )
         attribute = self.job.domain[name]
-        capacity = max(MAX_CATEGORIES, 2 * len(attribute.categories))
+        capacity = max(infer.MAX_CATEGORIES, 2 * len(attribute.categories))
 
         def readings(texts: Any) -> list[Reading]:
             return readings_of(attribute, texts, decimal_comma=comma)
@@ -129,7 +133,7 @@ class _TextFile:
         except WideColumnError:
             if not fold.shortened:
                 raise
-            distinct = count_distinct(self.source, self.position[name], lambda array: fold.split(array).texts, self.job)
+            distinct = count_distinct(fold.recounted(column_of(self.source, self.position[name])), self.job)
             return self._infer_words(name, distinct)
         if fold.shortened and column.attribute.integer and self._all_different(name, column.attribute):
             return replace(column, notes=(*column.notes, row_numbers_note(name)))
@@ -144,15 +148,16 @@ class _TextFile:
     def _all_different(self, name: str, attribute: Attribute) -> bool:
         fold = self.folds[name]
         some = fold.rows - fold.missing
-        if int(attribute.upper or 0) - int(attribute.lower or 0) + 1 < some:
+        if int(attribute.upper or 0) - int(attribute.lower or 0) + 1 < some or some < infer.NUMBERED_ROWS:
             return False
         reading = Numbers(self.comma)
 
-        def values(array: Any) -> Any:
-            words = fold.split(array)
-            return np.append(reading.read(words.texts)[0], np.nan)[words.codes][~words.empty]
+        def values() -> Iterator[Any]:
+            for array in column_of(self.source, self.position[name]):
+                words = fold.split(array)
+                yield np.append(reading.read(words.texts)[0], np.nan)[words.codes][~words.empty]
 
-        return count_distinct(self.source, self.position[name], values, self.job) == some
+        return count_distinct(values(), self.job) == some
 
     def _plan(self, attribute: Attribute, values: pd.Series[Any], fold: TextFold) -> Plan:
         return Plan(self.position[attribute.name], attribute, fold.encoder(attribute, attribute.encode(values)))

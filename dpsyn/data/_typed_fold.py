@@ -12,7 +12,6 @@ import pandas as pd
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data._frames import Weights, as_frame
 from dpsyn.data._job import CHANGED
-from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.errors import DataError
 
 _DAY = np.timedelta64(1, "D")
@@ -31,7 +30,7 @@ class TypedFold:
     Categories of a categorical column are kept in the order in which the batches list them.
     """
 
-    def __init__(self, *, capacity: int = MAX_CATEGORIES) -> None:
+    def __init__(self, *, capacity: int) -> None:
         self.shortened = False
         self.rows = 0
         self._capacity = capacity
@@ -84,7 +83,7 @@ class TypedFold:
         if not self.shortened:
             self.shortened = True
             kept = np.ones(len(values), dtype=bool)
-            kept[self._capacity :] = False
+            kept[self._capacity + 1 :] = False
         else:
             kept = np.zeros(len(values), dtype=bool)
         numbers = _numbers(values)

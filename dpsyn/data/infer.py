@@ -35,6 +35,9 @@ MAX_CATEGORIES = 10_000
 FEW_INTEGERS = 10
 """A column of whole numbers with at most this many distinct ones is categorical."""
 
+NUMBERED_ROWS = 50
+"""From so many rows on, whole numbers that are all different are remarked on: they may number the rows."""
+
 TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
 """Pairs of truth values in lower case, the false one first."""
 
@@ -152,7 +155,7 @@ def describe_numbers(name: str, values: pd.Series[Any], cells: npt.NDArray[np.in
             listed = tuple(int(v) for v in distinct)
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
             return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
-        single = len(distinct) == (len(some) if cells is None else int(cells[~empty].sum())) >= 50
+        single = len(distinct) == (len(some) if cells is None else int(cells[~empty].sum())) >= NUMBERED_ROWS
     lower, upper = _bounds(float(some.min()), float(some.max()))
     attribute = Attribute(
         name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
