@@ -1,0 +1,217 @@
+"""n and ‖f_n‖∞ with noise: sensitivities by brute force, the noise as stated, the claim attained and not exceeded."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.data.table import Table
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DomainError, ParameterError
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.private_statistics import PrivateStatistics, private_statistics
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+
+PUBLIC = Domain.of([Attribute("x", "categorical", ("a", "b", "c"), public=True)])
+REPLACE = PrivacySpec(0.5)
+ADD = PrivacySpec(0.5, neighbouring="add_remove")
+
+
+def of_counts(n: int, largest: int) -> DatasetStatistics:
+    return DatasetStatistics(p=40, n=n, max_frequency=largest / n)
+
+
+def pair(rows: tuple[int, ...]) -> tuple[int, int]:
+    largest = max(Counter(rows).values(), default=0)
+    return largest, len(rows) - largest
+
+
+def draws(
+    facts: DatasetStatistics, spec: PrivacySpec, count: int, generator: np.random.Generator | None
+) -> list[PrivateStatistics]:
+    noise = NoiseSource(generator)
+    return [private_statistics(facts, spec, noise) for _ in range(count)]
+
+
+def laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
+    r = math.exp(-1 / scale)
+    return (1 - r) / (1 + r) * r ** np.abs(z)
+
+
+def p_value(noise: np.ndarray, probabilities: np.ndarray, width: int) -> float:
+    """Of the counts of -width … width and the two tails."""
+    tail = (1 - probabilities.sum()) / 2
+    inner = [(noise == z).sum() for z in range(-width, width + 1)]
+    observed = np.array([(noise < -width).sum(), *inner, (noise > width).sum()])
+    expected = np.array([tail, *probabilities, tail]) * len(noise)
+    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
+
+
+def test_replacing_one_row_moves_the_largest_count_by_at_most_one() -> None:
+    moves = set()
+    for n in range(1, 6):
+        for rows in itertools.product(range(3), repeat=n):
+            for i, value in itertools.product(range(n), range(3)):
+                moves.add(abs(pair(rows)[0] - pair((*rows[:i], value, *rows[i + 1 :]))[0]))
+    assert moves == {0, 1}
+
+
+def test_adding_one_row_moves_the_largest_count_and_the_rest_by_one_together() -> None:
+    moves = set()
+    for n in range(6):
+        for rows in itertools.product(range(3), repeat=n):
+            for value in range(3):
+                before, after = pair(rows), pair((*rows, value))
+                moves.add(abs(before[0] - after[0]) + abs(before[1] - after[1]))
+    assert moves == {1}
+
+
+@pytest.mark.parametrize(("generator", "count"), [(np.random.default_rng(5), 12_000), (None, 4_000)])
+@pytest.mark.parametrize("spec", [REPLACE, ADD])
+def test_the_noise_has_scale_one_over_epsilon(spec: PrivacySpec, generator: np.random.Generator | None, count: int) -> None:
+    n, largest = 10**6, 4 * 10**5
+    found = draws(of_counts(n, largest), spec, count, generator)
+    noise = [np.array([round(f.max_frequency * f.n) - largest for f in found])]
+    if spec.neighbouring == "add_remove":
+        noise.append(np.array([f.n for f in found]) - n - noise[0])
+    else:
+        assert {f.n for f in found} == {n}
+    for part in noise:
+        for scale, right in ((2.0, True), (2.0 * 1.3, False), (2.0 / 1.3, False)):
+            found_p = p_value(part, laplace_pmf(np.arange(-6, 7), scale), 6)
+            assert (found_p > 1e-6) if right else (found_p < 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("spec", "first", "second"),
+    [
+        (REPLACE, (60, 30), (60, 31)),
+        (ADD, (60, 30), (61, 31)),
+        (ADD, (60, 30), (61, 30)),
+        (ADD, (60, 30), (59, 29)),
+    ],
+)
+def test_epsilon_is_attained_and_not_exceeded(spec: PrivacySpec, first: tuple[int, int], second: tuple[int, int]) -> None:
+    count = 20_000
+    both = [
+        Counter(
+            (f.n, round(f.max_frequency * f.n)) for f in draws(of_counts(*facts), spec, count, np.random.default_rng(seed))
+        )
+        for seed, facts in ((1, first), (2, second))
+    ]
+    outcomes = [o for o in set(both[0]) | set(both[1]) if min(both[0][o], both[1][o]) >= 150]
+    ratios = np.array([math.log(both[0][o] / both[1][o]) for o in outcomes])
+    errors = np.array([math.sqrt(1 / both[0][o] + 1 / both[1][o]) for o in outcomes])
+    assert len(outcomes) > 5
+    assert (np.abs(ratios) < spec.epsilon + 4.5 * errors).all()
+    assert np.average(np.abs(ratios), weights=errors**-2) == pytest.approx(spec.epsilon, rel=0.1)
+
+
+@pytest.mark.parametrize("spec", [REPLACE, ADD, PrivacySpec(0.02), PrivacySpec(0.02, neighbouring="add_remove")])
+@pytest.mark.parametrize(("n", "largest"), [(5000, 700), (40, 1), (40, 40), (1, 1)])
+def test_intervals_hold_the_truth_in_95_of_100_cases(spec: PrivacySpec, n: int, largest: int) -> None:
+    count = 2000
+    found = draws(of_counts(n, largest), spec, count, np.random.default_rng(9))
+    hits = sum(f.max_frequency_interval[0] <= largest / n <= f.max_frequency_interval[1] for f in found)
+    assert stats.binom.sf(count - hits - 1, count, 0.05) > 1e-6
+    hits = sum(f.n_interval[0] <= n <= f.n_interval[1] for f in found)
+    assert stats.binom.sf(count - hits - 1, count, 0.05) > 1e-6
+
+
+def smallest_width(probabilities: np.ndarray, failure_probability: float) -> int:
+    """Of the interval around the middle that leaves at most this probability outside."""
+    middle = len(probabilities) // 2
+    inside = probabilities[middle]
+    width = 0
+    while 1 - inside > failure_probability:
+        width += 1
+        inside += probabilities[middle - width] + probabilities[middle + width]
+    return width
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 3.0, 20.0])
+def test_intervals_are_no_wider_than_they_need_be(epsilon: float) -> None:
+    one = laplace_pmf(np.arange(-800, 801), 1 / epsilon)
+    n, largest = 10**6, 4 * 10**5
+    low, high = private_statistics(of_counts(n, largest), PrivacySpec(epsilon)).max_frequency_interval
+    assert round((high - low) * n) == 2 * smallest_width(one, 0.05)
+    lower, upper = private_statistics(of_counts(n, largest), PrivacySpec(epsilon, neighbouring="add_remove")).n_interval
+    assert upper - lower == 2 * smallest_width(np.convolve(one, one), 0.05)
+
+
+@given(
+    st.integers(1, 2000).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))),
+    st.floats(1e-9, 1e3),
+    st.sampled_from(["replace_one", "add_remove"]),
+    st.integers(0, 2**32),
+)
+def test_what_is_released_is_possible(facts: tuple[int, int], epsilon: float, neighbouring: Neighbouring, seed: int) -> None:
+    found = private_statistics(
+        of_counts(*facts), PrivacySpec(epsilon, neighbouring=neighbouring), np.random.default_rng(seed)
+    )
+    assert found.n >= 1
+    assert 1 / found.n <= found.max_frequency <= 1
+    low, high = found.max_frequency_interval
+    assert 0 < low <= high <= 1
+    assert 1 <= found.n_interval[0] <= found.n_interval[1]
+    assert found.statistics() == DatasetStatistics(40, found.n, found.max_frequency)
+    assert found.epsilon == found.guarantee.epsilon == epsilon
+    assert 1 / found.scale <= epsilon
+    assert found.guarantee.delta == 0
+    assert found.guarantee.neighbouring == neighbouring
+
+
+def test_large_epsilon_gives_the_truth() -> None:
+    for spec in (PrivacySpec(200.0), PrivacySpec(200.0, neighbouring="add_remove")):
+        found = private_statistics(of_counts(1000, 17), spec)
+        assert (found.n, found.max_frequency) == (1000, 0.017)
+        assert found.n_interval == (1000, 1000)
+        assert found.max_frequency_interval == (0.017, 0.017)
+
+
+def test_the_smallest_share_that_the_domain_allows() -> None:
+    table = Table(pd.DataFrame({"x": ["a", "b", "c"] * 10}), PUBLIC)
+    found = [private_statistics(table, PrivacySpec(0.05), np.random.default_rng(seed)) for seed in range(50)]
+    assert min(f.max_frequency for f in found) == pytest.approx(1 / 3)
+    assert all(f.max_frequency_interval[0] >= 1 / 3 for f in found)
+    assert found[0].p == 3
+    assert found[0].sizes == (3,)
+
+
+def test_a_claim_is_proven_only_for_a_public_domain() -> None:
+    inferred = Domain.of([replace(PUBLIC["x"], public=False)])
+    table = Table(pd.DataFrame({"x": ["a", "b", "a"]}), inferred)
+    assert private_statistics(table, REPLACE).guarantee.status == "unconfirmed_domain"
+    assert private_statistics(table.statistics(), REPLACE).guarantee.status == "unconfirmed_domain"
+    assert private_statistics(table, REPLACE, domain=PUBLIC).guarantee.status == "proven"
+    assert private_statistics(table.statistics(), REPLACE, domain=PUBLIC).guarantee.status == "proven"
+    proven = private_statistics(table.with_domain(PUBLIC), ADD).guarantee
+    assert proven.status == "proven"
+    assert not any("seed" in sentence or "rows is public" in sentence for sentence in proven.assumptions)
+    seeded = private_statistics(table.with_domain(PUBLIC), REPLACE, np.random.default_rng(1)).guarantee
+    assert any("seed" in sentence for sentence in seeded.assumptions)
+    assert any("number of rows is public" in sentence for sentence in seeded.assumptions)
+
+
+def test_what_cannot_be_released_is_refused() -> None:
+    with pytest.raises(ParameterError, match="n = "):
+        private_statistics(DatasetStatistics(3, 10**30, 0.5), REPLACE)
+    with pytest.raises(ParameterError, match="epsilon"):
+        private_statistics(of_counts(10, 5), PrivacySpec(1e-13))
+    with pytest.raises(ParameterError, match="generator"):
+        private_statistics(of_counts(10, 5), REPLACE, 7)  # type: ignore[arg-type]
+    with pytest.raises(DomainError, match="not the one"):
+        private_statistics(of_counts(10, 5), REPLACE, domain=PUBLIC)
+    other = Domain.of([Attribute("x", "categorical", ("a", "b"), public=True)])
+    with pytest.raises(DomainError, match="table's own"):
+        private_statistics(Table(pd.DataFrame({"x": ["a"]}), PUBLIC), REPLACE, domain=other)
