@@ -8,8 +8,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from dpsyn.figures.certificates import certificates_info, draw_certificates
 from dpsyn.figures.export import chart_png, chart_svg
 from dpsyn.figures.feasibility import draw_reduced_space, draw_rows_bound, reduced_space_info, rows_bound_info
+from dpsyn.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
+from dpsyn.figures.plane import draw_plane, plane_info
 from dpsyn.theory.export import verdict_json, verdict_markdown
 from dpsyn.ui.explorer.setting import Explorer
 
@@ -42,12 +45,14 @@ def show(explorer: Explorer) -> None:
 
 def charts(explorer: Explorer) -> dict[str, Any]:
     """The pictures that can be saved, by file name."""
-    stats, bounds = explorer.stats, explorer.bounds
+    stats, bounds, spec, rows = explorer.stats, explorer.bounds, explorer.spec, explorer.rows
+    chosen = [c.stats for c in explorer.chosen]
     return {
-        "rows_against_p": draw_rows_bound(
-            rows_bound_info(stats, epsilon=explorer.spec.epsilon, rows=explorer.rows, **bounds)
-        ),
+        "rows_against_p": draw_rows_bound(rows_bound_info(stats, epsilon=spec.epsilon, rows=rows, **bounds)),
         "window_for_m": draw_reduced_space(reduced_space_info(stats, **bounds)),
+        "certificates_against_n": draw_certificates(certificates_info(stats, spec, rows=rows, **bounds)),
+        "map_of_p_and_n": draw_plane(plane_info(chosen, spec, rows=rows, **bounds)),
+        "trade-off_in_floor": draw_floor_tradeoff(floor_tradeoff_info(stats, spec, rows=rows, **bounds)),
     }
 
 

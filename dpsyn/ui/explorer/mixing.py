@@ -12,8 +12,10 @@ from dpsyn.figures.dp_cda import (
     epsilon_against_sigma_info,
     sigma_needed_info,
 )
+from dpsyn.theory.dp_cda_claims import Claim, claims
 from dpsyn.ui.explorer.setting import Explorer
 
+SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
 _ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
 
 
@@ -21,13 +23,18 @@ def show(explorer: Explorer) -> None:
     """Draw the section."""
     stats, focus = explorer.stats, explorer.focus
     largest = max(1, stats.n // focus.classes)
-    left, middle, right = st.columns(3)
-    size = left.number_input(
+    columns = st.columns(4)
+    size = columns[0].number_input(
         "Smallest class N_k (public)", 1, largest, largest, key=f"f_class_{stats.name}_{largest}",
         help="n / K at most; state what is public knowledge.",
     )  # fmt: skip
-    clip = middle.slider("c (largest norm of a record)", 0.1, 2.0, 1.0, 0.1, key="f_clip", bind="query-params")
-    orders = right.selectbox("l in the picture", _ORDERS, 2, key="f_orders", format_func=lambda o: ", ".join(map(str, o)))
+    clip = columns[1].slider("c (largest norm of a record)", 0.1, 2.0, 1.0, 0.1, key="f_clip", bind="query-params")
+    sigma = columns[2].select_slider(
+        "σ (your noise)", SIGMAS, 0.1, key="f_sigma", bind="query-params", format_func=lambda s: f"{s:g}"
+    )
+    orders = columns[3].selectbox(
+        "l in the picture", _ORDERS, 2, key="f_orders", format_func=lambda o: ", ".join(map(str, o))
+    )
     facts: dict[str, Any] = {
         "n": stats.n,
         "classes": focus.classes,
@@ -37,20 +44,34 @@ def show(explorer: Explorer) -> None:
         "clip_norm": clip,
     }
     with st.spinner("Accounting …"):
-        against = _against(tuple(facts.items()), orders)
-        needed = _needed(tuple(facts.items()), explorer.spec.epsilon)
+        against = _against(tuple(facts.items()), orders, (sigma, explorer.spec.epsilon))
+        needed = _needed(tuple(facts.items()), explorer.spec.epsilon, (explorer.order_of_mixture, sigma))
     left, right = st.columns(2, gap="medium")
     left.altair_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma")
     right.altair_chart(draw_sigma_needed(needed), key="sigma_needed")
     for note in needed.notes:
         st.caption(note)
+    st.markdown("##### What the paper claims, and what is true for these sizes")
+    features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
+    order = min(explorer.order_of_mixture, int(size))
+    with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
+        found = _claims(tuple(facts.items()), order, sigma, features)
+    for claim in found:
+        icon = {"holds": ":material/check_circle:", "fails": ":material/cancel:"}.get(claim.verdict, ":material/rule:")
+        with st.expander(f"**{claim.verdict.capitalize()}** · {claim.statement}", icon=icon):
+            st.markdown(f"{claim.by_how_much}\n\n*Why:* {claim.why}\n\n*Instead:* {claim.fix}\n\n*Source:* {claim.source}")
 
 
 @st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _against(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...]) -> Any:
-    return epsilon_against_sigma_info(**dict(facts), orders=orders)
+def _against(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...], here: tuple[float, float]) -> Any:
+    return epsilon_against_sigma_info(**dict(facts), orders=orders, here=here)
 
 
 @st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float) -> Any:
-    return sigma_needed_info(**dict(facts), epsilon=epsilon)
+def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float, here: tuple[int, float]) -> Any:
+    return sigma_needed_info(**dict(facts), epsilon=epsilon, here=here)
+
+
+@st.cache_data(max_entries=100, show_spinner=False, scope="session")
+def _claims(facts: tuple[tuple[str, Any], ...], order: int, sigma: float, features: int) -> list[Claim]:
+    return claims(**dict(facts), order_of_mixture=order, sigma=sigma, features=features)

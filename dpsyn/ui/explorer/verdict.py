@@ -19,7 +19,7 @@ _CASES: tuple[Case, ...] = ("yours", "ideal")
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
-    exact = bool(st.session_state.get("f_exact", False))
+    exact = True if st.session_state.get("f_exact") else None
     verdicts = explorer.verdict(explorer.focus, exact=exact)
     stats = explorer.stats
     widgets.facts(
@@ -53,7 +53,7 @@ def show(explorer: Explorer) -> None:
         with tab:
             if verdict.mechanism == "dp_cda":
                 st.toggle(
-                    "Find the smallest σ by the exact accountant (takes about a second)",
+                    "Find the smallest σ exactly for large data too (takes some seconds)",
                     key="f_exact",
                     persist_state="session",
                 )
