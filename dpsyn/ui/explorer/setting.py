@@ -69,7 +69,7 @@ class Explorer:
             "reduced_space_size": self.reduced_space_size,
         }
 
-    def verdict(self, chosen: Chosen, *, exact: bool | None = None) -> Feasibility:
+    def verdict(self, chosen: Chosen, *, exact: bool = False) -> Feasibility:
         """``dpsyn.feasibility`` for one of the datasets."""
         return feasibility(
             chosen.stats,

@@ -19,7 +19,8 @@ _CASES: tuple[Case, ...] = ("yours", "ideal")
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
-    exact = True if st.session_state.get("f_exact") else None
+    # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
+    exact = bool(st.session_state.get("f_exact", False))
     verdicts = explorer.verdict(explorer.focus, exact=exact)
     stats = explorer.stats
     widgets.facts(
@@ -53,7 +54,7 @@ def show(explorer: Explorer) -> None:
         with tab:
             if verdict.mechanism == "dp_cda":
                 st.toggle(
-                    "Find the smallest σ exactly for large data too (takes some seconds)",
+                    "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
                     key="f_exact",
                     persist_state="session",
                 )
