@@ -46,7 +46,7 @@ class TimeLine:
 
 @dataclass(frozen=True)
 class TimedRun:
-    """One run of the calibration, at its own number of functions: log10 of m and of the seconds."""
+    """One run of the calibration, scaled to the data's number of functions: log10 of m and of the seconds."""
 
     label: str
     log10_m: float
@@ -142,7 +142,7 @@ def tractability_info(
         title="How long the LP and the QP take",
         subtitle=text,
         lines=tuple(lines),
-        timed=_timed(calibration),
+        timed=_timed(calibration, log_c),
         prediction=prediction,
         memory=needed,
         here=(log_m / LN10, here / LN10),
@@ -162,17 +162,17 @@ def _words(log_m: float, log_c: float, prediction: Prediction | None, needed: di
         for one in _PROGRAMS
     )
     paper = duration(prediction.log_quadprog_seconds)
-    return f"{at}{times}; {room}. The paper's rule says {paper}. Circles: timed here, at other C."
+    return f"{at}{times}; {room}. The paper's rule says {paper}. Circles: timed here, scaled to this C."
 
 
-def _timed(calibration: Calibration | None) -> tuple[TimedRun, ...]:
+def _timed(calibration: Calibration | None, log_c: float) -> tuple[TimedRun, ...]:
     if calibration is None:
         return ()
     return tuple(
         TimedRun(
             _PROGRAMS[t.program],
             math.log10(t.reduced_space_size),
-            math.log10(t.seconds),
+            (math.log(t.seconds) + model.exponent_c * (log_c - math.log(t.dimension))) / LN10,
             f"timed here: m = {t.reduced_space_size:,}, C = {t.dimension}, {duration(math.log(t.seconds))}, {t.solver}",
         )
         for model in (calibration.lp, calibration.qp)
@@ -188,7 +188,7 @@ def draw_tractability(info: TractabilityInfo) -> Any:
     points = [(line, *at) for line in info.lines for at in zip(line.x, line.log10_seconds, line.log10_factor, strict=True)]
     rows = [
         {"series": line.label, "x": x, "y": y, "low": y - factor, "high": y + factor, "m": format_log(x * LN10, 4),
-         "time": duration(y * LN10)}
+         "colour": _COLOURS[line.label][0], "time": duration(y * LN10)}
         for line, x, y, factor in points
     ]  # fmt: skip
     heights = [y for _, _, y, _ in points] + [run.log10_seconds for run in info.timed] + [info.here[1]]
@@ -209,7 +209,7 @@ def draw_tractability(info: TractabilityInfo) -> Any:
     marks = [(math.log10(s), name) for name, s in _RULES if y_domain[0] < math.log10(s) < y_domain[1]]
     layers = _layers.rules(marks, y_domain, labels_left=True, title="time") if marks else []
     if info.prediction is not None:
-        fill = alt.Fill("series:N", scale=alt.Scale(domain=labels, range=[s[0] for s in styles]), legend=None)
+        fill = alt.Fill("colour:N", scale=None, legend=None)
         band = base.mark_area(opacity=0.12, clip=True)
         layers.append(band.encode(x=x, y=alt.Y("low:Q", scale=_layers.scale(y_domain)), y2=alt.Y2("high"), fill=fill))
     layers.append(lines)

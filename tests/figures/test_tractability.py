@@ -27,6 +27,13 @@ def test_lines_follow_the_law_at_the_datas_number_of_functions() -> None:
     assert info.here == (pytest.approx(math.log10(6912)), pytest.approx(math.log10(2e-8 * 6912 * 157**1.75), abs=1e-3))
     assert "C = 157" in info.subtitle
     assert len(info.timed) == 10
+    for run in info.timed:
+        share = 1.0 if run.label == LP else 0.2
+        assert run.log10_seconds == pytest.approx(math.log10(share * 2e-8 * 157**1.75) + run.log10_m, abs=1e-3)
+    legend = draw_tractability(info).to_dict()["layer"]
+    assert [layer["encoding"]["color"]["legend"]["orient"] for layer in legend if "color" in layer.get("encoding", {})] == [
+        "bottom"
+    ]
 
 
 def test_the_papers_rule_and_its_mark() -> None:
