@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from dpsyn.data.statistics import DatasetStatistics
-from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.theory.condition_number import log_condition_number_bound
 from dpsyn.theory.conditions import Verdict
 from dpsyn.theory.mixing_verdict import MixingSetting, dp_cda_verdict
 from dpsyn.theory.noisy_reweighting import noisy_reweighting_verdict
 from dpsyn.theory.private_sampling import private_sampling_verdict
-from dpsyn.theory.reweighting_setting import Noise, ReweightingSetting
+from dpsyn.theory.reweighting_setting import Noise, reweighting_setting
 from dpsyn.theory.setting import sampling_setting
-from dpsyn.theory.statistics_family import StatisticsFamily, contingency_family, walsh_family
-
-LN2 = math.log(2)
+from dpsyn.theory.statistics_family import FamilyChoice
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ def feasibility(
     rows: int = 1,
     reduced_space_size: int | None = None,
     accuracy: float | None = None,
-    statistics: Literal["auto", "walsh", "contingency"] = "auto",
+    statistics: FamilyChoice = "auto",
     noise: Noise = "laplace",
     condition_number: float | None = None,
     order_of_mixture: int = 4,
@@ -95,9 +90,6 @@ def feasibility(
         ParameterError: a value with which the formulas mean nothing; it names the field. A value that the algorithm
             cannot use but the formulas can (floor = 0.6, say) is a condition that does not hold instead.
     """
-    _check(stats, degree=degree, rows=rows, reduced_space_size=reduced_space_size, condition_number=condition_number)
-    log_rows = math.log(rows)
-    log_m = None if reduced_space_size is None else math.log(reduced_space_size)
     sampling = sampling_setting(
         stats,
         spec,
@@ -108,25 +100,17 @@ def feasibility(
         rows=rows,
         reduced_space_size=reduced_space_size,
     )
-    family, bits = family_of(stats, degree, statistics)
-    log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
-    if condition_number is None:
-        log_condition_number = log_condition_number_bound(stats.max_frequency, log_points)
-    else:
-        log_condition_number = math.log(condition_number)
-    reweighting = ReweightingSetting(
-        family=family,
-        log_n=math.log(stats.n),
-        epsilon=spec.epsilon,
-        delta=spec.delta,
+    reweighting = reweighting_setting(
+        stats,
+        spec,
+        degree=degree,
         accuracy=floor / 2 if accuracy is None else accuracy,
-        failure_probability=failure_probability,
-        log_rows=log_rows,
-        log_m=log_m,
-        log_condition_number=log_condition_number,
+        statistics=statistics,
         noise=noise,
-        n_is_public=spec.neighbouring == "replace_one",
-        bits=bits,
+        failure_probability=failure_probability,
+        rows=rows,
+        reduced_space_size=reduced_space_size,
+        condition_number=condition_number,
     )
     mixing = MixingSetting(
         n=stats.n,
@@ -142,29 +126,3 @@ def feasibility(
     return Feasibility(
         stats, spec, private_sampling_verdict(sampling), noisy_reweighting_verdict(reweighting), dp_cda_verdict(mixing)
     )
-
-
-def family_of(
-    stats: DatasetStatistics, degree: int, statistics: Literal["auto", "walsh", "contingency"] = "auto"
-) -> tuple[StatisticsFamily, int | None]:
-    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
-    if statistics not in ("auto", "walsh", "contingency"):
-        raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
-    binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
-    if statistics == "walsh" or (statistics == "auto" and binary):
-        return walsh_family(stats.p, degree), stats.p
-    sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
-    return contingency_family(sizes, degree), None
-
-
-def _check(
-    stats: DatasetStatistics, *, degree: int, rows: int, reduced_space_size: int | None, condition_number: float | None
-) -> None:
-    if not 1 <= degree <= stats.p:
-        raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
-    if rows < 1:
-        raise ParameterError("rows", rows, "at least 1")
-    if reduced_space_size is not None and reduced_space_size < 1:
-        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
-    if condition_number is not None and not 1 <= condition_number < math.inf:
-        raise ParameterError("condition_number", condition_number, "a finite number >= 1")

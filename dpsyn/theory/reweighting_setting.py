@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.theory.condition_number import log_condition_number_bound
 from dpsyn.theory.logarithms import exp_of
-from dpsyn.theory.statistics_family import StatisticsFamily
+from dpsyn.theory.statistics_family import FamilyChoice, StatisticsFamily, family_of
 
 Noise = Literal["laplace", "gaussian"]
 LN2 = math.log(2)
@@ -114,3 +117,44 @@ class ReweightingSetting:
 @lru_cache(maxsize=4096)
 def rho_for(epsilon: float, delta: float) -> float:
     return zcdp_rho(epsilon, delta)
+
+
+def reweighting_setting(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    accuracy: float = 0.125,
+    statistics: FamilyChoice = "auto",
+    noise: Noise = "laplace",
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+    condition_number: float | None = None,
+) -> ReweightingSetting:
+    """The setting for one dataset and one privacy specification; arguments as in :func:`dpsyn.feasibility`."""
+    if not 1 <= degree <= stats.p:
+        raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
+    if rows < 1:
+        raise ParameterError("rows", rows, "at least 1")
+    if reduced_space_size is not None and reduced_space_size < 1:
+        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
+    if condition_number is not None and not 1 <= condition_number < math.inf:
+        raise ParameterError("condition_number", condition_number, "a finite number >= 1")
+    family, bits = family_of(stats, degree, statistics)
+    log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
+    bound = log_condition_number_bound(stats.max_frequency, log_points)
+    return ReweightingSetting(
+        family=family,
+        log_n=math.log(stats.n),
+        epsilon=spec.epsilon,
+        delta=spec.delta,
+        accuracy=accuracy,
+        failure_probability=failure_probability,
+        log_rows=math.log(rows),
+        log_m=None if reduced_space_size is None else math.log(reduced_space_size),
+        log_condition_number=bound if condition_number is None else math.log(condition_number),
+        noise=noise,
+        n_is_public=spec.neighbouring == "replace_one",
+        bits=bits,
+    )

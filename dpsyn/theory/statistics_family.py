@@ -9,10 +9,12 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from dpsyn.basis.dimension import contingency_cells, walsh_dimension
+from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions, contingency_count_l1, contingency_count_l2
 
 FamilyName = Literal["walsh", "contingency"]
+FamilyChoice = Literal["auto", "walsh", "contingency"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +76,16 @@ def contingency_family(sizes: Sequence[int], degree: int) -> StatisticsFamily:
     if degree < 1:
         raise ParameterError("degree", degree, "at least 1")
     return _contingency_family(tuple(sizes), degree)
+
+
+def family_of(
+    stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto"
+) -> tuple[StatisticsFamily, int | None]:
+    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
+    if statistics not in ("auto", "walsh", "contingency"):
+        raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
+    binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
+    if statistics == "walsh" or (statistics == "auto" and binary):
+        return walsh_family(stats.p, degree), stats.p
+    sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
+    return contingency_family(sizes, degree), None

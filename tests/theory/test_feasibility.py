@@ -12,7 +12,8 @@ from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, ideal_cube
-from dpsyn.theory.feasibility import Feasibility, family_of, feasibility
+from dpsyn.theory.feasibility import Feasibility, feasibility
+from dpsyn.theory.statistics_family import family_of
 
 SPEC = PrivacySpec(1.0, 1e-6)
 

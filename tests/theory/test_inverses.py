@@ -13,7 +13,6 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory import noisy_reweighting, private_sampling
 from dpsyn.theory.conditions import Condition
 from dpsyn.theory.datasets import ASIA, CAR
-from dpsyn.theory.feasibility import family_of
 from dpsyn.theory.inverses import (
     REWEIGHTING_PARAMETERS,
     SAMPLING_PARAMETERS,
@@ -24,7 +23,7 @@ from dpsyn.theory.inverses import (
 )
 from dpsyn.theory.reweighting_setting import ReweightingSetting
 from dpsyn.theory.setting import PrivateSamplingSetting, sampling_setting
-from dpsyn.theory.statistics_family import walsh_family
+from dpsyn.theory.statistics_family import family_of, walsh_family
 
 LN2 = math.log(2)
 DEFAULT = sampling_setting(ASIA, PrivacySpec(1.0), rows=1000)
