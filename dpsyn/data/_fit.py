@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -74,17 +75,28 @@ def _binned(attribute: Attribute, words: Words, decimal_comma: bool, locate: Loc
     _refuse(attribute, words, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
 
 
-def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
+def category_of(attribute: Attribute) -> Callable[[str], Any]:
+    """How to find the category that a text stands for; None where there is none."""
     known: dict[str, Any] = {str(category).strip(): category for category in attribute.categories}
     numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
     truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
-    values = np.empty(len(words.texts), dtype=object)
-    for i, text in enumerate(words.as_texts()):
+
+    def find(text: str) -> Any:
         value = known.get(text)
         if value is None:
             value = truths.get(text.lower())
         if value is None and numbers:
             value = numbers.get(_number(text))
+        return value
+
+    return find
+
+
+def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
+    find = category_of(attribute)
+    values = np.empty(len(words.texts), dtype=object)
+    for i, text in enumerate(words.as_texts()):
+        value = find(text)
         if value is None:
             shown = ", ".join(repr(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
             why = f"which is not one of the categories {shown}; add it to the domain or change the data"

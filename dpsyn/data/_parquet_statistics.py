@@ -32,7 +32,7 @@ def of_parquet(path: Path, job: Job) -> Found:
         reading = _ParquetFile(ParquetSource(path), job)
         plans, notes = reading.fitted(job.domain) if job.domain is not None else reading.inferred()
         counts = count(reading.source, plans, job)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise damaged(error) from error
     if counts.rows != reading.source.rows:
         raise DataError(CHANGED)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute
-from dpsyn.data._fit import fit, not_missing
+from dpsyn.data._fit import category_of
 from dpsyn.data._parse import (
     COMMA_NUMBER,
     LEADING_ZERO,
@@ -22,9 +22,7 @@ from dpsyn.data._parse import (
     ways_to_write,
     zoned,
 )
-from dpsyn.data._words import Words
 from dpsyn.data.infer import FEW_INTEGERS
-from dpsyn.errors import DomainError
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -150,18 +148,15 @@ class Listed:
     """The categories of a given attribute, however they are written."""
 
     attribute: Attribute
-    decimal_comma: bool
+
+    def _found(self, texts: Any) -> list[Any]:
+        find = category_of(self.attribute)
+        return [find(text) for text in texts.to_pylist()]
 
     def read(self, texts: Any) -> tuple[Floats, Mask]:
-        """Codes."""
-        codes = np.array([self._code(texts.slice(i, 1)) for i in range(len(texts))], dtype=np.float64)
-        return codes, codes < 0
-
-    def _code(self, text: Any) -> float:
-        try:
-            return float(self.attribute.encode(self.values(text))[0])
-        except DomainError:
-            return -1.0
+        """No numbers, only which texts are no category."""
+        bad = np.array([value is None for value in self._found(texts)], dtype=bool)
+        return np.zeros(len(texts)), bad
 
     def telling(self, texts: Any, values: Floats) -> Mask:
         """None of the texts that are categories."""
@@ -169,8 +164,7 @@ class Listed:
 
     def values(self, texts: Any) -> pd.Series[Any]:
         """The categories."""
-        words = Words.of(texts, keep=not_missing(self.attribute))
-        return fit(self.attribute, words, decimal_comma=self.decimal_comma, locate=lambda row: row)
+        return pd.Series(self._found(texts), dtype=object)
 
 
 def _extremes(values: Floats, low: float, high: float, kept: Mask) -> tuple[float, float]:
@@ -193,4 +187,4 @@ def readings_of(attribute: Attribute, texts: Any, *, decimal_comma: bool) -> lis
         return date_readings(texts)
     if attribute.kind == "numeric":
         return [Numbers(decimal_comma)]
-    return [Listed(attribute, decimal_comma)]
+    return [Listed(attribute)]

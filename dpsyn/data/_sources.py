@@ -50,9 +50,10 @@ class TextSource:
         self.file: TextFile = look(path)
         self._stream: Any = None
         self.names, self.separator = header(self.file.open, self.file.first_line, tabs=tabs)
-        self.strict = self.file.quoted and (self.file.lone_returns or self._has_spaced_quotes())
+        spaced = self.file.quoted and self._has_spaced_quotes()
+        self.strict = spaced or (self.file.quoted and self.file.lone_returns)
         self.expected: int | None = None
-        if self.file.quoted and not self.strict:
+        if self.file.quoted and not spaced:
             self.expected = count_rows(self.file.open, self.separator, self.names, self.file.first_line)
 
     def _has_spaced_quotes(self) -> bool:

@@ -54,6 +54,7 @@ class TextFold:
         self._cells = np.empty(0, dtype=np.int64)
         self._taken: dict[str, int] = {}
         self._odd = 0
+        self._forgotten_counted = True
 
     @property
     def shortened(self) -> bool:
@@ -133,6 +134,7 @@ class TextFold:
     def recounted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Count the cells of the texts kept anew, over all batches; gives the distinct texts of every batch."""
         self._cells[:] = 0
+        self._forgotten_counted = False
         for column in batches:
             words = self.split(column)
             at = self.positions(words.texts)
@@ -144,7 +146,7 @@ class TextFold:
         """The texts kept, as a short column that stands for the whole; a missing cell is its last entry."""
         cells = self._cells.copy()
         forgotten = self.rows - self.missing - int(cells.sum())
-        if self.alive and forgotten:
+        if self.alive and self._forgotten_counted and forgotten:
             # Not to a text that stands for an infinite number: those are counted in a message.
             cells[np.argmax(np.isfinite(self.alive[0].read(self._texts)[0]))] += forgotten
         codes = np.arange(len(cells), dtype=np.int64)
