@@ -13,7 +13,7 @@ from typing import Any
 
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, CAR, MUSHROOM
-from dpsyn.theory.logarithms import LN10, exp_of
+from dpsyn.theory.logarithms import LN10, exp_of, format_log
 from dpsyn.theory.setting import PrivateSamplingSetting
 
 LN2 = math.log(2)
@@ -192,13 +192,18 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
         p, exact_p = smallest_ideal_p(k, epsilon), smallest_ideal_p(k, epsilon, ceiling=1.0)
         at_print = exp_of(log_ideal_rows(p_printed, epsilon))
         wrong_p = f"At p = {p_printed} at most {at_print:.3g} rows are allowed; the first p for {k} is {p}."
-        wrong_m = f"{high:.1e} is 2^{p_printed}, not 2^({p_printed}/4) = {2 ** (p_printed / 4):.3g}."
+        wrong_m = (
+            f"{format_log(math.log(high), 2)} is 2^{p_printed}, not 2^({p_printed}/4) = {format_log(p_printed * LN2 / 4)}."
+        )
+        low_there = format_log(log_relaxed_m(p, -p * LN2))
+        wrong_low = f"This belongs to p = {p_printed}; at p = {p} it is {low_there}."
         rows[f"k = {k}"] = {
             "p": Cell(shown[0], p, exact=exact_p, erratum=wrong_p if epsilon == 10 and p != p_printed else ""),
             "m_lower": Cell(
                 shown[1],
                 exp_of(log_relaxed_m(p, -p * LN2)),
                 exact=exp_of(ideal_setting(exact_p, epsilon).log_smallest_m),
+                erratum=wrong_low if epsilon == 10 and p != p_printed else "",
             ),
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
         }

@@ -122,9 +122,27 @@ def missed(answer: Feasibility) -> list[set[str]]:
 @given(st.floats(-3, 3), st.floats(1.01, 100), st.integers(1, 10**6), st.integers(1000, 10**12))
 def test_more_epsilon_never_breaks_anything(order: float, factor: float, rows: int, n: int) -> None:
     stats = DatasetStatistics(p=30, n=n, max_frequency=1e-3)
-    low, high = (feasibility(stats, PrivacySpec(e, 1e-6), rows=rows) for e in (10**order, 10**order * factor))
+    low, high = (
+        feasibility(stats, PrivacySpec(e, 1e-6), rows=rows, exact_accounting=False) for e in (10**order, 10**order * factor)
+    )
     for before, after in zip(missed(low), missed(high), strict=True):
         assert after <= before
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-3, 3), st.integers(2, 1000), st.integers(1, 10**6), st.integers(1000, 10**12))
+def test_more_data_never_break_anything_and_rows_break_only_privacy(order: float, factor: int, rows: int, n: int) -> None:
+    spec = PrivacySpec(10**order)
+    few, many = (DatasetStatistics(p=30, n=size, max_frequency=1e-3) for size in (n, n * factor))
+    box = {"floor": 0.2, "reduced_space_size": 1000, "exact_accounting": False}
+    before, after = feasibility(few, spec, rows=rows, **box), feasibility(many, spec, rows=rows, **box)
+    longer = feasibility(few, spec, rows=rows * factor, **box)
+    for name in ("private_sampling", "noisy_reweighting"):
+        now = {c.key for c in getattr(before, name).missed}
+        assert {c.key for c in getattr(after, name).missed} <= now
+        assert {c.key for c in getattr(longer, name).missed} - now <= {"rows_upper"}
+    if "rows_upper" in {c.key for c in before.private_sampling.missed}:
+        assert "rows_upper" in {c.key for c in longer.private_sampling.missed}
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
-from dpsyn.basis.dimension import contrast_dimension
+from dpsyn.basis.contrasts import all_codes
+from dpsyn.basis.dimension import contrast_dimension, walsh_dimension
 from dpsyn.theory import tables, tractability
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, MUSHROOM, ideal_cube
 
@@ -134,3 +136,33 @@ def test_tables_are_fit_for_json() -> None:
 def test_ideal_cube_is_what_it_says() -> None:
     stats = ideal_cube(10)
     assert (stats.n, stats.max_frequency, stats.distinct_rows) == (1024, 2**-10, 1024)
+
+
+def test_constants_of_the_relaxation() -> None:
+    assert 16 * 16 * 8 * math.exp(4) / 2 == pytest.approx(5.59e4, rel=1e-3)
+    rows = 0.25**1.5 * math.exp(-1) * 2**0.25 / (4 * math.sqrt(2))
+    assert rows == pytest.approx(9.7e-3, rel=5e-3)
+    assert pytest.approx(2.7e-6, rel=0.02) == 9.7e-3 / 5.6e4**0.75
+    for name in TABLE_2:
+        setting = tables.paper_setting(BUILT_IN[name])
+        assert math.exp(setting.log_smallest_m) == pytest.approx(
+            16 * 16 * 8 * setting.ceiling**2 * math.exp(4) * (1 + setting.p + setting.p * (setting.p - 1) / 2)
+        )
+
+
+def test_categorical_facts() -> None:
+    sizes = ADULT.sizes or ()
+    assert math.prod(sizes) / 2**62 == pytest.approx(4e-13, rel=0.05)
+    assert math.prod(CAR.sizes or ()) == 6912
+    assert walsh_dimension(25, 2) == 326
+
+
+def test_one_hot_walsh_functions_of_car_have_rank_157() -> None:
+    sizes = CAR.sizes or ()
+    columns = [np.eye(size)[codes] for size, codes in zip(sizes, all_codes(sizes).T, strict=True)]
+    bits = 2 * np.concatenate(columns, axis=1) - 1
+    ones = np.ones((len(bits), 1))
+    pairs = [bits[:, [i]] * bits[:, i + 1 :] for i in range(bits.shape[1] - 1)]
+    functions = np.concatenate([ones, bits, *pairs], axis=1)
+    assert functions.shape == (6912, 326)
+    assert np.linalg.matrix_rank(functions.T @ functions) == 157
