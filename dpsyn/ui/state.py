@@ -15,6 +15,7 @@ from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Release
+from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui.jobs import Job
 
@@ -122,6 +123,12 @@ def read_statistics() -> dict[str, DatasetStatistics]:
     return found
 
 
+def published_statistics() -> list[tuple[int, PrivateStatistics]]:
+    """Private statistics drawn in this visit, each with the revision of the dataset that it is of."""
+    drawn: list[tuple[int, PrivateStatistics]] = st.session_state.setdefault("published_statistics", [])
+    return drawn
+
+
 def made() -> list[Made]:
     """All releases of this visit, oldest first."""
     releases: list[Made] = st.session_state.setdefault("releases", [])
@@ -188,6 +195,8 @@ def finish_job() -> None:
         st.session_state["job_message"] = f"{current.label}: {outcome.error}"
     elif context["kind"] == "statistics":
         read_statistics()[f"{outcome.value.statistics.name} (counted)"] = outcome.value.statistics
+    elif context["kind"] == "calibration":
+        st.session_state["calibration"] = outcome.value
     elif context["kind"] == "comparison":
         st.session_state["comparison"] = {**context, "reports": outcome.value}
     else:

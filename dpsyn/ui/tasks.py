@@ -12,6 +12,7 @@ from dpsyn.mechanisms.base import Mechanism, Progress, Release
 
 if TYPE_CHECKING:
     from dpsyn.data.large import FileStatistics
+    from dpsyn.theory.calibration import Calibration
 
 
 def run_mechanism(mechanism: Mechanism, table: Table, seed: int | None, progress: Progress) -> Release:
@@ -45,3 +46,10 @@ def count_file(path: str, two_valued_as_bit: bool, progress: Progress) -> FileSt
     from dpsyn.data.large import file_statistics
 
     return file_statistics(path, wide="leave_out", two_valued_as_bit=two_valued_as_bit, progress=progress)
+
+
+def calibrate_machine(progress: Progress) -> Calibration:
+    """Time the programs of private sampling on small sizes."""
+    from dpsyn.theory.calibration import calibrate
+
+    return calibrate(progress=progress)

@@ -13,8 +13,11 @@ from dpsyn.figures.export import chart_png, chart_svg
 from dpsyn.figures.feasibility import draw_reduced_space, draw_rows_bound, reduced_space_info, rows_bound_info
 from dpsyn.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
 from dpsyn.figures.plane import draw_plane, plane_info
+from dpsyn.privacy.private_statistics import private_statistics
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.theory.export import verdict_json, verdict_markdown
-from dpsyn.ui.explorer.setting import Explorer
+from dpsyn.ui import state, widgets
+from dpsyn.ui.explorer.setting import Chosen, Explorer
 
 
 def show(explorer: Explorer) -> None:
@@ -36,11 +39,43 @@ def show(explorer: Explorer) -> None:
             st.markdown(f"{name.replace('_', ' ').capitalize()}")
             _download("PNG", partial(chart_png, chart), f"{name}.png", "image/png", key=f"png_{name}")
             _download("SVG", partial(chart_svg, chart), f"{name}.svg", "image/svg+xml", key=f"svg_{name}")
+    _private_statistics(explorer)
     st.markdown("##### A link to this page")
     st.markdown(
         "The address holds every setting that differs from its default, but no data: whoever opens it sees their own."
     )
     st.code(link(), language=None, wrap_lines=True)
+
+
+def _private_statistics(explorer: Explorer) -> None:
+    if not explorer.focus.loaded:
+        return
+    st.markdown("##### Statistics that may be published")
+    current = state.dataset()
+    st.markdown("n and ‖f_n‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
+    epsilon = widgets.epsilon_slider("f_publish_epsilon", value=0.1, bind="query-params")
+    if st.button("Draw private statistics", icon=":material/casino:", help="Each press spends this ε once more."):
+        found = private_statistics(current.table, PrivacySpec(epsilon))
+        kept = state.published_statistics()
+        kept.append((current.revision, found))
+    mine = [found for revision, found in state.published_statistics() if revision == current.revision]
+    if mine:
+        newest = mine[-1]
+        low, high = newest.max_frequency_interval
+        widgets.facts(
+            {
+                "p (public)": f"{newest.p:,}",
+                "n": f"{newest.n:,}",
+                "‖f_n‖∞, private": widgets.number(newest.max_frequency),
+                "95 % interval": f"{widgets.number(low)} to {widgets.number(high)}",
+            }
+        )
+        widgets.guarantee_card(newest.guarantee, before=False)
+        spent = rounded_up(sum(found.epsilon for found in mine), 4)
+        st.caption(f"{len(mine)} drawn in this visit; publishing all of them costs ε = {spent} together.")
+        verdict = [explorer.verdict(Chosen(newest.statistics(), private=False, classes=explorer.focus.classes))]
+        text = verdict_markdown(verdict, explorer.described(), private=False)
+        _download("Verdict on these statistics as Markdown", text, "feasibility_private.md", "text/markdown")
 
 
 def charts(explorer: Explorer) -> dict[str, Any]:

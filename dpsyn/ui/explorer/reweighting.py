@@ -2,13 +2,63 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
+from dpsyn.figures.reweighting import draw_reweighting, reweighting_info
+from dpsyn.theory.logarithms import LN10
+from dpsyn.theory.reweighting_table import ConditionNumberRow, condition_number_table, reweighting_frame, reweighting_table
+from dpsyn.ui import state
 from dpsyn.ui.explorer.setting import Explorer
-from dpsyn.ui.verdicts import show_verdict
+from dpsyn.ui.widgets import power_of_ten
+
+_KINDS = {
+    "bound": "at most, from ‖f_n‖∞ alone",
+    "population": "unbiased estimate for the population",
+    "rows": "of the rows themselves",
+}
 
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
-    show_verdict(explorer.verdict(explorer.focus).noisy_reweighting)
-    st.caption("")
+    stats, degree = explorer.stats, min(explorer.degree, explorer.stats.p)
+    accuracy = st.select_slider(
+        "accuracy (the papers' δ or α; Theorem 2.3 promises 8 times it)",
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.125, 0.2, 0.3, 0.5),
+        0.1,
+        key="f_accuracy",
+        bind="query-params",
+    )
+    st.markdown("##### What Theorems 2.2 and 2.3 ask for, as published and corrected")
+    table = reweighting_table(
+        stats,
+        explorer.spec,
+        degree=degree,
+        accuracy=accuracy,
+        failure_probability=explorer.failure_probability,
+        rows=explorer.rows,
+        reduced_space_size=explorer.reduced_space_size,
+    )
+    st.dataframe(reweighting_frame(table), hide_index=True, height="content")
+    st.caption(
+        "Corrected: the exact sensitivity instead of 2|F|, and Hoeffding's inequality instead of Lemma 3.2, which is false."
+    )
+    info = reweighting_info(stats, explorer.spec, degree=degree, failure_probability=explorer.failure_probability)
+    st.altair_chart(draw_reweighting(info), key="reweighting")
+    st.markdown("##### The Rényi condition number κ, which multiplies the m that is needed")
+    codes = state.dataset().table.codes if explorer.focus.loaded else None
+    st.dataframe(condition_frame(condition_number_table(stats, codes)), hide_index=True, height="content")
+    st.caption(
+        "What is read from the rows is private data: it teaches, and may not be published or used to choose settings."
+    )
+
+
+def condition_frame(rows: tuple[ConditionNumberRow, ...]) -> pd.DataFrame:
+    """κ against each measure, and how it was found."""
+    return pd.DataFrame(
+        {
+            "Measure μ": [row.measure for row in rows],
+            "κ": [power_of_ten(row.log_value / LN10) for row in rows],
+            "How": [_KINDS[row.kind] for row in rows],
+        }
+    )

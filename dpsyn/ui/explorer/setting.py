@@ -24,6 +24,7 @@ class Chosen:
 
     stats: DatasetStatistics
     private: bool
+    loaded: bool = False
     classes: int = 2
     smallest_class: int | None = None
 
@@ -173,8 +174,10 @@ def _known(name: str) -> Chosen:
     read = state.read_statistics()
     if name == YOURS:
         target = current.table.domain[current.target] if current.target else None
-        return Chosen(current.statistics, True, target.size if target else 2)
-    return Chosen(read[name], True) if name in read else Chosen(BUILT_IN[name], False)
+        return Chosen(current.statistics, True, loaded=True, classes=target.size if target else 2)
+    if name in read:
+        return Chosen(read[name], private=True)
+    return Chosen(BUILT_IN[name], private=False)
 
 
 def _typed() -> Chosen:

@@ -1,0 +1,117 @@
+"""The feasibility page in a real browser: upload to verdict, a link that reopens it, exports, dark mode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+WAIT = 90_000
+
+
+def opened(page: Page, url: str) -> Page:
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    page.goto(url)
+    expect(page.get_by_role("heading", name="Feasibility", level=1)).to_be_visible(timeout=WAIT)
+    settled(page)
+    return page
+
+
+def settled(page: Page) -> None:
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
+
+
+def metric(page: Page, name: str) -> str:
+    return page.get_by_test_id("stMetric").filter(has_text=name).get_by_test_id("stMetricValue").first.inner_text().strip()
+
+
+def test_upload_to_verdict(page: Page, app_url: str) -> None:
+    opened(page, f"{app_url}/feasibility")
+    page.get_by_text("More data: upload a table").click()
+    rows = "ill,kind\n" + "yes,a\nno,b\nno,c\n" * 40
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
+        {"name": "three.csv", "mimeType": "text/csv", "buffer": rows.encode()}
+    )
+    expect(page.get_by_text("loaded: three")).to_be_visible(timeout=WAIT)
+    settled(page)
+    assert metric(page, "p, bits") == "4"
+    assert metric(page, "n, rows") == "120"
+    assert metric(page, "‖f_n‖∞").startswith("0.333")
+    expect(page.get_by_text("not certified private at this ε")).to_be_visible()
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=WAIT)
+
+
+def test_a_link_reopens_the_page_with_its_settings(page: Page, app_url: str, browser: Browser) -> None:
+    opened(page, f"{app_url}/feasibility")
+    slider = page.get_by_role("slider", name="ε (privacy budget)")
+    for _ in range(3):
+        slider.press("ArrowRight")
+    page.get_by_text("MUSHROOM", exact=True).first.click()
+    settled(page)
+    page.get_by_role("radio", name="Private sampling").click()
+    expect(page.get_by_text("Three certificates for k rows")).to_be_visible(timeout=WAIT)
+    settled(page)
+    address = page.url
+    assert "f_epsilon=2" in address
+    again = browser.new_page()
+    opened(again, address)
+    expect(again.get_by_text("Three certificates for k rows")).to_be_visible(timeout=WAIT)
+    assert again.get_by_role("slider", name="ε (privacy budget)").get_attribute("aria-valuetext") == slider.get_attribute(
+        "aria-valuetext"
+    )
+    again.get_by_role("radio", name="Verdict").click()
+    expect(again.get_by_text("Side by side", exact=True)).to_be_visible(timeout=WAIT)
+    again.close()
+
+
+def test_exports_are_files_with_the_verdict(page: Page, app_url: str) -> None:
+    opened(page, f"{app_url}/feasibility?f_section=Export&f_data=CAR")
+    files = {}
+    for name in ("Verdict as JSON", "Verdict as Markdown", "PNG", "SVG"):
+        with page.expect_download(timeout=WAIT) as caught:
+            page.get_by_role("button", name=name).first.click()
+        files[name] = Path(caught.value.path()).read_bytes()
+    document = json.loads(files["Verdict as JSON"])
+    assert document["datasets"][0]["data"]["p"] == 25
+    assert document["statistics_are_private_data"] is False
+    assert "## CAR" in files["Verdict as Markdown"].decode()
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert files["SVG"].startswith(b"<svg")
+
+
+@pytest.fixture
+def dark_page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(color_scheme="dark")
+    yield page
+    page.close()
+
+
+def test_dark_mode_is_dark_and_its_charts_too(dark_page: Page, app_url: str) -> None:
+    opened(dark_page, f"{app_url}/feasibility")
+    background = dark_page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
+    assert background == "rgb(16, 25, 27)"
+    expect(dark_page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=WAIT)
+    # The title's colour comes from the theme: light letters, or it could not be read.
+    box = dark_page.get_by_test_id("stVegaLiteChart").first.screenshot()
+    assert light_share(dark_page, box) > 0.002
+
+
+def light_share(page: Page, png: bytes) -> float:
+    """Share of nearly white pixels of a picture, counted by the browser."""
+    import base64
+
+    script = """async (data) => {
+      const image = new Image(); image.src = 'data:image/png;base64,' + data; await image.decode();
+      const canvas = document.createElement('canvas'); canvas.width = image.width; canvas.height = image.height;
+      const context = canvas.getContext('2d'); context.drawImage(image, 0, 0);
+      const pixels = context.getImageData(0, 0, image.width, image.height).data; let light = 0;
+      for (let i = 0; i < pixels.length; i += 4)
+        if (pixels[i] > 190 && pixels[i + 1] > 190 && pixels[i + 2] > 190) light++;
+      return light / (pixels.length / 4);
+    }"""
+    return float(page.evaluate(script, base64.b64encode(png).decode()))
