@@ -6,6 +6,8 @@ from dpsyn.evaluation.report import DEGREES
 from dpsyn.ui import jobs, state, widgets
 from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_chart, scores_table, summary_table
 
+QUIET = {"displayModeBar": False}
+
 st.title("Comparison")
 current = widgets.dataset_bar()
 learn, held_out = current.parts
@@ -66,18 +68,18 @@ for note in dict.fromkeys(note for report in reports.values() for note in report
     st.info(note, icon=":material/info:")
 marginals, pairs, classifiers, columns = st.tabs(["Marginal errors", "Pairs of columns", "Classifiers", "One column"])
 with marginals:
-    st.plotly_chart(errors_chart(reports), key="errors")
+    st.plotly_chart(errors_chart(reports), config=QUIET, key="errors")
     st.dataframe(summary_table(reports), hide_index=True)
 with pairs:
     side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
     for i, (name, figure) in enumerate(heatmaps(reports).items()):
-        side_by_side[i % len(side_by_side)].plotly_chart(figure, key=f"pairs_{name}")
+        side_by_side[i % len(side_by_side)].plotly_chart(figure, config=QUIET, key=f"pairs_{name}")
 with classifiers:
     chart = scores_chart(reports)
     if isinstance(chart, str):
         st.info(f"No classifiers: {chart}.", icon=":material/info:")
     else:
-        st.plotly_chart(chart, key="scores")
+        st.plotly_chart(chart, config=QUIET, key="scores")
         st.dataframe(scores_table(reports), hide_index=True)
         st.caption(f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**.")
 with columns:
@@ -85,5 +87,6 @@ with columns:
     if name in learn.domain:
         st.plotly_chart(
             column_chart(learn, {label: releases[label].release for label in reports if label in releases}, name),
+            config=QUIET,
             key="column",
         )

@@ -6,7 +6,7 @@ from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.registry import MECHANISMS, title
 from dpsyn.ui import jobs, state, widgets
 from dpsyn.ui.forms import FORMS
-from dpsyn.ui.releases import calibrated, diagnostics_table, show_release
+from dpsyn.ui.releases import calibrated, diagnostics_table, expectations, show_release
 
 st.title("Generator")
 current = widgets.dataset_bar()
@@ -46,7 +46,9 @@ def settings(name: str) -> None:
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", persist_state="session")) if demo else None
     if mechanism is not None:
-        widgets.guarantee_card(mechanism.guarantee, before=True)
+        widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
+        for kind, sentence in expectations(mechanism):
+            (st.warning if kind == "warning" else st.caption)(sentence)
         with st.expander("What calibration made of the settings"):
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     running = state.job() is not None

@@ -41,6 +41,8 @@ with right:
     uploader("upload")
 show_fault()
 
+if "applied" in st.session_state:
+    st.toast(st.session_state.pop("applied"), icon=":material/check:")
 current = widgets.dataset_bar()
 if current.notes:
     st.info(
@@ -71,7 +73,8 @@ domain_tab, rows_tab, roles_tab = st.tabs(["Domain", "Rows", "Target and held-ou
 with domain_tab:
     st.markdown(
         "A mechanism may use the domain freely only if it was **known without looking at the data**. What was read off the "
-        "data is marked until you confirm it."
+        "data is marked until you confirm it. Edits count once you press one of the two buttons below; numbers outside the "
+        "bounds are moved to them."
     )
     with st.form(f"domain_{current.revision}", border=False):
         lines = st.data_editor(
@@ -81,7 +84,13 @@ with domain_tab:
             column_config={
                 "use": st.column_config.CheckboxColumn("Use", width=50),
                 "column": st.column_config.TextColumn("Column", disabled=True, pinned=True),
-                "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True, width="small"),
+                "kind": st.column_config.SelectboxColumn(
+                    "Kind",
+                    options=list(KINDS),
+                    required=True,
+                    width="small",
+                    help="truth: two truth values, one bit; numeric and date: bounds and bins",
+                ),
                 "categories": st.column_config.ListColumn(
                     "Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."
                 ),
@@ -106,6 +115,7 @@ with domain_tab:
             st.error(f"Nothing was changed: {fault}", icon=":material/error:")
         else:
             state.use(current.changed(table=changed))
+            st.session_state["applied"] = "The domain was applied" + (" and confirmed." if confirm else ".")
             st.rerun()
 with rows_tab:
     st.dataframe(current.table.frame.head(200), hide_index=True, height=380)

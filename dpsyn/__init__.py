@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpsyn.data.large import file_statistics as file_statistics
     from dpsyn.data.read import read_table as read_table
     from dpsyn.data.statistics import DatasetStatistics as DatasetStatistics
     from dpsyn.data.table import Table as Table
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dpsyn.mechanisms.dp_cda import DPCDA as DPCDA
     from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting as NoisyReweighting
     from dpsyn.mechanisms.private_sampling import PrivateSampling as PrivateSampling
+    from dpsyn.privacy.private_statistics import private_statistics as private_statistics
     from dpsyn.privacy.spec import Guarantee as Guarantee
     from dpsyn.privacy.spec import PrivacySpec as PrivacySpec
     from dpsyn.theory.feasibility import feasibility as feasibility
@@ -36,6 +38,8 @@ _HOME = {
     "Table": "dpsyn.data.table",
     "evaluate": "dpsyn.evaluation.report",
     "feasibility": "dpsyn.theory.feasibility",
+    "file_statistics": "dpsyn.data.large",
+    "private_statistics": "dpsyn.privacy.private_statistics",
     "read_table": "dpsyn.data.read",
 }
 

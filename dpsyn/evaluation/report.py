@@ -248,6 +248,8 @@ def _check_degrees(degrees: Sequence[int]) -> None:
 
 
 def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
+    if not isinstance(frame, pd.DataFrame):
+        raise ParameterError(field, type(frame).__name__, "a DataFrame, such as release.rows")
     twice = [name for name in domain.names if int((frame.columns == name).sum()) > 1]
     if twice:
         raise DomainError(f"{field}: two columns are called {twice[0]!r}", column=twice[0])

@@ -157,4 +157,4 @@ def _chart(
             mark.mark_text(color=HERE, align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
         ]
     title = alt.TitleParams(info.title, subtitle=info.subtitle, anchor="start")
-    return alt.layer(*layers).properties(title=title, height=360, width="container")
+    return alt.layer(*layers).properties(title=title, height=440, width="container")

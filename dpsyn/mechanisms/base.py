@@ -147,6 +147,10 @@ class Mechanism(ABC):
             table: rows over the domain that the mechanism was calibrated to.
             progress: told of each step.
         """
+        if not isinstance(table, Table):
+            raise ParameterError(
+                "table", type(table).__name__, "a dpsyn Table: dpsyn.read_table(...) makes one, of a DataFrame too"
+            )
         if table.domain != self.domain:
             raise InputError("the table's domain is not the one that the mechanism was calibrated to; calibrate again")
         if table.n != self.n:

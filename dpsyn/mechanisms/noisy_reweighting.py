@@ -65,8 +65,8 @@ class NoisyReweighting(Config):
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
 
     def __post_init__(self) -> None:
-        if self.degree < 1:
-            raise ParameterError("degree", self.degree, "at least 1")
+        if not isinstance(self.degree, int) or self.degree < 1:
+            raise ParameterError("degree", self.degree, "a whole number, at least 1")
         for name, allowed in (
             ("statistics", ("auto", "walsh", "contingency")),
             ("noise", ("laplace", "gaussian")),

@@ -103,7 +103,13 @@ def _on_grid(parts: list[Part], shift: float, delta: float, step: float) -> floa
         if many is None:
             return None
         composed = many if composed is None else composed.compose(many)
-    return max(0.0, float(composed.get_epsilon_for_delta(delta)))
+    try:
+        with np.errstate(over="ignore"):
+            return max(0.0, float(composed.get_epsilon_for_delta(delta)))
+    except OverflowError:
+        # The search walks down the losses until ε is found. It overflows only below -709, where every loss above has been
+        # seen without need: the ε sought is far below 0.
+        return 0.0
 
 
 def _self_composed(single: tuple[int, Floats, float], times: int, tail: float, step: float) -> Any:

@@ -40,7 +40,7 @@ def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
     at_n: dict[str, float] = {"n": 1, "accuracy": 1, **free}
     found = [
         _at_least(setting, "n_noise", "Enough rows of data to drown the noise", rf"n \ge {sensitivity}/\alpha",
-                  "Theorem 2.2" + fixed, "privacy", at_n, lambda s: (s.log_n, s.log_n_for_noise)),
+                  "Theorem 2.2" + fixed, "accuracy", at_n, lambda s: (s.log_n, s.log_n_for_noise)),
         _at_least(setting, "n_sampling", "Enough rows of data to represent the population", rf"n \ge {tail}",
                   "Theorem 2.3" + fixed, "accuracy", {"n": 1, "accuracy": 2},
                   lambda s: (s.log_n, s.log_sampling - 2 * math.log(s.accuracy))),

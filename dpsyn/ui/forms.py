@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, ReducedSpace, Statistics
@@ -180,8 +181,10 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
                 )
             )
         clip = st.slider("c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="cda_clip", persist_state="session")
+    if target is None:
+        raise ParameterError("target", None, "DP-CDA needs a class: a column with 2 to 50 categories and no empty cells")
     config = DPCDA(
-        target=target or "", order_of_mixture=order, rows=int(rows), class_sizes=sizes, count_share=share, clip_norm=clip
+        target=target, order_of_mixture=order, rows=int(rows), class_sizes=sizes, count_share=share, clip_norm=clip
     )
     return config, PrivacySpec(epsilon, delta)
 

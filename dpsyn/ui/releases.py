@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ import streamlit as st
 
 from dpsyn.data.table import Table
 from dpsyn.mechanisms.base import Config, Mechanism
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.ui import widgets
 from dpsyn.ui.state import Made
@@ -28,6 +30,29 @@ def calibrated(config: Config, spec: PrivacySpec, table: Table) -> Mechanism:
             memory.pop(next(iter(memory)))
         memory[key] = config.calibrate(spec, table.domain, n=table.n)
     return memory[key]
+
+
+def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """What to expect of a run, from public facts only: ("caption" or "warning", sentence)."""
+    facts = mechanism.calibrated()
+    said = []
+    rows = facts.get("rows", getattr(mechanism.config, "rows", None) or mechanism.n)
+    said.append(("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}."))
+    if isinstance(mechanism, NoisyReweightingMechanism):
+        noise = facts["noise_scale_on_averages"]
+        largest = noise * math.log(max(mechanism.statistic_count, 2))
+        sentence = f"Noise of scale {widgets.number(noise)} goes on each of {mechanism.statistic_count:,} averages"
+        if largest > 0.1:
+            said.append(
+                (
+                    "warning",
+                    f"{sentence}; the largest is likely near {widgets.number(largest)}, while averages lie between 0 and 1. "
+                    "Expect little resemblance: lower the degree, drop columns or bins, or raise ε.",
+                )
+            )
+        else:
+            said.append(("caption", f"{sentence}."))
+    return said
 
 
 def diagnostics_table(values: Mapping[str, Any]) -> pd.DataFrame:
@@ -48,11 +73,33 @@ def _short(value: Any) -> str:
     return str(value)
 
 
+def absent_classes(made: Made) -> list[str]:
+    """Classes that DP-CDA was to make rows of and did not: read from the release itself, so it is no secret."""
+    target = str(made.release.settings.get("target"))
+    if made.release.mechanism != "dp_cda" or target not in made.domain:
+        return []
+    there = set(made.release.rows[target])
+    return [str(c) for c in made.domain[target].categories if c not in there]
+
+
 def show_release(made: Made) -> None:
     """Preview, downloads, the guarantee, and the diagnostics apart."""
     release = made.release
-    widgets.guarantee_card(release.guarantee, before=False)
-    st.dataframe(release.rows.head(100), hide_index=True, height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300))
+    widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
+    left_out = absent_classes(made)
+    if left_out:
+        st.warning(
+            f"No row of the classes {', '.join(left_out)}: by the private counts they may have too few records to mix. "
+            "Lower l, give the counts a larger share of ε, or state a public lower bound.",
+            icon=":material/warning:",
+        )
+    dates = {a.name: st.column_config.DateColumn() for a in made.domain.attributes if a.kind == "date"}
+    st.dataframe(
+        release.rows.head(100),
+        column_config=dates,
+        hide_index=True,
+        height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300),
+    )
     st.caption(f"{len(release.rows):,} rows, made in {made.seconds:.1f} s from {made.dataset}.")
     stem = f"{release.mechanism}_{made.number}"
     with st.container(horizontal=True):

@@ -145,6 +145,7 @@ def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
     """Add a release to the session; ``context`` says what it was made from."""
     number = _next("release")
     label = f"{number} · {context['title']} · ε = {rounded_up(release.guarantee.epsilon, 3)}"
+    label += " · demonstration" if release.seeded else ""
     table: Table = context["table"]
     new = Made(number, label, release, context["seed"], table.name, table.domain, context["revision"], seconds)
     made().append(new)

@@ -72,12 +72,12 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
         hide_index=True,
         height="content",
         column_config={
-            "": st.column_config.TextColumn(width=80, pinned=True),
-            "Condition": st.column_config.TextColumn(width=270),
-            "Actual": st.column_config.TextColumn(width=95),
-            "Required": st.column_config.TextColumn(width=115),
+            "": st.column_config.TextColumn(width=75, pinned=True),
+            "Condition": st.column_config.TextColumn(width=235),
+            "Actual": st.column_config.TextColumn(width=85),
+            "Required": st.column_config.TextColumn(width=100),
             "Orders of magnitude": st.column_config.NumberColumn(
-                "Orders", format="%+.2f", width=70, help="By how many orders of magnitude it holds (+) or is missed (−)"
+                "Orders", format="%+.2f", width=60, help="By how many orders of magnitude it holds (+) or is missed (−)"
             ),
             "What would make it true (the rest fixed)": st.column_config.TextColumn(width=340),
             "Concerns": st.column_config.TextColumn(width=85),

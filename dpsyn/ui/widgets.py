@@ -48,8 +48,21 @@ def power_of_ten(log10: float, digits: int = 3) -> str:
     return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{_superscript(exponent)}"
 
 
+_SYMBOLS = {
+    "max_frequency": "‖f_n‖∞",
+    "epsilon": "ε",
+    "failure_probability": "γ",
+    "reduced_space_size": "m",
+    "order_of_mixture": "l",
+    "noise_scale": "σ",
+    "smallest_class": "N_k",
+}
+
+
 def humanise(text: str) -> str:
-    """The same sentence with 1.65e7 written as 1.65 × 10⁷."""
+    """The same sentence with the page's letters for parameters, and 1.65e7 written as 1.65 × 10⁷."""
+    for name, symbol in _SYMBOLS.items():
+        text = text.replace(name, symbol)
     return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)", lambda m: f"{m[1]} × 10{_superscript(int(m[2]))}", text)
 
 
@@ -102,20 +115,24 @@ def dataset_bar() -> state.Dataset:
     return current
 
 
-def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
-    """The exact claim, whether it holds, and what it takes for granted."""
+def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) -> None:
+    """The exact claim, whether it holds, and what it takes for granted; a seeded run is a demonstration."""
     title = {
         "proven": "This guarantee is proven",
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
         "experimental": "Experimental: not proven",
         "published_but_wrong": "Published, but wrong",
     }[guarantee.status]
-    show = st.success if guarantee.status == "proven" else st.warning
+    show = st.success if guarantee.status == "proven" and not seeded else st.warning
+    if seeded:
+        title = (
+            f"A demonstration: whoever knows the seed can undo the noise. With a secret seed: {title[0].lower()}{title[1:]}"
+        )
     tense = "The release will be" if before else "The release is"
     lines = [f"**{title}.** {tense} **{guarantee}**.", "", f"Source: {guarantee.source}."]
     if guarantee.assumptions:
         lines += ["", "It takes for granted:", *[f"- {a}" for a in guarantee.assumptions]]
-    icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
+    icon = ":material/verified_user:" if guarantee.status == "proven" and not seeded else ":material/gpp_maybe:"
     show("\n".join(lines), icon=icon)
 
 

@@ -315,3 +315,11 @@ def test_an_attack_on_the_worst_pair_stays_below_the_claim_and_sees_noise_that_i
     honest = lower_bound_on_epsilon(sigma, 1, order, size, rows, delta)
     assert 1.0 < honest < 1.5  # close to the claim: the accounting is exact on this pair
     assert lower_bound_on_epsilon(0.7 * sigma, 2, order, size, rows, delta) > 1.9
+
+
+@pytest.mark.parametrize("epsilon", [75.0, 750.0])
+def test_a_very_large_epsilon_is_calibrated_without_overflow(epsilon: float) -> None:
+    shared = {"order_of_mixture": 4, "clip_norm": 1.0, "class_sizes": [500, 500], "rows": 2, "delta": 1e-5}
+    sigma = mixing.calibrate_sigma(epsilon=epsilon, **shared)
+    assert 0 < sigma < 0.2
+    assert mixing.replace_one_epsilon(sigma=sigma, **shared) <= epsilon * 1.005

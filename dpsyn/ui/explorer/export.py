@@ -93,7 +93,7 @@ def charts(explorer: Explorer) -> dict[str, Any]:
 
 def link() -> str:
     """The page's address with its settings."""
-    query = urlencode(st.query_params.to_dict(), doseq=True)
+    query = urlencode({name: st.query_params.get_all(name) for name in st.query_params}, doseq=True)
     base = (st.context.url or "").split("?")[0]
     return f"{base}?{query}" if query else base
 

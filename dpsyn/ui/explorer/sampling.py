@@ -51,9 +51,9 @@ def show(explorer: Explorer) -> None:
     st.altair_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
     _tractability(explorer)
     st.markdown("##### What would make each condition true, the rest fixed")
-    st.dataframe(
-        inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·"), hide_index=True, height="content"
-    )
+    inverses = inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·")
+    widths = {name: st.column_config.TextColumn(width=150) for name in inverses.columns[2:]}
+    st.dataframe(inverses, hide_index=True, height="content", column_config=widths)
     st.caption("A dot: the condition does not depend on this parameter.")
 
 

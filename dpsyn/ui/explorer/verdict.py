@@ -74,6 +74,10 @@ def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
         for verdict in found:
             failing = [c for c in verdict.conditions if not c.holds]
             worst = min((c.slack_orders for c in failing), default=0.0)
-            line[verdict.title] = "✓ all hold" if not failing else f"✗ {len(failing)} fail, worst by {worst:+.1f} orders"
+            line[verdict.title] = (
+                "✓ all hold"
+                if not failing
+                else f"✗ {len(failing)} fail" + (f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly")
+            )
         lines.append(line)
     return pd.DataFrame(lines)
