@@ -113,12 +113,12 @@ class Condition:
     @property
     def required(self) -> float:
         """What the theorem asks for; inf where a float cannot hold it."""
-        return exp_of(self.log_required)
+        return _snapped(exp_of(self.log_required))
 
     @property
     def actual(self) -> float:
         """What there is; inf where a float cannot hold it."""
-        return exp_of(self.log_actual)
+        return _snapped(exp_of(self.log_actual))
 
     @property
     def holds(self) -> bool:
@@ -233,6 +233,13 @@ class Verdict:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _snapped(value: float) -> float:
+    """The whole number that a logarithm and back has moved by a few units of rounding: 1000, not 999.9999999999998."""
+    if not 1 <= value < _LARGEST_EXACT:
+        return value
+    return float(round(value)) if abs(value - round(value)) <= 1e-12 * value else value
 
 
 def easier(first: Condition, second: Condition) -> tuple[Remedy, ...]:

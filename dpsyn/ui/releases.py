@@ -100,7 +100,8 @@ def show_release(made: Made) -> None:
         hide_index=True,
         height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300),
     )
-    st.caption(f"{len(release.rows):,} rows, made in {made.seconds:.1f} s from {made.dataset}.")
+    count = len(release.rows)
+    st.caption(f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {made.dataset}.")
     stem = f"{release.mechanism}_{made.number}"
     with st.container(horizontal=True):
         st.download_button(

@@ -110,7 +110,9 @@ def dataset_bar() -> state.Dataset:
     """One line that says which dataset the app holds."""
     current = state.dataset()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{current.table.name}** · {current.table.n:,} rows · {len(current.table.domain)} columns")
+        rows, columns = current.table.n, len(current.table.domain)
+        shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
+        st.markdown(f"**{current.table.name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
         domain_badge(current.table.domain.is_public)
     return current
 
