@@ -12,7 +12,12 @@ st.title("Generator")
 current = widgets.dataset_bar()
 learn, held_out = current.parts
 st.caption(
-    f"The mechanisms see {learn.n:,} rows" + (f"; {held_out.n:,} rows are held out for the comparison." if held_out else ".")
+    f"The mechanisms see {learn.n:,} rows"
+    + (
+        f"; {held_out.n:,} rows are held out for the comparison. Feasibility judges all {current.table.n:,}."
+        if held_out
+        else "."
+    )
 )
 
 chosen = st.segmented_control(

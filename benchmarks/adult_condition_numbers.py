@@ -1,4 +1,4 @@
-"""The numbers of theory section 2.1 that need the real rows of UCI Adult, which are not part of this repository.
+"""Condition numbers that need the real rows of UCI Adult, which are not part of this repository.
 
     python benchmarks/adult_condition_numbers.py PATH_TO_THE_TRAINING_CSV
 

@@ -156,7 +156,7 @@ def measured_geometry(
 def stability_epsilon(*, rows: int, floor: float, ceiling: float, n: int, geometry: ReducedSpaceGeometry) -> float:
     """Experimental and unpublished: never certify a release with it.
 
-    ε = k·ln(1 + (m/floor)·√(2 η R)), from how far the LP and the QP can move when one record changes (theory section 1).
+    ε = k·ln(1 + (m/floor)·√(2 η R)), from how far the LP and the QP can move when one record changes: docs/guarantees.md.
     Infinite where the box has no interior.
     """
     check_box(floor, ceiling)

@@ -1,4 +1,4 @@
-"""Exact sensitivities of the statistics when one record of n is replaced (theory section 2.2).
+"""Exact sensitivities of the statistics when one record of n is replaced (derived in docs/guarantees.md).
 
 All are sensitivities of sums over the records (counts); divide by n for averages.
 """

@@ -66,7 +66,7 @@ def test_noise_on_the_released_statistics_has_the_calibrated_scale():
 
 
 def test_empirical_epsilon_stays_below_the_claim_and_finds_a_scale_30_percent_too_small():
-    """Theory section 5 (B): worst pair of records, likelihood-ratio score, Clopper-Pearson at 99.9 %."""
+    """Worst pair of records, likelihood-ratio score, Clopper-Pearson at 99.9 %."""
     p, epsilon, runs = 3, 1.0, 40_000
     table, neighbour = binary_table(p, 1), None
     mechanism = dpsyn.NoisyReweighting(degree=2).calibrate(dpsyn.PrivacySpec(epsilon), cube(p), n=1)
