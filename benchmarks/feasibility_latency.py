@@ -19,6 +19,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -31,26 +32,36 @@ def report(name: str, seconds: list[float]) -> None:
 
 
 def server_time(runs: int) -> None:
-    """Reruns of the page for each slider in turn."""
+    """Reruns of the page: each slider in the first section, and ε in every other section."""
     from streamlit.testing.v1 import AppTest
+
+    from dpsyn.ui.explorer.sections import SECTIONS
 
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     app = app.switch_page("app_pages/feasibility.py").run()
+    first, *others = SECTIONS
     for key, values, kind in (
         ("f_epsilon", [0.1, 1.0, 10.0], "select_slider"),
         ("f_floor", [0.1, 0.2, 0.3, 0.4], "slider"),
         ("f_degree", [1, 2, 3], "slider"),
         ("f_rows", [1, 100, 1000], "select_slider"),
     ):
-        taken = []
-        for i in range(runs):
-            getattr(app, kind)(key=key).set_value(values[i % len(values)])
-            start = time.perf_counter()
-            app.run()
-            taken.append(time.perf_counter() - start)
-            if app.exception:
-                raise RuntimeError(app.exception)
-        report(f"server, {key}", taken)
+        report(f"server, {first}, {key}", _reruns(app, kind, key, values, runs))
+    for name in others:
+        app.segmented_control(key="f_section").set_value(name).run()
+        report(f"server, {name}, f_epsilon", _reruns(app, "select_slider", "f_epsilon", [0.1, 1.0, 10.0], runs))
+
+
+def _reruns(app: Any, kind: str, key: str, values: list[float], runs: int) -> list[float]:
+    taken = []
+    for i in range(runs):
+        getattr(app, kind)(key=key).set_value(values[i % len(values)])
+        start = time.perf_counter()
+        app.run()
+        taken.append(time.perf_counter() - start)
+        if app.exception:
+            raise RuntimeError(app.exception)
+    return taken
 
 
 def browser_time(runs: int) -> None:

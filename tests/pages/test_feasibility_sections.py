@@ -96,7 +96,7 @@ def test_private_statistics_state_what_they_cost(open_page):
 
 
 def test_this_machine_is_measured_on_request(open_page):
-    app = section(open_page("feasibility"), "Private sampling")
+    app = section(open_page("feasibility"), "The papers' tables")
     assert "calibration" not in app.session_state
     next(b for b in app.button if b.label == "Measure this machine").click().run()
     finish_job(app)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from dpsyn.figures.dp_cda import (
+    EpsilonAgainstSigmaInfo,
+    SigmaNeededInfo,
     draw_epsilon_against_sigma,
     draw_sigma_needed,
     epsilon_against_sigma_info,
@@ -44,8 +47,8 @@ def show(explorer: Explorer) -> None:
         "clip_norm": clip,
     }
     with st.spinner("Accounting …"):
-        against = _against(tuple(facts.items()), orders, (sigma, explorer.spec.epsilon))
-        needed = _needed(tuple(facts.items()), explorer.spec.epsilon, (explorer.order_of_mixture, sigma))
+        against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
+        needed = replace(_needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.order_of_mixture, sigma))
     left, right = st.columns(2, gap="medium")
     left.altair_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma")
     right.altair_chart(draw_sigma_needed(needed), key="sigma_needed")
@@ -63,13 +66,13 @@ def show(explorer: Explorer) -> None:
 
 
 @st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _against(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...], here: tuple[float, float]) -> Any:
-    return epsilon_against_sigma_info(**dict(facts), orders=orders, here=here)
+def _against(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...]) -> EpsilonAgainstSigmaInfo:
+    return epsilon_against_sigma_info(**dict(facts), orders=orders)
 
 
 @st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float, here: tuple[int, float]) -> Any:
-    return sigma_needed_info(**dict(facts), epsilon=epsilon, here=here)
+def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float) -> SigmaNeededInfo:
+    return sigma_needed_info(**dict(facts), epsilon=epsilon)
 
 
 @st.cache_data(max_entries=100, show_spinner=False, scope="session")

@@ -10,12 +10,10 @@ import streamlit as st
 from dpsyn.figures.certificates import AXES, certificates_info, draw_certificates
 from dpsyn.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
 from dpsyn.figures.plane import draw_plane, plane_info
-from dpsyn.figures.tractability import draw_tractability, tractability_info
-from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.certificates import CertificateAnswer, certificate_answers
 from dpsyn.theory.inverses import inverse_frame, sampling_inverses
 from dpsyn.theory.setting import sampling_setting
-from dpsyn.ui import jobs, state, widgets
+from dpsyn.ui import widgets
 from dpsyn.ui.explorer.setting import Explorer
 
 _SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
@@ -49,25 +47,11 @@ def show(explorer: Explorer) -> None:
     st.markdown("##### The trade-off in floor")
     tradeoff = floor_tradeoff_info(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
     st.altair_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
-    _tractability(explorer)
     st.markdown("##### What would make each condition true, the rest fixed")
     inverses = inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·")
     widths = {name: st.column_config.TextColumn(width=150) for name in inverses.columns[2:]}
     st.dataframe(inverses, hide_index=True, height="content", column_config=widths)
     st.caption("A dot: the condition does not depend on this parameter.")
-
-
-def _tractability(explorer: Explorer) -> None:
-    st.markdown("##### Is it tractable?")
-    calibration: Calibration | None = st.session_state.get("calibration")
-    st.altair_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
-    label = "Measure this machine" if calibration is None else "Measure this machine again"
-    if st.button(
-        label, icon=":material/timer:", disabled=state.job() is not None, help="Times small programs for some seconds."
-    ):
-        context = {"kind": "calibration"}
-        state.set_job(jobs.start("dpsyn.ui.tasks:calibrate_machine", label="Timing the LP and the QP", context=context))
-        st.rerun()
 
 
 def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:

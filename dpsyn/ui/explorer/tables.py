@@ -6,9 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.figures.feasibility import draw_rows_bound, rows_bound_info
+from dpsyn.figures.tractability import draw_tractability, tractability_info
+from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.datasets import ideal_cube
 from dpsyn.theory.tables import PaperTable, table_1, table_2, table_3
 from dpsyn.theory.tractability import PUBLISHED_LARGEST_P, PUBLISHED_YEARS, YEAR, largest_p_within, quadprog_seconds
+from dpsyn.ui import jobs, state
 from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.widgets import humanise, number
 
@@ -52,8 +55,21 @@ def show(explorer: Explorer) -> None:
         f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
         f"- Within a month the rule reaches p ≤ {largest_p_within(30 * 86400)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
         "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: see the times "
-        "predicted under “Private sampling”."
+        "below, for the data and the sliders of this page."
     )
+    _tractability(explorer)
+
+
+def _tractability(explorer: Explorer) -> None:
+    calibration: Calibration | None = st.session_state.get("calibration")
+    st.altair_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
+    label = "Measure this machine" if calibration is None else "Measure this machine again"
+    if st.button(
+        label, icon=":material/timer:", disabled=state.job() is not None, help="Times small programs for some seconds."
+    ):
+        context = {"kind": "calibration"}
+        state.set_job(jobs.start("dpsyn.ui.tasks:calibrate_machine", label="Timing the LP and the QP", context=context))
+        st.rerun()
 
 
 def lines_of(table: PaperTable) -> pd.DataFrame:
