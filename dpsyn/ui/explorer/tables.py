@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from dpsyn.figures.feasibility import draw_rows_bound, rows_bound_info
 from dpsyn.figures.tractability import draw_tractability, tractability_info
 from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.datasets import ideal_cube
-from dpsyn.theory.tables import PaperTable, table_1, table_2, table_3
+from dpsyn.theory.paper_tables import paper_tables
 from dpsyn.theory.tractability import PUBLISHED_LARGEST_P, PUBLISHED_YEARS, YEAR, largest_p_within, quadprog_seconds
 from dpsyn.ui import jobs, state
 from dpsyn.ui.explorer.setting import Explorer
-from dpsyn.ui.widgets import humanise, number
+from dpsyn.ui.widgets import humanise
 
 
 def show(explorer: Explorer) -> None:
@@ -26,13 +25,12 @@ def show(explorer: Explorer) -> None:
         "Table 3 at ε", [0.1, 1.0, 10.0], default=10.0, required=True, key="f_table_epsilon", bind="query-params",
         format_func=lambda e: f"{e:g}", help="The paper prints the column for ε = 10.",
     )  # fmt: skip
-    for table in (table_1(), table_2(), table_3(epsilon)):
+    for table in paper_tables(epsilon):
         st.markdown(f"##### {table.title}")
         widths = {"Erratum": st.column_config.TextColumn(width="large")}
-        st.dataframe(lines_of(table), hide_index=True, column_config=widths, height="content")
+        st.dataframe(table.frame, hide_index=True, column_config=widths, height="content")
         for erratum in table.errata:
             st.markdown(f"- {humanise(erratum)}")
-    st.markdown("##### Figure 1: the ideal cube")
     info = rows_bound_info(
         ideal_cube(54),
         epsilon=10.0,
@@ -70,21 +68,3 @@ def _tractability(explorer: Explorer) -> None:
         context = {"kind": "calibration"}
         state.set_job(jobs.start("dpsyn.ui.tasks:calibrate_machine", label="Timing the LP and the QP", context=context))
         st.rerun()
-
-
-def lines_of(table: PaperTable) -> pd.DataFrame:
-    """One line per number: published, by the relaxation, exactly, and what is wrong."""
-    lines = []
-    for name, cells in table.rows.items():
-        for key, cell in cells.items():
-            lines.append(
-                {
-                    "": name,
-                    "Quantity": table.columns[key],
-                    "Published": number(cell.published),
-                    "By the published relaxation": number(cell.relaxed, 4),
-                    "Exactly": number(cell.exact, 4),
-                    "Erratum": humanise(cell.erratum),
-                }
-            )
-    return pd.DataFrame(lines)
