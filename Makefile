@@ -30,7 +30,7 @@ lock:
 lowest:
 	rm -rf $(VENV)-lowest
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable . pytest hypothesis
+	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster]" pytest hypothesis
 	$(VENV)-lowest/bin/python -m pytest --ignore tests/browser
 	rm -rf $(VENV)-lowest
 

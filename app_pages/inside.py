@@ -1,0 +1,24 @@
+"""What each mechanism does, step by step, on the data at hand: for teaching."""
+
+import streamlit as st
+
+from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.ui import widgets
+from dpsyn.ui.inside import PANELS
+
+st.title("Inside the mechanisms")
+current = widgets.dataset_bar()
+st.caption(
+    ":material/school: For teaching: these pictures read the private rows and follow every slider at once. "
+    "Only what the Generator releases may be published."
+)
+chosen = st.segmented_control(
+    "Mechanism",
+    list(MECHANISMS),
+    format_func=title,
+    default=next(iter(MECHANISMS)),
+    required=True,
+    key="inside_mechanism",
+    persist_state="session",
+)
+PANELS[chosen](current)

@@ -1,0 +1,12 @@
+"""Inside private sampling: what the mechanism does to the data at hand. For teaching: it reads private rows."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpsyn.ui.state import Dataset
+
+
+def sampling(current: Dataset) -> None:
+    """The panels of private sampling."""
+    st.caption(f"Nothing to see here yet for {current.table.n:,} rows.")
