@@ -106,6 +106,14 @@ def domain_badge(public: bool) -> None:
         st.badge("Inferred from private data — not confirmed", icon=":material/warning:", color="orange")
 
 
+def badge(private: bool) -> None:
+    """Whether what stands beside it reads the private rows, and so is for teaching only."""
+    if private:
+        st.badge("Reads private data: for teaching", icon=":material/lock_open:", color="orange")
+    else:
+        st.badge("Public facts only", icon=":material/public:", color="green")
+
+
 def dataset_bar() -> state.Dataset:
     """One line that says which dataset the app holds."""
     current = state.dataset()
