@@ -21,4 +21,6 @@ chosen = st.segmented_control(
     key="inside_mechanism",
     persist_state="session",
 )
+widgets.watch_job()
+widgets.show_message()
 PANELS[chosen](current)

@@ -200,5 +200,8 @@ def finish_job() -> None:
         st.session_state["calibration"] = outcome.value
     elif context["kind"] == "comparison":
         st.session_state["comparison"] = {**context, "reports": outcome.value}
+    elif context["kind"] == "kept":
+        # Whatever a panel of the page "Inside" asked for, with what it was asked about: the panel decides if it still fits.
+        st.session_state[context["key"]] = {**context, "value": outcome.value}
     else:
         st.session_state["newest"] = keep(outcome.value, context, seconds).number
