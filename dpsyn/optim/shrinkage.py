@@ -30,6 +30,8 @@ class ShrinkageSolution:
         dual_bound: no smaller λ is attainable than this, proven by the dual weights.
         status: ``"optimal"``, or ``"feasible"`` if λ - dual_bound exceeds GAP_ALLOWED.
         solver: whose answer this is.
+        multipliers: y of the equalities, shape (C,), which prove the bound: see :func:`shrinkage_dual_bound`. Zeros where
+            λ = 0 needs no proof, or where the solver gave none.
     """
 
     shrinkage: float
@@ -39,6 +41,7 @@ class ShrinkageSolution:
     dual_bound: float
     status: str
     solver: str
+    multipliers: Floats
 
     @property
     def gap(self) -> float:
@@ -72,7 +75,8 @@ def least_shrinkage(problem: MatchingProblem) -> ShrinkageSolution:
     """
     free = _least_norm(problem)
     if free is not None:
-        return ShrinkageSolution(0.0, free, problem.residual(free, 0.0), 0.0, 0.0, "optimal", "least norm")
+        none = np.zeros_like(problem.target)
+        return ShrinkageSolution(0.0, free, problem.residual(free, 0.0), 0.0, 0.0, "optimal", "least norm", none)
     methods = ["highs-ds", "interior point", "highs-ipm"]
     if problem.functions.size > _SIMPLEX_UP_TO:
         methods = ["interior point", "highs-ipm", "highs-ds"]
@@ -96,13 +100,12 @@ def _interior_point(problem: MatchingProblem) -> ShrinkageSolution | str:
     found = interior_point(problem)
     if found is None:
         return "the first step failed"
-    return _checked(
-        problem, found.ratio, found.shrinkage, shrinkage_dual_bound(problem, found.multipliers), "interior point"
-    )
+    bound = shrinkage_dual_bound(problem, found.multipliers)
+    return _checked(problem, found.ratio, found.shrinkage, bound, "interior point", found.multipliers)
 
 
 def _checked(
-    problem: MatchingProblem, answer: Floats, shrinkage: float, bound: float, solver: str
+    problem: MatchingProblem, answer: Floats, shrinkage: float, bound: float, solver: str, multipliers: Floats
 ) -> ShrinkageSolution | str:
     if not (np.isfinite(answer).all() and np.isfinite(shrinkage)):
         return "not finite"
@@ -112,7 +115,7 @@ def _checked(
     if not residual <= RESIDUAL_ALLOWED:
         return f"residual {residual:.1e} after clipping"
     status = "optimal" if shrinkage - bound <= GAP_ALLOWED else "feasible"
-    return ShrinkageSolution(shrinkage, ratio, residual, problem.outside(ratio), bound, status, solver)
+    return ShrinkageSolution(shrinkage, ratio, residual, problem.outside(ratio), bound, status, solver, multipliers)
 
 
 def _least_norm(problem: MatchingProblem) -> Floats | None:
@@ -154,9 +157,18 @@ def _highs(problem: MatchingProblem, method: Any) -> ShrinkageSolution | str:
     )
     if result.x is None:
         return str(result.message)
-    bound = 0.0
+    bound, found = 0.0, np.zeros_like(problem.target)
     marginals = getattr(getattr(result, "eqlin", None), "marginals", None)
     if marginals is not None and np.isfinite(marginals).all():
         multipliers = np.asarray(marginals) * scale
         bound = _dual_bound(functions, problem, target, multipliers, 1.0 - float(multipliers @ towards))
-    return _checked(problem, result.x[:-1], float(result.x[-1]), bound, str(method))
+        found = _in_terms_of(problem, np.asarray(functions.T @ multipliers))
+    return _checked(problem, result.x[:-1], float(result.x[-1]), bound, str(method), found)
+
+
+def _in_terms_of(problem: MatchingProblem, pull: Floats) -> Floats:
+    """y with Wᵀ y = pull, which both bases can express, shape (C,)."""
+    from scipy.linalg import lstsq
+
+    found, *_ = lstsq(problem.gram(problem.weights), problem.functions @ (problem.weights * pull))
+    return np.asarray(found)

@@ -46,6 +46,7 @@ def test_agrees_with_another_solver(seed: int, sparse: bool) -> None:
     assert found.residual <= 1e-8
     assert found.outside == 0
     assert abs(found.gap) <= 1e-7
+    assert shrinkage_dual_bound(problem, found.multipliers) == pytest.approx(found.shrinkage, abs=1e-7)
     assert problem.residual(found.ratio, found.shrinkage) == found.residual
 
 
