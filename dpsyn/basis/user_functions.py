@@ -126,7 +126,7 @@ class FunctionFamily(Family):
         return self._rounded(self._called(codes))
 
     def _row_numbers(self, codes: Codes) -> Integers:
-        return np.ravel_multi_index(tuple(codes.T.astype(np.int64)), self.sizes).astype(np.int64)
+        return np.asarray(np.ravel_multi_index(tuple(codes.T.astype(np.int64)), self.sizes), dtype=np.int64)
 
     def sums(self, codes: Codes) -> Integers:
         """Σ_i f(x_i)/unit."""
