@@ -96,7 +96,7 @@ def main() -> None:
     for name, sizes, codes, points in cases():
         basis = ContrastBasis(sizes, 2)
         for floor, ceiling in BOXES:
-            problem = MatchingProblem(
+            problem = MatchingProblem.dense(
                 functions=basis.matrix(points),
                 weights=np.full(len(points), 1 / len(points)),
                 target=basis.means(codes),

@@ -122,7 +122,7 @@ def small_problem(p: int, reduced_space_size: int) -> MatchingProblem:
     data = (generator.random((4000, p)) < np.where(level, 0.7, 0.3)).astype(np.int32)
     points = generator.integers(0, 2, (reduced_space_size, p)).astype(np.int32)
     basis = ContrastBasis((2,) * p, 2)
-    return MatchingProblem(
+    return MatchingProblem.dense(
         functions=basis.matrix(points),
         weights=np.full(reduced_space_size, 1 / reduced_space_size),
         target=basis.means(data),

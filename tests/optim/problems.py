@@ -14,7 +14,7 @@ def problem_on_domain(
     """The whole product domain as reduced space."""
     basis = ContrastBasis(sizes, degree)
     points = all_codes(sizes)
-    return MatchingProblem(
+    return MatchingProblem.dense(
         functions=basis.matrix(points),
         weights=np.full(len(points), 1 / len(points)),
         target=basis.means(codes),

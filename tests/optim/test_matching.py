@@ -36,11 +36,11 @@ def test_how_far_outside() -> None:
         (np.full(3, 0.5), np.ones(1), (0.5, 2.0), "functions"),
         (np.array([1.0, 0.0]), np.ones(1), (0.5, 2.0), "weights"),
         (np.array([0.7, 0.7]), np.ones(1), (0.5, 2.0), "weights"),
-        (np.full(2, 0.5), np.ones(1), (1.0, 2.0), "lower"),
-        (np.full(2, 0.5), np.ones(1), (0.5, 1.0), "lower"),
+        (np.full(2, 0.5), np.ones(1), (1.1, 2.0), "lower"),
+        (np.full(2, 0.5), np.ones(1), (0.5, 0.9), "lower"),
     ],
 )
 def test_inconsistent_parts(weights: np.ndarray, target: np.ndarray, box: tuple[float, float], field: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        MatchingProblem(np.ones((1, 2)), weights, target, *box)
+        MatchingProblem.dense(np.ones((1, 2)), weights, target, *box)
     assert caught.value.field == field

@@ -21,7 +21,9 @@ from tests.optim.problems import problem_on_domain, random_codes
 @given(mean=st.floats(-1, 1), lower=st.floats(0.01, 0.99), upper=st.floats(1.01, 3))
 def test_one_bit_in_closed_form(mean: float, lower: float, upper: float) -> None:
     # x = (1 - z, 1 + z) has mean z, and |z| can be at most r = min(1 - lower, upper - 1): (1 - λ)|mean| <= r.
-    problem = MatchingProblem(np.array([[1.0, 1.0], [-1.0, 1.0]]), np.array([0.5, 0.5]), np.array([1.0, mean]), lower, upper)
+    problem = MatchingProblem.dense(
+        np.array([[1.0, 1.0], [-1.0, 1.0]]), np.array([0.5, 0.5]), np.array([1.0, mean]), lower, upper
+    )
     reach = min(1 - lower, upper - 1)
     expected = 0.0 if abs(mean) <= reach else 1 - reach / abs(mean)
     found = least_shrinkage(problem)
@@ -92,8 +94,8 @@ def test_repeated_points_count_with_their_multiplicity() -> None:
     def functions(z: np.ndarray) -> np.ndarray:
         return np.vstack([np.ones(len(z)), 2 * z.T - 1])
 
-    spread = MatchingProblem(functions(points), np.full(60, 1 / 60), target, 0.4, 1.8)
-    merged = MatchingProblem(functions(distinct), counts / 60, target, 0.4, 1.8)
+    spread = MatchingProblem.dense(functions(points), np.full(60, 1 / 60), target, 0.4, 1.8)
+    merged = MatchingProblem.dense(functions(distinct), counts / 60, target, 0.4, 1.8)
     assert least_shrinkage(merged).shrinkage == pytest.approx(least_shrinkage(spread).shrinkage, abs=1e-8)
 
 

@@ -52,7 +52,7 @@ def test_two_bounds_on_the_response(n: int, entries: float, euclidean: float) ->
 def test_asia_reaches_twice_the_floor_from_a_ceiling_of_sixty(ceiling: float, shrinkage: float) -> None:
     basis = ContrastBasis((2,) * 8, 2)
     points = np.array(list(product((0, 1), repeat=8)), dtype=np.int32)
-    problem = MatchingProblem(
+    problem = MatchingProblem.dense(
         functions=basis.matrix(points),
         weights=np.full(256, 1 / 256),
         target=basis.means(load_sample("asia").codes),
