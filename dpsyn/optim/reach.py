@@ -1,0 +1,140 @@
+"""λ for every floor and ceiling at once: how far the data's statistics can be reached, as one concave function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsyn.errors import SolverError
+from dpsyn.optim.matching import Floats, MatchingProblem
+from dpsyn.optim.shrinkage import ShrinkageSolution, least_shrinkage
+
+SMALLEST_RATIO, LARGEST_RATIO = 1e-2, 1e3
+_TOLERANCE = 1e-7
+_MOST_SOLVES = 80
+_UNIFORM = 1e-12
+_SHARE = 0.9
+_PROOF = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """A proof that φ(ρ) <= at_zero + slope·ρ for every ρ, with equality at ``ratio``.
+
+    Attributes:
+        ratio: ρ at which the linear program was solved.
+        value: φ(ρ) there.
+        at_zero, slope: Σ p v⁻ and Σ p v⁺ for the test function v.
+        multipliers: y with y·(a - u) = 1; the test function is v = Wᵀ y. Shape (C,).
+    """
+
+    ratio: float
+    value: float
+    at_zero: float
+    slope: float
+    multipliers: Floats
+
+    def at(self, ratio: float) -> float:
+        """The upper bound at another ρ."""
+        return self.at_zero + self.slope * ratio
+
+
+@dataclass(frozen=True, eq=False)
+class ReachCurve:
+    """φ(ρ) = max t such that t (a - u) = W (p ∘ y) for some -1 <= y <= ρ: concave, piecewise linear, φ(0) = 0.
+
+    With y = (x - 1)/(1 - lower) the linear program of private sampling on the box [lower, upper] says
+    1 - λ = min(1, (1 - lower)·φ(ρ)) at ρ = (upper - 1)/(1 - lower). So the few line pieces of φ are λ for every box.
+
+    Attributes:
+        tangents: by ascending ρ; φ is their minimum. Empty if the data's statistics are those of the uniform density.
+        exact: no two neighbours leave room for a piece in between (to a relative 1e-7).
+    """
+
+    tangents: tuple[Tangent, ...]
+    exact: bool
+
+    def best(self, ratio: float) -> Tangent | None:
+        """The tangent that is smallest at ρ, that is the dual solution there; None if λ = 0 for every box."""
+        return min(self.tangents, key=lambda tangent: tangent.at(ratio), default=None)
+
+    def value(self, ratio: float) -> float:
+        """φ(ρ); infinite if the data's statistics are those of the uniform density."""
+        tangent = self.best(ratio)
+        return math.inf if tangent is None else tangent.at(ratio)
+
+    def shrinkage(self, lower: float, upper: float) -> float:
+        """λ for the box lower <= x <= upper, with lower <= 1 <= upper."""
+        room, above = 1.0 - lower, max(0.0, upper - 1.0)
+        if not self.tangents:
+            return 0.0
+        # (1 - lower)·(at_zero + slope·ρ) without the division, so that lower = 1 is no special case.
+        reach = min(tangent.at_zero * room + tangent.slope * above for tangent in self.tangents)
+        return min(1.0, max(0.0, 1.0 - reach))
+
+    def breaks(self) -> Floats:
+        """The ρ at which one line piece ends and the next begins."""
+        pairs = zip(self.tangents, self.tangents[1:], strict=False)
+        found = [_meeting(left, right) for left, right in pairs if left.slope - right.slope > _TOLERANCE * left.slope]
+        return np.array(found)
+
+
+def reach_curve(problem: MatchingProblem, *, smallest: float = SMALLEST_RATIO, largest: float = LARGEST_RATIO) -> ReachCurve:
+    """All line pieces of φ between two ρ, by solving the linear program where neighbouring tangents meet.
+
+    Each solution is a tangent; where two of them meet, either φ is there, and no piece lies between, or a new one is found.
+
+    Raises:
+        SolverError: the linear program has no usable solution at some ρ, or one whose multipliers do not prove it.
+    """
+    spread = float(np.abs(problem.towards).max())
+    if spread < _UNIFORM:
+        return ReachCurve((), exact=True)
+    first = _solve(problem, 1.0, spread)
+    found = [first]
+    for ratio in (smallest, largest):
+        found.append(_solve(problem, ratio, spread, first.at(ratio)))
+    found.sort(key=lambda tangent: tangent.ratio)
+    left, solves = 0, len(found)
+    while left + 1 < len(found) and solves < _MOST_SOLVES:
+        one, two = found[left], found[left + 1]
+        meeting = _meeting(one, two)
+        if meeting is None or not one.ratio < meeting < two.ratio or _settled(one, two, meeting):
+            left += 1
+            continue
+        new = _solve(problem, meeting, spread, one.at(meeting))
+        solves += 1
+        if new.value >= one.at(meeting) * (1 - _TOLERANCE):
+            # φ is where the two tangents meet: neither side has room for another piece.
+            left += 1
+            continue
+        found.insert(left + 1, new)
+    return ReachCurve(tuple(found), exact=left + 1 >= len(found))
+
+
+def _settled(one: Tangent, two: Tangent, meeting: float) -> bool:
+    share = (meeting - one.ratio) / (two.ratio - one.ratio)
+    chord = (1 - share) * one.value + share * two.value
+    return one.at(meeting) - chord <= _TOLERANCE * one.at(meeting)
+
+
+def _meeting(one: Tangent, two: Tangent) -> float | None:
+    fall = one.slope - two.slope
+    return None if fall <= 0 else (two.at_zero - one.at_zero) / fall
+
+
+def _solve(problem: MatchingProblem, ratio: float, spread: float, bound: float | None = None) -> Tangent:
+    # The linear program stops at λ = 0: the box is scaled down until it does not, and φ is what is left, scaled up.
+    scale = min(0.999, _SHARE * (spread / max(1.0, ratio) if bound is None else 1 / bound))
+    solution: ShrinkageSolution = least_shrinkage(problem.with_box(1 - scale, 1 + scale * ratio))
+    value = (1 - solution.shrinkage) / scale
+    towards = float(solution.multipliers @ (problem.towards))
+    multipliers = solution.multipliers / towards if towards > 0 else np.zeros_like(problem.target)
+    test = problem.functions.T @ multipliers
+    below = float(problem.weights @ np.maximum(-test, 0.0))
+    above = float(problem.weights @ np.maximum(test, 0.0))
+    if not (towards > 0 and below + above * ratio <= value * (1 + _PROOF)):
+        raise SolverError(f"the multipliers of the linear program do not prove its value at a box of ratio {ratio:.3g}")
+    return Tangent(ratio, value, below, above, multipliers)
