@@ -203,7 +203,7 @@ def _calibrated(
     else:
         raise ParameterError("neighbouring", neighbouring, "'replace_one' or 'add_remove'")
 
-    total = max(sum(times for _, _, times in parts) for parts in candidates)
+    total = max(sum(part[2] for part in parts) for parts in candidates)
     enough = gaussian_multiplier(epsilon, delta, total)
     guess = min(enough, max(enough * rate, 0.3))
     # Rough first, then fine with the composition that binds there; all of them are checked at the end.

@@ -11,6 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.privacy import published_mixing
 from dpsyn.privacy.mixing import add_remove_epsilon, replace_same_class_epsilon
 from dpsyn.theory import dp_cda
 
@@ -66,7 +67,7 @@ def test_the_printed_factor_turns_negative_at_order_five():
 def test_moments_are_those_of_the_likelihood_ratio(unit):
     """B(m) = E_Q[(P/Q - 1)^m] for Gaussians with ε(α) = α·unit, that is a shift of √(2·unit)."""
     shift = math.sqrt(2 * unit)
-    moments = dp_cda._log_moments(unit, 8)
+    moments = published_mixing._log_moments(unit, 8)
     for m in (2, 4, 6, 8):
         exact, _ = quad(
             lambda x, m=m: norm.pdf(x) * np.expm1(shift * x - shift**2 / 2) ** m, -12, 12 + m * shift, limit=400, epsabs=0
@@ -77,7 +78,7 @@ def test_moments_are_those_of_the_likelihood_ratio(unit):
 def test_moments_survive_cancellation():
     """For a tiny shift B(m) tends to (m-1)!!·(2·unit)^{m/2}, far below the terms of the sum."""
     unit = 1e-12
-    moments = dp_cda._log_moments(unit, 40)
+    moments = published_mixing._log_moments(unit, 40)
     double_factorial = math.prod(range(1, 40, 2))
     assert moments(40) == pytest.approx(math.log(double_factorial) + 20 * math.log(2 * unit), abs=1e-6)
 
