@@ -1,0 +1,92 @@
+"""Where the sums over points are computed: in threads here, or on a Dask cluster. Everything passes this seam.
+
+Work comes in shards: a few consecutive blocks of points. How many there are depends on the number of points alone, and
+results are added in the order of the shards, so that a sum does not depend on who computed it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import Any, Protocol
+
+from dpsyn.errors import ParameterError
+
+
+class Executor(Protocol):
+    """Runs a function on every shard and yields the results in order."""
+
+    def keep(self, shards: Sequence[Any]) -> Sequence[Any]:
+        """Handles of the shards, wherever they are to live from now on."""
+        ...
+
+    def run(self, function: Callable[..., Any], handles: Sequence[Any], *lists: Sequence[Any]) -> Iterator[Any]:
+        """function(shard, list_1[i], list_2[i], …) for every shard i."""
+        ...
+
+
+class ThreadExecutor:
+    """Threads of this process, with BLAS limited to one thread in each.
+
+    Args:
+        threads: how many; None takes one for each processor that this process may use.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise ParameterError("threads", threads, "at least 1")
+        self.threads = threads or available_processors()
+
+    def keep(self, shards: Sequence[Any]) -> Sequence[Any]:
+        """The shards themselves, their points in memory."""
+        return list(self.run(_kept, shards))
+
+    def run(self, function: Callable[..., Any], handles: Sequence[Any], *lists: Sequence[Any]) -> Iterator[Any]:
+        """Results in order; never more than two for each thread wait to be taken."""
+        if len(handles) == 1 or self.threads == 1:
+            yield from map(function, handles, *lists)
+            return
+        waiting: deque[Future[Any]] = deque()
+        with _controller().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
+            try:
+                for arguments in zip(handles, *lists, strict=True):
+                    if len(waiting) >= 2 * self.threads:
+                        yield waiting.popleft().result()
+                    waiting.append(pool.submit(function, *arguments))
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+
+def _kept(shard: Any) -> Any:
+    return shard.kept()
+
+
+def available_processors() -> int:
+    """Processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def executor_for(scheduler: str | None) -> Executor:
+    """Threads for None; for the address of a Dask scheduler (``"tcp://host:8786"``) its workers.
+
+    Raises:
+        ParameterError: the extra ``cluster`` is not installed, or nothing answers at the address.
+    """
+    if scheduler is None:
+        return ThreadExecutor()
+    from dpsyn.basis._dask import DaskExecutor
+
+    return DaskExecutor(scheduler)

@@ -1,0 +1,313 @@
+"""Walsh functions and product contrasts on many points as a linear operator W, never formed whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.basis.contingency import check_sizes_and_degree, checked_codes
+from dpsyn.basis.contrasts import all_codes
+from dpsyn.basis.digits import DigitLayout, Digits
+from dpsyn.basis.executors import Executor, ThreadExecutor
+from dpsyn.basis.functions import Floats, ProductFunctions, product_functions
+from dpsyn.basis.points import KeptPoints, Points, SeededPoints
+from dpsyn.domain import Codes
+from dpsyn.errors import ParameterError
+
+Kernel = Callable[..., tuple[Any, ...]]
+
+SMALLEST_BLOCK = 1 << 16
+LARGEST_BLOCK = 1 << 18
+MOST_SHARDS = 128
+
+
+class Block:
+    """Some consecutive points, with the values of the functions made on demand.
+
+    Attributes:
+        start, stop: numbers of the first point and of the one after the last.
+        weights: p_i > 0, shape (b,); over all blocks they sum to 1.
+    """
+
+    def __init__(self, functions: ProductFunctions, digits: Digits, start: int, weights: Floats) -> None:
+        self._functions = functions
+        self._digits = digits
+        self.start = start
+        self.stop = start + digits.shape[1]
+        self.weights = weights
+
+    def apply(self, x: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
+        """W_b x, shape (C,), for x of shape (b,)."""
+        return self.matrix() @ x
+
+    def adjoint(self, y: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
+        """W_bᵀ y, shape (b,), for y of shape (C,)."""
+        return y @ self.matrix()
+
+    def gram(self, scaling: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
+        """W_b diag(scaling) W_bᵀ, shape (C, C), for scaling >= 0 of shape (b,)."""
+        used = np.flatnonzero(scaling)
+        root = self._functions.matrix(self._digits[:, used]) * np.sqrt(scaling[used])
+        return root @ root.T
+
+    def matrix(self, dtype: npt.DTypeLike = np.float64) -> Floats:
+        """W_b, shape (C, b)."""
+        return self._functions.matrix(self._digits)
+
+    def codes(self) -> Codes:
+        """The points, shape (b, number of columns)."""
+        return self._functions.layout.decode(self._digits)
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """A few consecutive blocks: the unit of work of an executor.
+
+    Attributes:
+        functions: what is evaluated.
+        points: where the points come from.
+        weights: of its points, or one number for all.
+        bounds: where its blocks begin and end.
+    """
+
+    functions: ProductFunctions
+    points: Points
+    weights: Floats | float
+    bounds: tuple[int, ...]
+
+    def kept(self) -> Shard:
+        """The same with its points in memory."""
+        return replace(self, points=self.points.kept())
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, in order."""
+        for start, stop in pairwise(self.bounds):
+            weights = self.weights
+            if isinstance(weights, float):
+                weights = np.full(stop - start, weights)
+            else:
+                weights = weights[start - self.bounds[0] : stop - self.bounds[0]]
+            yield Block(self.functions, self.points.block(start, stop), start, weights)
+
+
+class BlockOperator:
+    """W = [w_f(z_i)], shape (C, m), and weights p on its m points.
+
+    The functions are products of contrasts of at most ``degree`` columns, in the order of
+    :class:`~dpsyn.basis.contrasts.ContrastBasis`; with two codes in every column they are the Walsh functions.
+
+    Use one of :meth:`from_codes`, :meth:`uniform` and :meth:`whole`.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        degree: int,
+        points: Points,
+        bounds: tuple[int, ...],
+        weights: Floats | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.sizes = tuple(int(size) for size in sizes)
+        self.degree = degree
+        self.functions = product_functions(self.sizes, degree)
+        self.shape = (self.functions.dimension, bounds[-1])
+        self._weights = weights
+        self._executor = executor or ThreadExecutor()
+        edges = _shard_edges(len(bounds) - 1)
+        self._spans = [(bounds[a], bounds[b]) for a, b in pairwise(edges)]
+        shards = []
+        for a, b in pairwise(edges):
+            low, high = bounds[a], bounds[b]
+            own: Floats | float = 1 / bounds[-1] if weights is None else weights[low:high]
+            shards.append(Shard(self.functions, points.part(low, high), own, bounds[a : b + 1]))
+        self._handles = self._executor.keep(shards)
+
+    @classmethod
+    def from_codes(
+        cls,
+        sizes: Sequence[int],
+        degree: int,
+        codes: Codes,
+        weights: Floats | None = None,
+        executor: Executor | None = None,
+    ) -> BlockOperator:
+        """The operator on given points.
+
+        Args:
+            sizes: number of codes of each column.
+            degree: d, at least 1.
+            codes: the points, shape (m, number of columns); repetitions are allowed.
+            weights: p > 0 with sum 1, shape (m,); None for 1/m each.
+            executor: where sums are computed; None for threads.
+
+        Raises:
+            ParameterError: codes outside the sizes, no points, weights that are not positive or do not sum to 1.
+        """
+        check_sizes_and_degree(sizes, degree)
+        codes = checked_codes(codes, sizes)
+        count = len(codes)
+        if count == 0:
+            raise ParameterError("codes", "no points", "at least one point")
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            if weights.shape != (count,) or not (weights.min() > 0 and abs(weights.sum() - 1) < 1e-9):
+                raise ParameterError("weights", f"shape {weights.shape}", f"{count} positive numbers that sum to 1")
+        layout = DigitLayout(sizes)
+        return cls(sizes, degree, KeptPoints(layout.encode(codes)), block_bounds(count), weights, executor)
+
+    @classmethod
+    def uniform(
+        cls,
+        sizes: Sequence[int],
+        degree: int,
+        count: int,
+        generator: np.random.Generator,
+        executor: Executor | None = None,
+    ) -> BlockOperator:
+        """The operator on ``count`` independent uniform draws from the product domain, each of weight 1/count.
+
+        The draws come block by block from seeds taken from the generator, so that blocks can be drawn wherever they
+        are needed; the same generator gives the same points with every executor.
+
+        Raises:
+            ParameterError: fewer than one draw.
+        """
+        check_sizes_and_degree(sizes, degree)
+        if count < 1:
+            raise ParameterError("count", count, "at least one point")
+        layout = DigitLayout(sizes)
+        bounds = block_bounds(count)
+        root = np.random.SeedSequence([int(word) for word in generator.integers(0, 1 << 32, 8, dtype=np.uint64)])
+        points = SeededPoints(layout, bounds, tuple(root.spawn(len(bounds) - 1)))
+        return cls(sizes, degree, points, bounds, None, executor)
+
+    @classmethod
+    def whole(cls, sizes: Sequence[int], degree: int, executor: Executor | None = None) -> BlockOperator:
+        """The operator on every point of the product domain, in the order of all_codes, each of weight 1/Π sizes."""
+        check_sizes_and_degree(sizes, degree)
+        return cls.from_codes(sizes, degree, all_codes(sizes), None, executor)
+
+    @property
+    def weights(self) -> Floats:
+        """p, shape (m,)."""
+        count = self.shape[1]
+        return np.full(count, 1 / count) if self._weights is None else self._weights
+
+    def reduce(self, kernel: Kernel, *arguments: Any, vectors: Sequence[Floats] = ()) -> tuple[Any, ...]:
+        """Σ over blocks, in a fixed order, of kernel(block, *arguments, *parts of the vectors).
+
+        Args:
+            kernel: a function at the top level of a module (it may travel); returns a tuple of numbers and arrays.
+            arguments: handed to it as they are.
+            vectors: of length m; a block gets its own part.
+        """
+        total: list[Any] | None = None
+        for part in self._run(_reduce_shard, kernel, arguments, vectors):
+            total = list(part) if total is None else [a + b for a, b in zip(total, part, strict=True)]
+        return tuple(total or ())
+
+    def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[Floats] = ()) -> list[Any]:
+        """kernel(block, *arguments, *parts of the vectors) for every block, in order."""
+        return [one for part in self._run(_map_shard, kernel, arguments, vectors) for one in part]
+
+    def _run(self, work: Callable[..., Any], kernel: Any, arguments: Any, vectors: Sequence[Floats]) -> Any:
+        for vector in vectors:
+            if vector.shape[:1] != (self.shape[1],):
+                raise ParameterError("vectors", f"shape {vector.shape}", f"length m = {self.shape[1]}")
+        count = len(self._handles)
+        parts = [tuple(vector[low:high] for vector in vectors) for low, high in self._spans]
+        return self._executor.run(work, self._handles, [kernel] * count, [arguments] * count, parts)
+
+    def matvec(self, x: Floats) -> Floats:
+        """W x, shape (C,), for x of shape (m,)."""
+        total: Floats = self.reduce(_apply, vectors=(x,))[0]
+        return total
+
+    def rmatvec(self, y: Floats) -> Floats:
+        """Wᵀ y, shape (m,), for y of shape (C,)."""
+        return np.concatenate(self.map(_adjoint, y))
+
+    def gram(self, scaling: Floats | None = None) -> Floats:
+        """W diag(scaling) Wᵀ, shape (C, C), for scaling >= 0 of shape (m,); None for the weights."""
+        if scaling is None:
+            total: Floats = self.reduce(_gram_of_weights)[0]
+            return total
+        total = self.reduce(_gram, vectors=(scaling,))[0]
+        return total
+
+    def sample(self, count: int, generator: np.random.Generator) -> BlockOperator:
+        """The operator on a uniform choice of the points without repetition, their weights scaled to sum 1, in threads.
+
+        Raises:
+            ParameterError: count is not in 1 … m.
+        """
+        if not 1 <= count <= self.shape[1]:
+            raise ParameterError("count", count, f"1 to m = {self.shape[1]}")
+        chosen = np.sort(generator.choice(self.shape[1], count, replace=False, shuffle=False))
+        weights = None
+        if self._weights is not None:
+            weights = self._weights[chosen] / self._weights[chosen].sum()
+        return BlockOperator.from_codes(self.sizes, self.degree, self.codes(chosen), weights)
+
+    def codes(self, indices: npt.NDArray[np.integer[Any]]) -> Codes:
+        """Points by their numbers, shape (k, number of columns)."""
+        indices = np.asarray(indices)
+        parts = self.map(_codes_at, np.sort(indices))
+        order = np.argsort(indices, kind="stable")
+        result = np.empty((len(indices), len(self.sizes)), dtype=np.int32)
+        result[order] = np.concatenate(parts)
+        return result
+
+
+def block_bounds(count: int) -> tuple[int, ...]:
+    """Where the blocks of m points begin and end: a function of m alone."""
+    size = min(max(-(-count // 2), SMALLEST_BLOCK), LARGEST_BLOCK)
+    return (*range(0, count, size), count)
+
+
+def _shard_edges(blocks: int) -> list[int]:
+    shards = min(blocks, MOST_SHARDS)
+    return [blocks * i // shards for i in range(shards + 1)]
+
+
+def _reduce_shard(shard: Shard, kernel: Kernel, arguments: tuple[Any, ...], vectors: tuple[Floats, ...]) -> list[Any]:
+    total: list[Any] | None = None
+    for part in _map_shard(shard, kernel, arguments, vectors):
+        total = list(part) if total is None else [a + b for a, b in zip(total, part, strict=True)]
+    return total or []
+
+
+def _map_shard(shard: Shard, kernel: Any, arguments: tuple[Any, ...], vectors: tuple[Floats, ...]) -> list[Any]:
+    first = shard.bounds[0]
+    found = []
+    for block in shard.blocks():
+        found.append(kernel(block, *arguments, *(v[block.start - first : block.stop - first] for v in vectors)))
+    return found
+
+
+def _apply(block: Block, x: Floats) -> tuple[Floats]:
+    return (block.apply(x),)
+
+
+def _adjoint(block: Block, y: Floats) -> Floats:
+    return block.adjoint(y)
+
+
+def _gram(block: Block, scaling: Floats) -> tuple[Floats]:
+    return (block.gram(scaling),)
+
+
+def _gram_of_weights(block: Block) -> tuple[Floats]:
+    return (block.gram(block.weights),)
+
+
+def _codes_at(block: Block, indices: npt.NDArray[np.integer[Any]]) -> Codes:
+    low, high = np.searchsorted(indices, (block.start, block.stop))
+    codes: Codes = block.codes()[indices[low:high] - block.start]
+    return codes
