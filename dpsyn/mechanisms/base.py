@@ -88,6 +88,13 @@ class Config(ABC):
             ParameterError: a parameter does not fit the domain or n.
         """
 
+    def epsilon_needed(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Config, float] | None:
+        """Settings that release about n rows, and the ε that they need, where ``spec`` cannot be met; None if no ε helps.
+
+        For comparisons: a mechanism that cannot give what was asked is shown with what it would need.
+        """
+        return None
+
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(
             f"{type(self).__name__} is a configuration and has no guarantee yet: "
@@ -133,6 +140,14 @@ class Mechanism(ABC):
     def calibrated(self) -> dict[str, Any]:
         """What calibration added (noise scales, number of rows, …), from public facts only."""
         return {}
+
+    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+        """Rows drawn once more from what ``release`` has fitted, to tell the draw's error from that of the noise.
+
+        For experiments: a second draw is not part of the release, and its privacy is not accounted for. None where noise
+        and draw are one.
+        """
+        return None
 
     @abstractmethod
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:

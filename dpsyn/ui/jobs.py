@@ -6,9 +6,11 @@ and nothing is left behind when either side ends.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from dpsyn.ui.worker import Outcome
+from dpsyn.ui.worker import CONTROL, PAUSE, Outcome
 
 
 @dataclass(eq=False)
@@ -32,8 +34,10 @@ class Job:
     process: subprocess.Popen[bytes]
     output: IO[bytes]
     messages: IO[bytes]
+    control: IO[bytes]
     context: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+    paused: bool = False
 
     @property
     def seconds(self) -> float:
@@ -44,6 +48,23 @@ class Job:
     def running(self) -> bool:
         """Whether the process still runs."""
         return self.process.poll() is None
+
+    def pause(self, wanted: bool = True) -> None:
+        """Ask the task to begin nothing new, or to go on. Only tasks that look (``worker.paused``) heed it."""
+        os.pwrite(self.control.fileno(), PAUSE if wanted else b" ", 0)
+        self.paused = wanted
+
+    def records(self) -> list[Any]:
+        """Everything that the task has handed out on its way (``worker.hand_out``), also after its end or death."""
+        found = []
+        for line in self._lines():
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(message, dict) and "record" in message:
+                found.append(message["record"])
+        return found
 
     def progress(self) -> tuple[str, float]:
         """The newest step and the share of the work done."""
@@ -73,14 +94,16 @@ class Job:
         return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(lines[-20:]))
 
     def cancel(self) -> None:
-        """Kill the process; nothing of its work is kept."""
-        self.process.kill()
+        """Kill the process and all that it has started; nothing of its work is kept but what was taken from ``records``."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._close()
 
     def _close(self) -> None:
         self.output.close()
         self.messages.close()
+        self.control.close()
 
     def _lines(self) -> list[str]:
         # The child shares the file's offset, so read through a position of our own instead of seeking.
@@ -93,13 +116,16 @@ def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arg
     given = tempfile.TemporaryFile()  # noqa: SIM115  # handed to the child, closed below
     pickle.dump((task, arguments), given, protocol=pickle.HIGHEST_PROTOCOL)
     given.seek(0)
-    output, messages = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  # live as long as the job
+    output, messages, control = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115  # they live as long as the job
     process = subprocess.Popen(
         [sys.executable, "-c", "from dpsyn.ui.worker import main; main()"],
         stdin=given,
         stdout=output,
         stderr=messages,
         close_fds=True,
+        pass_fds=(control.fileno(),),
+        env={**os.environ, CONTROL: str(control.fileno())},
+        start_new_session=True,
     )
     given.close()
-    return Job(label, process, output, messages, context or {})
+    return Job(label, process, output, messages, control, context or {})

@@ -12,6 +12,8 @@ from dpsyn.mechanisms.base import Mechanism, Progress, Release
 
 if TYPE_CHECKING:
     from dpsyn.data.large import FileStatistics
+    from dpsyn.evaluation.experiments.plan import Cell
+    from dpsyn.evaluation.report import Baseline
     from dpsyn.theory.calibration import Calibration
 
 
@@ -53,3 +55,22 @@ def calibrate_machine(progress: Progress) -> Calibration:
     from dpsyn.theory.calibration import calibrate
 
     return calibrate(progress=progress)
+
+
+def run_experiment(cells: list[Cell], baseline: Baseline, workers: int, progress: Progress) -> int:
+    """Run cells in worker processes; every result is handed out as it arrives. How many there were."""
+    from dpsyn.evaluation.experiments.pool import run_in_pool
+    from dpsyn.ui.worker import hand_out, paused
+
+    count = 0
+    running: dict[int, str] = {}
+    progress("starting the workers", 0.0)
+    for event in run_in_pool(cells, baseline, workers=workers, paused=paused):
+        if event.result is None:
+            running[event.worker] = f"{event.cell.label}, run {event.cell.repeat + 1}"
+        else:
+            running.pop(event.worker, None)
+            count += 1
+            hand_out(event.result.to_dict())
+        progress("; ".join(running.values()) or "pausing", count / len(cells))
+    return count

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
+import psutil
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.ui import jobs
+from dpsyn.ui import jobs, worker
 
 
 def answer(progress, value):
@@ -33,6 +36,27 @@ def linger(progress):
 
 def vanish(progress):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hand_out_and_vanish(progress):
+    worker.hand_out({"number": 1})
+    worker.hand_out({"number": 2})
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_until_paused_and_back(progress):
+    while not worker.paused():
+        time.sleep(0.02)
+    worker.hand_out("paused")
+    while worker.paused():
+        time.sleep(0.02)
+    return "back"
+
+
+def have_a_child(progress):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    worker.hand_out(child.pid)
+    child.wait()
 
 
 def start(function, **arguments):
@@ -96,3 +120,44 @@ def test_an_unknown_task_is_a_message():
 @pytest.fixture(autouse=True)
 def _tests_are_importable_by_the_child(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]))
+
+
+def first_record(job):
+    end = time.monotonic() + 30
+    while not job.records():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return job.records()[0]
+
+
+def test_what_was_handed_out_survives_a_death():
+    job = start(hand_out_and_vanish)
+    job.process.wait()
+    assert job.records() == [{"number": 1}, {"number": 2}]
+    assert job.outcome().error is not None
+
+
+def test_a_task_that_looks_can_be_paused():
+    job = start(wait_until_paused_and_back)
+    job.pause()
+    assert first_record(job) == "paused"
+    assert job.running
+    job.pause(False)
+    assert job.outcome().value == "back"
+
+
+def test_cancelling_ends_what_the_job_has_started():
+    job = start(have_a_child)
+    child = psutil.Process(first_record(job))
+    job.cancel()
+    assert psutil.wait_procs([child], timeout=10)[1] == []
+
+
+def test_a_job_ends_with_the_process_that_started_it():
+    script = "from tests.ui.test_jobs import *; job = start(have_a_child); print(first_record(job), flush=True); os._exit(0)"
+    parent = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    pid = int(parent.stdout)
+    end = time.monotonic() + 10
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -1,0 +1,23 @@
+"""Experiments: mechanisms × settings × repeats, run anywhere, kept, summarised, and planned from."""
+
+from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, config_to_dict
+from dpsyn.evaluation.experiments.run import CellResult, references, run_cell, run_grid
+from dpsyn.evaluation.experiments.summary import Crossing, Point, crossings, results_frame, summarise
+from dpsyn.evaluation.experiments.workspace import Workspace
+
+__all__ = [
+    "Cell",
+    "CellResult",
+    "Crossing",
+    "Grid",
+    "Point",
+    "Workspace",
+    "config_from_dict",
+    "config_to_dict",
+    "crossings",
+    "references",
+    "results_frame",
+    "run_cell",
+    "run_grid",
+    "summarise",
+]

@@ -1,0 +1,175 @@
+"""What an experiment consists of: mechanisms × values of one setting × repeats, each cell with a seed of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.registry import config_class
+from dpsyn.privacy.spec import PrivacySpec
+
+Varied = Literal["epsilon", "n", "degree", "order_of_mixture", "reduced_space_size", "rows"]
+VARIED: tuple[Varied, ...] = ("epsilon", "n", "degree", "order_of_mixture", "reduced_space_size", "rows")
+_WHOLE = ("n", "degree", "order_of_mixture", "reduced_space_size", "rows")
+
+
+def config_to_dict(config: Config) -> dict[str, Any]:
+    """The configuration as plain data: the mechanism's registered name and every field."""
+    return {"mechanism": config.name, **{f.name: getattr(config, f.name) for f in fields(config)}}
+
+
+def config_from_dict(data: Mapping[str, Any]) -> Config:
+    """The configuration that :func:`config_to_dict` wrote down.
+
+    Raises:
+        ParameterError: there is no such mechanism, or it has no such setting.
+    """
+    settings = dict(data)
+    kind = config_class(settings.pop("mechanism", ""))
+    known = {f.name for f in fields(kind)}
+    for name, value in settings.items():
+        if name not in known:
+            raise ParameterError(name, value, f"a setting of {kind.title}: {', '.join(sorted(known))}")
+        if isinstance(value, list):
+            settings[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
+    return kind(**settings)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of one mechanism.
+
+    Attributes:
+        label: what the mechanism with its settings is called in the experiment.
+        config, spec: the settings and the privacy asked for.
+        n: number of real rows that it learns from; None takes all.
+        value: of the setting that the experiment varies.
+        repeat: number of the run among those with the same settings, from 0.
+        draws: how many times rows are drawn from what the run has fitted.
+        seed: of the experiment.
+    """
+
+    label: str
+    config: Config
+    spec: PrivacySpec
+    n: int | None
+    value: float
+    repeat: int
+    draws: int
+    seed: int
+
+    @cached_property
+    def key(self) -> str:
+        """Names the cell by all that decides about its numbers: settings, privacy, n, repeat, draws, seed; not the label."""
+        spec = [self.spec.epsilon, self.spec.delta, self.spec.neighbouring, self.spec.unit]
+        content = [config_to_dict(self.config), spec, self.n, self.repeat, self.draws, self.seed]
+        text = json.dumps(content, sort_keys=True, default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def generator(self) -> np.random.Generator:
+        """Random numbers of this cell alone: the same whatever else is in the experiment and wherever it runs."""
+        return np.random.default_rng(np.random.SeedSequence([self.seed, *bytes.fromhex(self.key)]))
+
+    def rows_generator(self) -> np.random.Generator:
+        """Decides which n real rows a repeat learns from: the same for all mechanisms, so that they see the same rows."""
+        return np.random.default_rng(np.random.SeedSequence([self.seed, self.repeat, self.n or 0]))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """An experiment: every mechanism at every value of one setting, several times, under one (ε, δ, neighbouring).
+
+    Args:
+        configs: settings of each mechanism, by the label that figures and tables show.
+        spec: the privacy asked of all of them; its ε is replaced where ε varies.
+        vary: the setting on the horizontal axis: ``"epsilon"``, ``"n"`` (real rows learnt from) or a setting of the
+            mechanisms; a mechanism that has no such setting is run once per repeat, at all values alike.
+        values: what it takes, in ascending order.
+        repeats: runs of every mechanism at every value; their spread is noise and draw together.
+        draws: times that rows are drawn from one run's fit; two or more tell the draw's part of the spread.
+        seed: makes the experiment repeatable. Its releases are demonstrations.
+
+    Raises:
+        ParameterError: nothing to run, an unknown setting, or a value that it cannot take.
+    """
+
+    configs: Mapping[str, Config]
+    spec: PrivacySpec
+    vary: Varied = "epsilon"
+    values: Sequence[float] = (1.0,)
+    repeats: int = 5
+    draws: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "configs", dict(self.configs))
+        if not self.configs:
+            raise ParameterError("configs", "nothing", "at least one mechanism")
+        if self.vary not in VARIED:
+            raise ParameterError("vary", self.vary, f"one of {', '.join(map(repr, VARIED))}")
+        for name in ("repeats", "draws"):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
+                raise ParameterError(name, getattr(self, name), "a whole number, at least 1")
+        if not (isinstance(self.seed, int) and self.seed >= 0):
+            raise ParameterError("seed", self.seed, "a whole number, at least 0")
+        values = tuple(sorted(dict.fromkeys(int(v) if self.vary in _WHOLE else float(v) for v in self.values)))
+        if not values or values[0] <= 0:
+            raise ParameterError("values", tuple(self.values), "at least one number, all above 0")
+        object.__setattr__(self, "values", values)
+        if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
+            raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")
+
+    def _has(self, config: Config) -> bool:
+        return self.vary in {f.name for f in fields(config)}
+
+    def cells(self) -> Iterator[Cell]:
+        """All cells: repeat by repeat, so that an experiment that is stopped early has a bit of everything."""
+        for repeat in range(self.repeats):
+            for value in self.values:
+                for label, config in self.configs.items():
+                    yield self._cell(label, config, value, repeat)
+
+    def _cell(self, label: str, config: Config, value: float, repeat: int) -> Cell:
+        spec, n = self.spec, None
+        if self.vary == "epsilon":
+            spec = replace(spec, epsilon=float(value))
+        elif self.vary == "n":
+            n = int(value)
+        elif self._has(config):
+            config = replace(config, **{self.vary: int(value)})
+        return Cell(label, config, spec, n, value, repeat, self.draws, self.seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The experiment as plain data."""
+        spec = self.spec
+        return {
+            "configs": {label: config_to_dict(config) for label, config in self.configs.items()},
+            "spec": {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring, "unit": spec.unit},
+            "vary": self.vary,
+            "values": list(self.values),
+            "repeats": self.repeats,
+            "draws": self.draws,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Grid:
+        """The experiment that :meth:`to_dict` wrote down.
+
+        Raises:
+            ParameterError: something in it does not make an experiment.
+        """
+        lost = [name for name in ("configs", "spec", "vary", "values", "repeats", "draws", "seed") if name not in data]
+        if lost:
+            raise ParameterError("grid", f"without {lost[0]!r}", "what Grid.to_dict wrote")
+        settings = {name: data[name] for name in ("vary", "values", "repeats", "draws", "seed")}
+        configs = {label: config_from_dict(config) for label, config in data["configs"].items()}
+        return cls(configs, PrivacySpec(**data["spec"]), **settings)

@@ -1,0 +1,155 @@
+"""Worker processes that outlive each other: one that dies costs the cell it was at, and nothing else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Literal
+
+from dpsyn.evaluation.experiments.plan import Cell, config_to_dict
+from dpsyn.evaluation.experiments.run import CellResult, run_cell
+from dpsyn.evaluation.report import Baseline
+
+POLL = 0.2
+"""Seconds between two looks at whether the work is paused."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A cell has begun in a worker, or has ended with a result."""
+
+    kind: Literal["begun", "ended"]
+    cell: Cell
+    result: CellResult | None
+    worker: int
+
+
+def run_in_pool(
+    cells: Sequence[Cell],
+    baseline: Baseline,
+    *,
+    workers: int = 2,
+    paused: Callable[[], bool] = lambda: False,
+    run: Callable[[Cell, Baseline], CellResult] = run_cell,
+) -> Iterator[Event]:
+    """Run cells in ``workers`` processes and tell of each as it begins and as it ends.
+
+    A process that dies turns its cell into a result ``"crashed"`` and is replaced; so does one that raises, which keeps
+    its process. While ``paused`` no new cell is begun. Closing the iterator kills the workers.
+
+    Args:
+        cells: what to run.
+        baseline: the data, handed to every worker once.
+        workers: number of processes.
+        paused: asked several times a second.
+        run: what to do with a cell; a function of a module.
+    """
+    payload = pickle.dumps((baseline, run), protocol=pickle.HIGHEST_PROTOCOL)
+    waiting = deque(cells)
+    crew: dict[int, _Worker] = {}
+    try:
+        while waiting or any(worker.cell for worker in crew.values()):
+            if not paused():
+                yield from _hand_out(waiting, crew, payload, workers)
+            busy = {worker.connection: number for number, worker in crew.items() if worker.cell is not None}
+            for ready in wait(list(busy), timeout=POLL):
+                number = busy[ready]  # type: ignore[index]
+                cell = crew[number].cell
+                if cell is None:
+                    continue
+                result = crew[number].receive()
+                if result is None:
+                    code = crew.pop(number).end()
+                    result = _crashed(cell, f"its process died (exit code {code})")
+                else:
+                    crew[number].cell = None
+                yield Event("ended", cell, result, number)
+    finally:
+        for worker in crew.values():
+            worker.end()
+
+
+def _hand_out(waiting: deque[Cell], crew: dict[int, _Worker], payload: bytes, workers: int) -> Iterator[Event]:
+    for number in range(workers):
+        if not waiting:
+            return
+        if number not in crew:
+            crew[number] = _Worker(payload)
+        worker = crew[number]
+        if worker.cell is None:
+            cell = waiting.popleft()
+            if worker.give(cell):
+                yield Event("begun", cell, None, number)
+            else:
+                waiting.appendleft(cell)
+                crew.pop(number).end()
+
+
+class _Worker:
+    def __init__(self, payload: bytes) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, far = context.Pipe()
+        self.cell: Cell | None = None
+        self.process = context.Process(target=_work, args=(far,), daemon=True)
+        self.process.start()
+        far.close()
+        self.connection.send_bytes(payload)
+
+    def give(self, cell: Cell) -> bool:
+        """Hand over a cell; False if the worker has died meanwhile."""
+        try:
+            self.connection.send(cell)
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        self.cell = cell
+        return True
+
+    def receive(self) -> CellResult | None:
+        """What the worker sent; None if it is gone."""
+        try:
+            message = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            return None
+        if isinstance(message, CellResult):
+            return message
+        return None if self.cell is None else _crashed(self.cell, str(message))
+
+    def end(self) -> int | None:
+        """Kill the process; its exit code."""
+        self.process.join(timeout=0 if self.process.is_alive() and self.cell is None else 0.5)
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+        return self.process.exitcode
+
+
+def _crashed(cell: Cell, why: str) -> CellResult:
+    return CellResult(
+        key=cell.key,
+        label=cell.label,
+        mechanism=cell.config.name,
+        value=cell.value,
+        repeat=cell.repeat,
+        status="crashed",
+        message=why,
+        settings=config_to_dict(cell.config),
+    )
+
+
+def _work(connection: Connection[Any, Any]) -> None:
+    """A worker's life: the data, then one cell after another until the other side hangs up."""
+    try:
+        baseline, run = pickle.loads(connection.recv_bytes())
+        while True:
+            cell = connection.recv()
+            try:
+                result: CellResult | str = run(cell, baseline)
+            except Exception as fault:  # noqa: BLE001  # the process boundary: one cell's fault is told, not the worker's end
+                result = f"it stopped unexpectedly ({type(fault).__name__}: {fault})"
+            connection.send(result)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return

@@ -1,0 +1,189 @@
+"""From results to curves: averages, where their spread comes from, and the setting at which a wish comes true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult
+
+Floats = npt.NDArray[np.float64]
+
+
+def results_frame(results: Sequence[CellResult]) -> pd.DataFrame:
+    """One line per draw and measure: label, mechanism, value, repeat, draw, measure, number, budget, claimed ε."""
+    lines = [
+        {
+            "label": r.label,
+            "mechanism": r.mechanism,
+            "value": r.value,
+            "repeat": r.repeat,
+            "draw": draw,
+            "measure": measure,
+            "number": number,
+            "budget": r.budget,
+            "claimed epsilon": r.guarantee.get("epsilon", math.nan),
+        }
+        for r in results
+        if r.status == "done"
+        for draw, measures in enumerate(r.measures)
+        for measure, number in measures.items()
+    ]
+    columns = ["label", "mechanism", "value", "repeat", "draw", "measure", "number", "budget", "claimed epsilon"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measure of one mechanism at one value of the varied setting.
+
+    Attributes:
+        label, value, measure: which.
+        mean: over all runs and draws, each run counted alike.
+        low, high: 95 % confidence interval of the mean (Student's t over runs); equal to the mean for a single run.
+        mechanism_deviation: standard deviation between runs that is not the draw's, or None if it cannot be told: with one
+            draw per run, or one run.
+        draw_deviation: standard deviation between draws from the same fit, or None likewise.
+        runs, draws: how many runs, and draws in all.
+        claimed_epsilon: of the releases; ``over_budget`` if it is above what the experiment asked for.
+    """
+
+    label: str
+    value: float
+    measure: str
+    mean: float
+    low: float
+    high: float
+    mechanism_deviation: float | None
+    draw_deviation: float | None
+    runs: int
+    draws: int
+    claimed_epsilon: float
+    over_budget: bool
+
+
+def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
+    """Averages of one measure by label and value, with the spread told apart.
+
+    Runs r = 1 … R, draws b = 1 … B of each: x_rb = μ + M_r + D_rb. The variance within runs estimates Var D, the variance
+    between the runs' means less Var D / B estimates Var M (one-way analysis of variance; not below 0).
+    """
+    frame = results_frame(results)
+    frame = frame[frame["measure"] == measure]
+    points = []
+    pairs = list(dict.fromkeys(zip(frame["label"], frame["value"], strict=True)))
+    for label, value in pairs:
+        group = frame[(frame["label"] == label) & (frame["value"] == value)]
+        by_run = [part["number"].to_numpy(dtype=np.float64) for _, part in group.groupby("repeat")]
+        claimed = float(group["claimed epsilon"].max())
+        over = bool((group["budget"] == OVER_BUDGET).any())
+        points.append(_point(str(label), float(value), measure, by_run, claimed, over))
+    return points
+
+
+def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed: float, over: bool) -> Point:
+    from scipy.stats import t
+
+    means = np.array([run.mean() for run in by_run])
+    runs = len(means)
+    mean = float(means.mean())
+    half = float(t.ppf(0.975, runs - 1) * means.std(ddof=1) / math.sqrt(runs)) if runs > 1 else 0.0
+    freedom = sum(len(run) - 1 for run in by_run)
+    within = between = None
+    if freedom:
+        draw_variance = sum(float(((run - run.mean()) ** 2).sum()) for run in by_run) / freedom
+        within = math.sqrt(draw_variance)
+        if runs > 1:
+            share = float(np.mean([1 / len(run) for run in by_run]))
+            between = math.sqrt(max(0.0, float(means.var(ddof=1)) - draw_variance * share))
+    draws = sum(len(run) for run in by_run)
+    return Point(
+        label, value, measure, mean, mean - half, mean + half, between, within, runs, draws, claimed, over_budget=over
+    )
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The value of the varied setting at which a curve crosses a wish.
+
+    Attributes:
+        label: of the mechanism.
+        value: where the mean curve crosses, or None.
+        low, high: where the two ends of its 95 % band cross; ``low`` is None if the band meets the wish from the first
+            value on, ``high`` if its other end never does: then more is needed than was tried.
+        message: the answer in words.
+    """
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    message: str
+
+
+def crossings(
+    points: Sequence[Point], wish: float, direction: Literal["below", "above"], *, logarithmic: bool = True
+) -> list[Crossing]:
+    """At which value each mechanism's curve gets below (or above) ``wish`` and stays there, with its uncertainty.
+
+    Between two values the curve is taken as straight, over the logarithm of the value if ``logarithmic``.
+
+    Raises:
+        ParameterError: a direction that is neither, or a wish that is not a number.
+    """
+    if direction not in ("below", "above"):
+        raise ParameterError("direction", direction, "'below' or 'above'")
+    if not math.isfinite(wish):
+        raise ParameterError("wish", wish, "a finite number")
+    found = []
+    for label in dict.fromkeys(point.label for point in points):
+        curve = sorted((p for p in points if p.label == label), key=lambda p: p.value)
+        found.append(_crossing(label, curve, wish, direction, logarithmic))
+    return found
+
+
+def _crossing(label: str, curve: list[Point], wish: float, direction: str, logarithmic: bool) -> Crossing:
+    sign = 1.0 if direction == "below" else -1.0
+    values = np.array([p.value for p in curve])
+    good = [sign * (p.low if sign > 0 else p.high) for p in curve]
+    bad = [sign * (p.high if sign > 0 else p.low) for p in curve]
+    places = np.log(values) if logarithmic else values
+    at, early, late = (
+        _first_below(places, np.array(heights), sign * wish) for heights in ([sign * p.mean for p in curve], good, bad)
+    )
+
+    def value(place: float | None) -> float | None:
+        return None if place is None else float(math.exp(place) if logarithmic else place)
+
+    first, last = float(values[0]), float(values[-1])
+    if at is None:
+        message = f"not reached up to {last:g}: the last mean is {curve[-1].mean:.4g}"
+        return Crossing(label, None, value(early), None, message)
+    centre = value(at)
+    if at <= places[0]:
+        message = f"met already at {first:g}, the smallest value tried"
+        return Crossing(label, first, None, value(late), message)
+    ends = (value(early), value(late))
+    band = f"95 %: {first if ends[0] is None else ends[0]:.3g} to " + (
+        f"{ends[1]:.3g}" if ends[1] is not None else f"more than {last:g}"
+    )
+    return Crossing(label, centre, ends[0], ends[1], f"about {centre:.3g} ({band})")
+
+
+def _first_below(places: Floats, heights: Floats, wish: float) -> float | None:
+    """Where a curve of straight pieces gets to ``wish`` and stays at or below it to its end."""
+    if heights[-1] > wish:
+        return None
+    above = np.flatnonzero(heights > wish)
+    if len(above) == 0:
+        return float(places[0])
+    i = int(above[-1])
+    share = (heights[i] - wish) / (heights[i] - heights[i + 1])
+    return float(places[i] + share * (places[i + 1] - places[i]))

@@ -1,0 +1,193 @@
+"""A folder in which runs, experiments and their results outlive a visit: one SQLite file, no private rows.
+
+Releases, their settings and claims are public under their guarantee. Measures come from private rows, which the folder's
+owner has anyway; the rows themselves are never written.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.errors import DataError, ParameterError
+from dpsyn.evaluation.experiments.plan import Grid
+from dpsyn.evaluation.experiments.run import CellResult
+
+FILE = "dpsyn.sqlite"
+VERSION = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, made TEXT NOT NULL, dataset TEXT NOT NULL, label TEXT NOT NULL,
+    record TEXT NOT NULL, rows BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS grids (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, made TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    name TEXT NOT NULL, grid TEXT NOT NULL, facts TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS results (
+    grid INTEGER NOT NULL REFERENCES grids(number) ON DELETE CASCADE, key TEXT NOT NULL, result TEXT NOT NULL,
+    PRIMARY KEY (grid, key));
+"""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A release in the workspace: what it is called, its record (settings, guarantee, versions) and its rows."""
+
+    number: int
+    made: str
+    dataset: str
+    label: str
+    record: dict[str, Any]
+    rows: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class StoredGrid:
+    """An experiment in the workspace.
+
+    Attributes:
+        number, made, name: of the experiment.
+        dataset: name of the data; ``fingerprint`` tells whether it is the same data with the same domain.
+        grid: what was to be run.
+        facts: target, degrees, reference lines and other plain data that the caller stored with it.
+        results: what has been run.
+    """
+
+    number: int
+    made: str
+    dataset: str
+    fingerprint: str
+    name: str
+    grid: Grid
+    facts: dict[str, Any]
+    results: list[CellResult]
+
+
+class Workspace:
+    """Runs and experiments in a folder.
+
+    Every change is committed before the method returns; a process that dies loses nothing that was added.
+
+    Args:
+        folder: an existing folder, or one to be made inside an existing one.
+
+    Raises:
+        ParameterError: the folder cannot be made or written to.
+        DataError: the file in it is not a workspace, or one of a later version.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).expanduser()
+        if not self.folder.is_absolute():
+            raise ParameterError("folder", str(folder), "a whole path, from the root of the disk")
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as fault:
+            raise ParameterError("folder", str(folder), f"a folder that can be made ({fault.strerror})") from fault
+        self.path = self.folder / FILE
+        try:
+            with self._open() as database:
+                found = int(database.execute("PRAGMA user_version").fetchone()[0])
+                if found > VERSION:
+                    raise DataError(f"{self.path} was written by a later dpsyn (version {found}); use that one")
+                database.executescript(_TABLES)
+                database.execute(f"PRAGMA user_version = {VERSION}")
+        except sqlite3.OperationalError as fault:
+            raise ParameterError("folder", str(folder), f"a folder that can be written to ({fault})") from fault
+        except sqlite3.DatabaseError as fault:
+            raise DataError(f"{self.path} is not a workspace ({fault}): name another folder") from fault
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        database = sqlite3.connect(self.path, timeout=20)
+        try:
+            database.execute("PRAGMA foreign_keys = ON")
+            with database:
+                yield database
+        finally:
+            database.close()
+
+    def add_run(self, dataset: str, label: str, record: dict[str, Any], rows: pd.DataFrame) -> int:
+        """Keep a release; its number."""
+        buffer = io.BytesIO()
+        rows.to_parquet(buffer, index=False)
+        values = (_now(), dataset, label, json.dumps(record, default=str), buffer.getvalue())
+        with self._open() as database:
+            cursor = database.execute("INSERT INTO runs (made, dataset, label, record, rows) VALUES (?, ?, ?, ?, ?)", values)
+            return int(cursor.lastrowid or 0)
+
+    def runs(self) -> list[StoredRun]:
+        """All releases, oldest first."""
+        with self._open() as database:
+            lines = database.execute(
+                "SELECT number, made, dataset, label, record, rows FROM runs ORDER BY number"
+            ).fetchall()
+        return [
+            StoredRun(number, made, dataset, label, json.loads(record), pd.read_parquet(io.BytesIO(rows)))
+            for number, made, dataset, label, record, rows in lines
+        ]
+
+    def remove_run(self, number: int) -> None:
+        """Forget a release."""
+        with self._open() as database:
+            database.execute("DELETE FROM runs WHERE number = ?", (number,))
+
+    def add_grid(self, dataset: str, fingerprint: str, name: str, grid: Grid, facts: dict[str, Any]) -> int:
+        """Keep an experiment before it runs; its number."""
+        values = (_now(), dataset, fingerprint, name, json.dumps(grid.to_dict()), json.dumps(facts))
+        with self._open() as database:
+            cursor = database.execute(
+                "INSERT INTO grids (made, dataset, fingerprint, name, grid, facts) VALUES (?, ?, ?, ?, ?, ?)", values
+            )
+            return int(cursor.lastrowid or 0)
+
+    def set_facts(self, number: int, facts: dict[str, Any]) -> None:
+        """Replace the plain data stored with an experiment."""
+        with self._open() as database:
+            database.execute("UPDATE grids SET facts = ? WHERE number = ?", (json.dumps(facts), number))
+
+    def add_result(self, number: int, result: CellResult) -> None:
+        """Keep the result of one cell of an experiment, in place of an earlier one of the same cell."""
+        with self._open() as database:
+            values = (number, result.key, json.dumps(result.to_dict()))
+            database.execute("INSERT OR REPLACE INTO results (grid, key, result) VALUES (?, ?, ?)", values)
+
+    def grids(self) -> list[StoredGrid]:
+        """All experiments with their results, oldest first."""
+        with self._open() as database:
+            lines = database.execute(
+                "SELECT number, made, dataset, fingerprint, name, grid, facts FROM grids ORDER BY number"
+            ).fetchall()
+            results: dict[int, list[CellResult]] = {}
+            for number, result in database.execute("SELECT grid, result FROM results ORDER BY rowid"):
+                results.setdefault(number, []).append(CellResult.from_dict(json.loads(result)))
+        return [
+            StoredGrid(
+                number,
+                made,
+                dataset,
+                mark,
+                name,
+                Grid.from_dict(json.loads(grid)),
+                json.loads(facts),
+                results.get(number, []),
+            )
+            for number, made, dataset, mark, name, grid, facts in lines
+        ]
+
+    def remove_grid(self, number: int) -> None:
+        """Forget an experiment and its results."""
+        with self._open() as database:
+            database.execute("DELETE FROM grids WHERE number = ?", (number,))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

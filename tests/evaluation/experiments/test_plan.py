@@ -1,0 +1,95 @@
+"""Cells, their seeds and their way through plain data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import Grid, config_from_dict, config_to_dict
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.privacy.spec import PrivacySpec
+
+SPEC = PrivacySpec(1.0, 1e-5)
+
+
+def small(**changes: object) -> Grid:
+    settings = {"values": (1.0, 3.0), "repeats": 2, "seed": 5} | changes
+    return Grid({"sampling": PrivateSampling(), "reweighting": NoisyReweighting()}, SPEC, **settings)
+
+
+def test_every_mechanism_at_every_value_in_every_repeat() -> None:
+    cells = list(small().cells())
+    assert len(cells) == 2 * 2 * 2
+    assert {(c.label, c.spec.epsilon, c.repeat) for c in cells} == {
+        (label, epsilon, repeat) for label in ("sampling", "reweighting") for epsilon in (1.0, 3.0) for repeat in (0, 1)
+    }
+    assert [c.repeat for c in cells] == [0] * 4 + [1] * 4
+    assert {c.spec.delta for c in cells} == {1e-5}
+
+
+def test_cells_have_numbers_of_their_own_wherever_they_stand() -> None:
+    first = {c.key: c.generator().random() for c in small().cells()}
+    assert len(set(first.values())) == len(first)
+    wider = small(values=(0.5, 3.0, 1.0), repeats=3)
+    again = {c.key: c.generator().random() for c in wider.cells()}
+    assert first.items() <= again.items()
+    assert not set(first) & {c.key for c in small(seed=6).cells()}
+
+
+def test_mechanisms_learn_from_the_same_rows() -> None:
+    cells = [c for c in small(vary="n", values=(10,)).cells() if c.repeat == 1]
+    one, two = (c.rows_generator().choice(50, c.n, replace=False).tolist() for c in cells)
+    assert one == two
+    assert [c.n for c in cells] == [10, 10]
+
+
+def test_a_setting_of_some_mechanisms_varies_for_those() -> None:
+    grid = Grid(
+        {"cda": DPCDA(target="x"), "nr": NoisyReweighting()}, SPEC, vary="order_of_mixture", values=(2, 8), repeats=1
+    )
+    found = {(c.label, getattr(c.config, "order_of_mixture", None)) for c in grid.cells()}
+    assert found == {("cda", 2), ("cda", 8), ("nr", None)}
+    alike = [c.key for c in grid.cells() if c.label == "nr"]
+    assert len(set(alike)) == 1
+
+
+def test_plain_data_and_back() -> None:
+    grid = small()
+    back = Grid.from_dict(json.loads(json.dumps(grid.to_dict())))
+    assert back == grid
+    assert [c.key for c in back.cells()] == [c.key for c in grid.cells()]
+
+
+@pytest.mark.parametrize("config", [PrivateSampling(rows=3), NoisyReweighting(degree=1), DPCDA(target="x", class_sizes=20)])
+def test_configurations_come_back(config: object) -> None:
+    data = json.loads(json.dumps(config_to_dict(config)))  # type: ignore[arg-type]
+    assert config_from_dict(data) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"values": ()}, "values"),
+        ({"values": (0.0, 1.0)}, "values"),
+        ({"repeats": 0}, "repeats"),
+        ({"draws": 0}, "draws"),
+        ({"seed": -1}, "seed"),
+        ({"vary": "colour"}, "vary"),
+        ({"vary": "order_of_mixture"}, "vary"),
+    ],
+)
+def test_what_makes_no_experiment(changes: dict[str, object], field: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        small(**changes)
+    assert caught.value.field == field
+
+
+def test_unknown_settings_are_named() -> None:
+    with pytest.raises(ParameterError, match="a setting of Noisy reweighting"):
+        config_from_dict({"mechanism": "noisy_reweighting", "colour": 3})
+    with pytest.raises(ParameterError, match="without 'configs'"):
+        Grid.from_dict({})

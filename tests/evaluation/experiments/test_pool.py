@@ -1,0 +1,83 @@
+"""Workers that die, stumble, pause and are stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from dpsyn.data.samples import load_sample
+from dpsyn.evaluation.experiments import Grid
+from dpsyn.evaluation.experiments.pool import Event, run_in_pool
+from dpsyn.evaluation.report import Baseline, real_baseline
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.privacy.spec import PrivacySpec
+from tests.evaluation.experiments import fakes
+
+CELLS = list(Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), repeats=4).cells())
+
+
+@pytest.fixture(scope="module")
+def baseline() -> Baseline:
+    return real_baseline(load_sample("asia").take(np.arange(50)), degrees=(1,), queries=1)
+
+
+def ended(events: list[Event]) -> dict[int, str]:
+    return {e.cell.repeat: e.result.status for e in events if e.result is not None}
+
+
+def test_all_cells_run_in_other_processes(baseline: Baseline) -> None:
+    events = list(run_in_pool(CELLS, baseline, workers=2, run=fakes.work))
+    assert ended(events) == dict.fromkeys(range(4), "done")
+    processes = {e.result.measures[0]["process"] for e in events if e.result is not None}
+    assert os.getpid() not in processes
+    assert len(processes) <= 2
+    assert [e.kind for e in events].count("begun") == 4
+
+
+def test_a_worker_that_dies_costs_its_cell_only(baseline: Baseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSYN_TEST_MARK", str(tmp_path / "died"))
+    events = list(run_in_pool(CELLS, baseline, workers=2, run=fakes.die_once))
+    assert ended(events) == {0: "done", 1: "crashed", 2: "done", 3: "done"}
+    (message,) = [e.result.message for e in events if e.result is not None and e.result.status == "crashed"]
+    assert "died" in message
+    again = [c for c in CELLS if c.repeat == 1]
+    assert ended(list(run_in_pool(again, baseline, workers=1, run=fakes.die_once))) == {1: "done"}
+
+
+def test_a_worker_that_stumbles_goes_on(baseline: Baseline) -> None:
+    events = list(run_in_pool(CELLS, baseline, workers=1, run=fakes.stumble))
+    assert ended(events) == {0: "done", 1: "crashed", 2: "done", 3: "done"}
+    (message,) = [e.result.message for e in events if e.result is not None and e.result.status == "crashed"]
+    assert "ZeroDivisionError: one over none" in message
+
+
+def test_nothing_begins_while_paused(baseline: Baseline) -> None:
+    begun: list[Event] = []
+
+    def paused() -> bool:
+        return len(begun) >= 1 and time.monotonic() < until
+
+    until = time.monotonic() + 4
+    starts = []
+    for event in run_in_pool(CELLS, baseline, workers=1, paused=paused, run=fakes.work):
+        if event.kind == "begun":
+            begun.append(event)
+            starts.append(time.monotonic())
+    assert len(starts) == 4
+    assert starts[1] >= until
+
+
+def test_stopping_leaves_no_process(baseline: Baseline) -> None:
+    events = run_in_pool(CELLS, baseline, workers=2, run=fakes.sleep)
+    assert next(events).kind == "begun"
+    workers = [p for p in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
+    assert workers
+    events.close()
+    gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert len(gone) == len(workers)
+    assert alive == []

@@ -1,0 +1,108 @@
+"""Results of cells, the same by every road, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dpsyn.data.samples import load_sample
+from dpsyn.data.table import Table
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import CellResult, Grid, references, run_cell, run_grid
+from dpsyn.evaluation.report import Baseline, evaluate, real_baseline
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.privacy.spec import PrivacySpec
+
+SPEC = PrivacySpec(1.0)
+
+
+@pytest.fixture(scope="module")
+def parts() -> tuple[Table, Table]:
+    table = load_sample("asia").take(np.arange(3000))
+    train, test = table.split(0.25, np.random.default_rng(0))
+    assert test is not None
+    return train, test
+
+
+@pytest.fixture(scope="module")
+def baseline(parts: tuple[Table, Table]) -> Baseline:
+    return real_baseline(parts[0], parts[1], "bronc", degrees=(1, 2), queries=50)
+
+
+def grid(**changes: object) -> Grid:
+    settings = {"repeats": 2, "seed": 1} | changes
+    return Grid({"reweighting": NoisyReweighting(degree=1, rows=500)}, SPEC, **settings)
+
+
+def test_a_result_is_what_the_same_steps_by_hand_give(baseline: Baseline) -> None:
+    cell = next(grid().cells())
+    result = run_cell(cell, baseline)
+    mechanism = cell.config.calibrate(SPEC, baseline.table.domain, n=baseline.table.n)
+    report = evaluate(baseline.table, mechanism(cell.generator(), baseline.table).rows, baseline=baseline)
+    assert result.status == "done"
+    assert result.measures[0]["2-way error, mean"] == report.marginals[2].mean
+    assert result.guarantee["epsilon"] == mechanism.guarantee.epsilon == 1.0
+    assert CellResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+
+
+def test_every_road_gives_the_same_numbers(baseline: Baseline) -> None:
+    here = run_grid(grid(), baseline.table, baseline=baseline, backend="here")
+    processes = run_grid(grid(), baseline.table, baseline=baseline, backend="joblib", workers=2)
+    assert [r.measures for r in here] == [r.measures for r in processes]
+    assert [r.repeat for r in here] == [0, 1]
+    assert here[0].measures != here[1].measures
+
+
+def test_what_is_done_is_not_run_again(baseline: Baseline) -> None:
+    first = run_grid(grid(repeats=1), baseline.table, baseline=baseline, backend="here")
+    crashed = [CellResult(r.key, r.label, r.mechanism, r.value, r.repeat, "crashed") for r in first]
+    seen: list[CellResult] = []
+    both = run_grid(grid(), baseline.table, baseline=baseline, backend="here", done=first, on_result=seen.append)
+    assert both[0] is first[0]
+    assert [r.repeat for r in seen] == [1]
+    seen.clear()
+    run_grid(grid(), baseline.table, baseline=baseline, backend="here", done=crashed, on_result=seen.append)
+    assert [r.repeat for r in seen] == [0, 1]
+
+
+def test_a_mechanism_that_cannot_says_why(baseline: Baseline) -> None:
+    unfair = Grid({"cda": DPCDA(target="bronc")}, SPEC, repeats=1)
+    (result,) = run_grid(unfair, baseline.table, baseline=baseline, backend="here")
+    assert result.status == "refused"
+    assert "delta > 0" in result.message
+    assert result.measures == ()
+
+
+def test_private_sampling_is_shown_with_the_epsilon_that_it_needs(baseline: Baseline) -> None:
+    box = PrivateSampling(floor=0.25, ceiling=2.0, rows=50)
+    (result,) = run_grid(Grid({"sampling": box}, SPEC, repeats=1), baseline.table, baseline=baseline, backend="here")
+    assert result.status == "done"
+    assert result.budget == "over budget"
+    assert result.guarantee["epsilon"] == pytest.approx(50 * np.log(8))
+    assert result.asked["epsilon"] == 1.0
+
+
+def test_more_rows_than_there_are(baseline: Baseline) -> None:
+    (result,) = run_grid(grid(vary="n", values=(10**6,), repeats=1), baseline.table, baseline=baseline, backend="here")
+    assert result.status == "refused"
+    assert "rows that there are to learn from" in result.message
+
+
+def test_reference_lines(baseline: Baseline) -> None:
+    lines = references(baseline)
+    assert baseline.noise_floor is not None
+    assert lines["2-way error, mean"] == {"sampling floor": baseline.noise_floor.marginals[2].mean}
+    held = baseline.holdout
+    assert held is not None
+    share = float((held.frame["bronc"] == held.frame["bronc"].mode()[0]).mean())
+    assert lines["accuracy, logistic regression"]["majority class"] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("backend", "scheduler"), [("dask", None), ("joblib", "tcp://127.0.0.1:1"), ("fast", None)])
+def test_backends_that_cannot_be(baseline: Baseline, backend: str, scheduler: str | None) -> None:
+    with pytest.raises(ParameterError):
+        run_grid(grid(), baseline.table, baseline=baseline, backend=backend, scheduler=scheduler)  # type: ignore[arg-type]

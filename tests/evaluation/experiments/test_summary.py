@@ -1,0 +1,96 @@
+"""Where a spread comes from, and where a curve crosses a wish."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import CellResult, Point, crossings, results_frame, summarise
+
+
+def result(repeat: int, numbers: list[float], value: float = 1.0, label: str = "a") -> CellResult:
+    measures = tuple({"error": x} for x in numbers)
+    return CellResult(
+        f"{label}{value}{repeat}", label, "m", value, repeat, "done", guarantee={"epsilon": 1.0}, measures=measures
+    )
+
+
+def test_a_small_case_by_hand() -> None:
+    (point,) = summarise([result(0, [1.0, 3.0]), result(1, [5.0, 7.0])], "error")
+    assert point.mean == 4.0
+    assert point.draw_deviation == pytest.approx(math.sqrt(2))
+    # Means 2 and 6: variance 8, of which 2/2 is the draw's.
+    assert point.mechanism_deviation == pytest.approx(math.sqrt(7))
+    half = 12.706204736 * math.sqrt(8) / math.sqrt(2)
+    assert (point.low, point.high) == pytest.approx((4 - half, 4 + half))
+    assert (point.runs, point.draws) == (2, 4)
+
+
+def test_the_parts_of_a_made_up_spread_are_found() -> None:
+    random = np.random.default_rng(0)
+    runs = random.normal(0, 2.0, 4000)
+    results = [result(i, list(run + random.normal(0, 1.0, 2))) for i, run in enumerate(runs)]
+    (point,) = summarise(results, "error")
+    assert point.mechanism_deviation == pytest.approx(2.0, rel=0.05)
+    assert point.draw_deviation == pytest.approx(1.0, rel=0.05)
+
+
+def test_one_draw_or_one_run_cannot_tell() -> None:
+    (point,) = summarise([result(0, [1.0]), result(1, [3.0])], "error")
+    assert point.mechanism_deviation is None
+    assert point.draw_deviation is None
+    (single,) = summarise([result(0, [1.0])], "error")
+    assert (single.low, single.mean, single.high) == (1.0, 1.0, 1.0)
+
+
+def test_only_what_was_done_counts() -> None:
+    lost = CellResult("x", "a", "m", 1.0, 0, "crashed", "died")
+    assert results_frame([lost]).empty
+    assert summarise([lost], "error") == []
+
+
+def curve(means: list[float], half: float = 0.0) -> list[Point]:
+    return [
+        Point("a", 10.0**i, "error", mean, mean - half, mean + half, None, None, 3, 3, 1.0, over_budget=False)
+        for i, mean in enumerate(means)
+    ]
+
+
+def test_a_crossing_between_two_values() -> None:
+    (found,) = crossings(curve([0.4, 0.2, 0.1], half=0.05), 0.3, "below")
+    assert found.value == pytest.approx(10**0.5)
+    # The band's lower end crosses at 10^0.25, its upper one at 10^0.75.
+    assert found.low == pytest.approx(10**0.25)
+    assert found.high == pytest.approx(10**0.75)
+
+
+def test_a_wish_for_more_is_the_mirror_image() -> None:
+    (found,) = crossings(curve([0.6, 0.8, 0.9], half=0.05), 0.7, "above")
+    assert found.value == pytest.approx(10**0.5)
+    assert found.low == pytest.approx(10**0.25)
+
+
+def test_wishes_met_at_once_or_never() -> None:
+    (early,) = crossings(curve([0.1, 0.05]), 0.3, "below")
+    assert early.value == 1.0
+    assert "already" in early.message
+    (never,) = crossings(curve([0.4, 0.35], half=0.1), 0.3, "below")
+    assert never.value is None
+    assert never.high is None
+    assert never.low == pytest.approx(1.0)
+    assert "not reached" in never.message
+
+
+def test_a_curve_that_comes_back_has_to_stay() -> None:
+    (found,) = crossings(curve([0.1, 0.4, 0.2]), 0.3, "below")
+    assert found.value == pytest.approx(10**1.5)
+
+
+def test_bad_questions() -> None:
+    with pytest.raises(ParameterError):
+        crossings(curve([1.0]), math.nan, "below")
+    with pytest.raises(ParameterError):
+        crossings(curve([1.0]), 0.5, "beside")  # type: ignore[arg-type]
