@@ -18,6 +18,9 @@ WHOLE_DOMAIN_AT_MOST = 65_536
 FEWEST_DRAWS = 2_000
 DRAWS_PER_FUNCTION = 4
 """m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
+SPACES = ("cube", "product")
+MOST_DRAWS_OF_S = 20
+"""Reduced spaces drawn before the algorithm's "Failure" is the outcome of a run."""
 LARGEST_DIMENSION = 3_000
 LARGEST_MATRIX = 100_000_000
 """Entries of W: 0.8 GB."""
@@ -31,11 +34,13 @@ class SpaceSize:
         dimension: C, the number of functions.
         m: number of draws, or of rows of the domain.
         whole: S is the whole product domain.
+        space: ``"cube"`` where every column has two values, else ``"product"``.
     """
 
     dimension: int
     m: int
     whole: bool
+    space: str = "product"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +52,8 @@ class ReducedSpace:
         multiplicity: how often each was drawn, with sum m, shape (s,).
         functions: W on the distinct points, shape (C, s).
         smallest_singular_value: of W on all m points.
-        threshold: √m/(2e^d); the algorithm's outcome is "Failure" below it.
+        threshold: below it the draw counts as a "Failure"; see :func:`failure_threshold`.
+        redraws: spaces that were drawn before and failed.
     """
 
     codes: Codes
@@ -55,6 +61,7 @@ class ReducedSpace:
     functions: npt.NDArray[np.float64]
     smallest_singular_value: float
     threshold: float
+    redraws: int = 0
 
     @property
     def m(self) -> int:
@@ -62,17 +69,20 @@ class ReducedSpace:
         return int(self.multiplicity.sum())
 
 
-def space_size(domain: Domain, degree: int, reduced_space_size: int | None) -> SpaceSize:
+def space_size(domain: Domain, degree: int, reduced_space_size: int | None, space: str | None = None) -> SpaceSize:
     """The size that the settings ask for, or that fits: the whole domain if it is small, else :func:`default_draws`.
 
     Raises:
-        ParameterError: too many functions or too large a matrix W; the message says what would fit.
+        ParameterError: the space is not one of the domain, or there are too many functions or too large a matrix W; the
+            message says what would fit.
     """
     shape = domain.shape
+    kind = _kind(domain, space)
     dimension = contrast_dimension(shape, degree)
-    whole = reduced_space_size is None and (
-        domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
-    )
+    if reduced_space_size is None:
+        whole = domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
+    else:
+        whole = domain.size <= reduced_space_size
     draws = reduced_space_size or default_draws(shape, degree)
     m = domain.size if whole else draws
     points = min(m, domain.size)
@@ -97,7 +107,35 @@ def space_size(domain: Domain, degree: int, reduced_space_size: int | None) -> S
             f"{dimension:,} functions cannot be independent on fewer points than that; take about "
             f"{default_draws(shape, degree):,}",
         )
-    return SpaceSize(dimension, m, whole)
+    return SpaceSize(dimension, m, whole, kind)
+
+
+def _kind(domain: Domain, space: str | None) -> str:
+    if space == "cube" and not domain.is_binary:
+        other = next(a for a in domain.attributes if a.size != 2)
+        raise ParameterError(
+            "space",
+            space,
+            f"the paper's cube needs columns of two values, and {other.name!r} has {other.size}. Take space = 'product': as "
+            "one-hot bits almost no point of the cube would be a row",
+        )
+    # On two-valued columns the contrasts are the Walsh functions: the product is the cube, and its theorem holds.
+    return "cube" if domain.is_binary else "product"
+
+
+def norm_comparison(shape: Sequence[int], degree: int) -> float:
+    """B with ‖f‖₂ <= B ‖f‖₁ for every combination f of the contrasts, under the uniform distribution on the domain.
+
+    B is the product of the d largest (c-1)^{c/(2(c-2))} over the columns of c > 1 values; that is e for c = 2, so that
+    B = e^d on the cube. Derived in docs/guarantees.md.
+    """
+    varied = sorted((c for c in shape if c > 1), reverse=True)[:degree]
+    return math.exp(sum(1.0 if c == 2 else c * math.log(c - 1) / (2 * (c - 2)) for c in varied))
+
+
+def failure_threshold(shape: Sequence[int], degree: int, m: int) -> float:
+    """√m/(2B), B from :func:`norm_comparison`: the paper's √m/(2e^d) on the cube, and its like for other products."""
+    return math.sqrt(m) / (2 * norm_comparison(shape, degree))
 
 
 def default_draws(shape: Sequence[int], degree: int) -> int:
@@ -108,13 +146,14 @@ def default_draws(shape: Sequence[int], degree: int) -> int:
     return max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension, filled)
 
 
-def safe_draws(dimension: int, degree: int, failure_probability: float = 1e-6) -> int:
-    """m with C·(e^{t-1}/t^t)^{m/C} <= failure probability at t = 1/(4 e^{2d}): then step 2 fails no more often than that.
+def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1e-6) -> int:
+    """m with C·(e^{t-1}/t^t)^{m/C} <= failure probability at t = 1/(4 B²): then step 2 fails no more often than that.
 
     Matrix Chernoff bound (Tropp 2012, Theorem 1.1): every column of W has squared norm C, because the contrasts of a
     column and the constant make an orthogonal matrix, and W Wᵀ has mean m·I.
     """
-    t = 1 / (4 * math.exp(2 * degree))
+    dimension = contrast_dimension(shape, degree)
+    t = 1 / (4 * norm_comparison(shape, degree) ** 2)
     return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
 
 
@@ -142,26 +181,32 @@ def _what_fits(shape: Sequence[int], degree: int) -> str:
 def draw_space(domain: Domain, basis: ContrastBasis, size: SpaceSize, generator: np.random.Generator) -> ReducedSpace:
     """Step 1 and step 2 of the algorithm; neither looks at the data.
 
+    A draw that fails is replaced by a new one, at most MOST_DRAWS_OF_S in all. That costs no privacy: whether S fails
+    depends on S alone, so the density is a function of the data and of a space that knows nothing of them.
+
     Raises:
-        FailureError: the smallest singular value of W is below √m/(2e^d): the algorithm's own outcome "Failure".
+        FailureError: in every draw the smallest singular value of W is below the threshold: the algorithm's own outcome
+            "Failure".
     """
-    degree = min(basis.degree, len(domain))
-    threshold = math.sqrt(size.m) / (2 * math.exp(degree))
+    threshold = failure_threshold(domain.shape, basis.degree, size.m)
     if size.whole:
         codes = all_codes(domain.shape)
         ones = np.ones(len(codes), dtype=np.int64)
         # The functions are orthonormal under the uniform measure, so W Wᵀ = m·I.
         return ReducedSpace(codes, ones, basis.matrix(codes), math.sqrt(size.m), threshold)
-    drawn = np.stack([generator.integers(0, c, size.m, dtype=np.int32) for c in domain.shape], axis=1)
-    codes, counts = np.unique(drawn, axis=0, return_counts=True)
-    multiplicity = counts.astype(np.int64)
-    functions = basis.matrix(codes)
-    smallest = math.sqrt(max(0.0, float(np.linalg.eigvalsh((functions * multiplicity) @ functions.T)[0])))
-    if smallest < threshold:
-        raise FailureError(
-            "Failure (step 2 of the algorithm, decided without the data): the smallest singular value of the "
-            f"{basis.dimension} functions on {size.m:,} points is {smallest:.3g}, below √m/(2e^d) = {threshold:.3g}. Run "
-            f"again, or take a larger reduced_space_size: at {safe_draws(basis.dimension, degree):,} this happens at most "
-            "once in a million runs"
-        )
-    return ReducedSpace(codes, multiplicity, functions, smallest, threshold)
+    largest = 0.0
+    for redraws in range(MOST_DRAWS_OF_S):
+        drawn = np.stack([generator.integers(0, c, size.m, dtype=np.int32) for c in domain.shape], axis=1)
+        codes, counts = np.unique(drawn, axis=0, return_counts=True)
+        multiplicity = counts.astype(np.int64)
+        functions = basis.matrix(codes)
+        smallest = math.sqrt(max(0.0, float(np.linalg.eigvalsh((functions * multiplicity) @ functions.T)[0])))
+        if smallest >= threshold:
+            return ReducedSpace(codes, multiplicity, functions, smallest, threshold, redraws)
+        largest = max(largest, smallest)
+    raise FailureError(
+        f"Failure (step 2 of the algorithm, decided without the data): in {MOST_DRAWS_OF_S} draws of S the smallest "
+        f"singular value of the {basis.dimension} functions on {size.m:,} points was at most {largest:.3g}, below {threshold:.3g}. "
+        f"Take a larger reduced_space_size: at {safe_draws(domain.shape, basis.degree):,} a draw fails at most once in a "
+        "million"
+    )

@@ -41,7 +41,7 @@ CASES = {
         faithful=dpsyn.PrivateSampling(degree=2, floor=0.002, ceiling=60.0, rows=20_000),
         faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE),
         keeps_class_balance=True,
-        wrong={"degree": 0, "floor": 0.6, "ceiling": 1.0, "rows": 0, "reduced_space_size": 0},
+        wrong={"degree": 0, "floor": 0.6, "ceiling": 1.0, "rows": 0, "reduced_space_size": 0, "space": "cube"},
     ),
     "noisy_reweighting": Case(
         config=dpsyn.NoisyReweighting(degree=2, rows=20),

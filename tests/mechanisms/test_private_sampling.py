@@ -20,16 +20,17 @@ from dpsyn.data.samples import load_sample
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError, SolverError
-from dpsyn.mechanisms import private_sampling as module
-from dpsyn.mechanisms._reduced_space import SpaceSize, default_draws, draw_space, safe_draws
+from dpsyn.mechanisms._reduced_space import SpaceSize, default_draws, draw_space, norm_comparison, safe_draws, space_size
 from dpsyn.mechanisms.private_sampling import (
     DEGENERATE_SOURCE,
     EXACT_ASSUMPTION,
     IGNORES_DATA,
+    MOST_ROWS,
     RATIO_SOURCE,
     THEOREM_SOURCE,
     PrivateSampling,
 )
+from dpsyn.mechanisms.private_sampling import _solve as solving
 from dpsyn.privacy.certificates import bounded_ratio_epsilon, stability_epsilon, whole_cube_geometry
 
 LOOSE = dpsyn.PrivacySpec(epsilon=1e9)
@@ -88,7 +89,7 @@ def test_car_on_a_drawn_space() -> None:
     assert (
         diagnostics["smallest_singular_value"]
         >= diagnostics["failure_threshold"]
-        == pytest.approx(math.sqrt(2000) / (2 * math.e**2))
+        == pytest.approx(math.sqrt(2000) / (2 * 3**2))  # columns of four values: B = 3 each
     )
     assert diagnostics["residual"] <= 1e-8
     assert diagnostics["least_shrinkage"] >= 0.5 - 1e-8
@@ -98,13 +99,13 @@ def test_car_on_a_drawn_space() -> None:
 # --- privacy ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("reduced_space_size", "floor", "ceiling"), [(None, 0.25, 2.0), (200, 0.1, 1.5), (None, 0.02, 6.0)])
+@pytest.mark.parametrize(("reduced_space_size", "floor", "ceiling"), [(None, 0.25, 2.0), (5, 0.1, 1.5), (None, 0.02, 6.0)])
 def test_loss_over_all_neighbours_stays_below_the_certificate(
     reduced_space_size: int | None, floor: float, ceiling: float
 ) -> None:
     domain = _domain(2, 3)
     codes = np.array([[0, 0], [0, 0], [1, 2]])
-    config = PrivateSampling(floor=floor, ceiling=ceiling, rows=1, reduced_space_size=reduced_space_size)
+    config = PrivateSampling(degree=1, floor=floor, ceiling=ceiling, rows=1, reduced_space_size=reduced_space_size)
     densities = []
     for at in range(3):
         for row in all_codes((2, 3)):
@@ -148,8 +149,9 @@ def test_every_probability_lies_in_the_box(seed: int, rows: int, floor: float, a
     ceiling = 1 + floor + above
     domain = _domain(2, 3, 2)
     table = _table(np.random.default_rng(seed).integers(0, 2, (rows, 3)), domain)
-    config = PrivateSampling(floor=floor, ceiling=ceiling, rows=1, reduced_space_size=300 if drawn else None)
+    config = PrivateSampling(degree=1, floor=floor, ceiling=ceiling, rows=1, reduced_space_size=11 if drawn else None)
     diagnostics = _run(config, table, seed).diagnostics
+    assert len(diagnostics["density"]) < 12 or not drawn
     m = int(diagnostics["multiplicity"].sum())
     for probability, c in zip(diagnostics["density"], diagnostics["multiplicity"], strict=True):
         # A density is a whole number of 2^-62 rounded once to 53 bits.
@@ -221,7 +223,7 @@ def test_a_failing_solver_gives_uniform_rows_and_no_exception(
 
     table = _table([[0, 0]] * 6, _domain(2, 3))
     for name in ("closest_to_uniform", "least_shrinkage"):
-        monkeypatch.setattr(module, name, fail)
+        monkeypatch.setattr(solving, name, fail)
         diagnostics = _run(PrivateSampling(rows=3), table).diagnostics
         assert diagnostics["shrinkage"] == 1.0
         assert diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
@@ -249,7 +251,7 @@ def test_rows_none_takes_as_many_as_the_guarantee_allows() -> None:
         assert mechanism.calibrated()["rows"] == rows
         assert mechanism.guarantee.epsilon <= epsilon
     everything = PrivateSampling().calibrate(dpsyn.PrivacySpec(1e7, neighbouring="add_remove"), domain, n=50)
-    assert everything.calibrated()["rows"] == module.MOST_ROWS  # must not tell n
+    assert everything.calibrated()["rows"] == MOST_ROWS  # must not tell n
 
 
 def test_too_many_rows_say_what_would_fit() -> None:
@@ -292,6 +294,78 @@ def test_calibrated_is_plain_data() -> None:
     assert values["experimental_stability_epsilon"] == pytest.approx(3.07, rel=3e-3)
 
 
+# --- spaces -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_space_follows_the_domain_or_the_settings() -> None:
+    bits, mixed = _domain(2, 2, 2), _domain(2, 3)
+    for space in (None, "auto", "cube", "product"):
+        mechanism = PrivateSampling(space=space).calibrate(LOOSE, bits, n=10)
+        assert mechanism.calibrated()["space"] == "cube"
+        assert mechanism.calibrated()["theorem_4_1_epsilon"] is not None
+    for space in (None, "auto", "product"):
+        mechanism = PrivateSampling(space=space).calibrate(LOOSE, mixed, n=10)
+        assert mechanism.calibrated()["space"] == "product"
+        assert mechanism.calibrated()["theorem_4_1_epsilon"] is None
+    with pytest.raises(ParameterError, match=r"'c1' has 3.*product") as caught:
+        PrivateSampling(space="cube").calibrate(LOOSE, mixed, n=10)
+    assert caught.value.field == "space"
+
+
+def test_a_reduced_space_that_would_hold_the_domain_is_the_domain() -> None:
+    domain = _domain(2, 3, 2)
+    for m, whole in [(12, True), (5000, True), (11, False)]:
+        size = space_size(domain, 1, m)
+        assert (size.whole, size.m) == (whole, min(m, 12))
+    release = _run(PrivateSampling(rows=2, reduced_space_size=5000), _table(np.zeros((4, 3)), domain))
+    assert release.settings["reduced_space_size"] == 12
+    assert (release.diagnostics["multiplicity"] == 1).all()
+    assert release.diagnostics["smallest_singular_value"] == pytest.approx(math.sqrt(12))
+
+
+def test_the_scheduler_is_no_part_of_the_record() -> None:
+    table = _table([[0, 0]] * 6, _domain(2, 3))
+    release = _run(PrivateSampling(rows=2, space="product"), table)
+    assert "scheduler" not in release.record()["settings"]
+    assert release.record()["settings"]["space"] == "product"
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 5, (3, 3, 3), (5, 4), (16, 2), (40,), (3, 1, 2), (2, 7)])
+@pytest.mark.parametrize("degree", [1, 2])
+def test_norms_compare_as_the_threshold_takes_for_granted(sizes: tuple[int, ...], degree: int) -> None:
+    functions = ContrastBasis(sizes, degree).matrix(all_codes(sizes))
+    bound = norm_comparison(sizes, degree)
+    generator = np.random.default_rng(1)
+    worst = 0.0
+    for trial in range(300):
+        # Projections of a point's indicator are peaked; random combinations are not.
+        point = functions[:, generator.integers(functions.shape[1])]
+        coefficients = point + generator.normal(0, trial / 300, len(functions)) * (trial > 0)
+        values = coefficients @ functions
+        worst = max(worst, float(np.sqrt((values**2).mean()) / np.abs(values).mean()))
+    assert 1 < worst <= bound
+
+
+def test_the_norm_comparison_is_the_papers_on_the_cube_and_close_on_one_wide_column() -> None:
+    assert norm_comparison((2,) * 9, 3) == pytest.approx(math.e**3)
+    assert norm_comparison((4, 2, 9, 1), 2) == pytest.approx(3 * 8 ** (9 / 14))
+    # The indicator of one of c values has ‖f‖₂/‖f‖₁ = √c.
+    assert math.sqrt(200) <= norm_comparison((200,), 1) <= 1.03 * math.sqrt(200)
+
+
+def test_a_failing_space_is_drawn_again_and_the_draws_are_counted() -> None:
+    domain = _domain(*(2,) * 7)
+    basis = ContrastBasis(domain.shape, 2)
+    size = space_size(domain, 2, 40)
+    redraws = [draw_space(domain, basis, size, np.random.default_rng(seed)).redraws for seed in range(30)]
+    assert 0 < np.mean(redraws) < 15
+    table = _table(np.zeros((5, 7)), domain)
+    seed = int(np.argmax(redraws))
+    diagnostics = _run(PrivateSampling(rows=1, reduced_space_size=40), table, seed).diagnostics
+    assert diagnostics["redraws"] == redraws[seed] > 0
+    assert diagnostics["smallest_singular_value"] >= diagnostics["failure_threshold"]
+
+
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
@@ -329,7 +403,7 @@ def test_safe_draws_do_not_fail(sizes: tuple[int, ...]) -> None:
     assert (basis.matrix(all_codes(sizes)) ** 2).sum(axis=0) == pytest.approx(
         np.full(domain.size, ContrastBasis(sizes, 2).dimension)
     )
-    size = SpaceSize(basis.dimension, safe_draws(basis.dimension, 2), whole=False)
+    size = SpaceSize(basis.dimension, safe_draws(sizes, 2), whole=False)
     for seed in range(50):
         draw_space(domain, basis, size, np.random.default_rng(seed))
 
@@ -345,6 +419,8 @@ def test_safe_draws_do_not_fail(sizes: tuple[int, ...]) -> None:
         ("reduced_space_size", 0),
         ("floor", 0.6),
         ("ceiling", 1.0),
+        ("space", "sphere"),
+        ("scheduler", 8786),
     ],
 )
 def test_wrong_parameters(parameter: str, value: object) -> None:

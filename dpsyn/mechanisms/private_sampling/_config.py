@@ -1,0 +1,171 @@
+"""Settings of private sampling, and the certificate that they give."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpsyn.domain import Domain
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms._reduced_space import SPACES, SpaceSize, space_size
+from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
+from dpsyn.privacy.certificates import (
+    SMALLEST_RATIO,
+    bounded_ratio_epsilon,
+    box_for,
+    check_box,
+    is_degenerate,
+    largest_rows,
+    theorem_4_1_log_epsilon,
+)
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
+
+MOST_ROWS = 100_000
+"""Rows drawn at most when ``rows`` is None and n is not public."""
+
+RATIO_SOURCE = "bounded ratio: each draw has probability in [floor, ceiling]/m whatever the data (k ln(ceiling/floor))"
+THEOREM_SOURCE = "Theorem 4.1 of Boedihardjo, Strohmer, Vershynin 2021a"
+DEGENERATE_SOURCE = "degenerate box: the density is uniform whatever the data"
+BOX_ASSUMPTION = "Floor and ceiling were chosen without looking at the data."
+EXACT_ASSUMPTION = (
+    "Theorem 4.1 is about exact optima. Here both programs are solved in floating point, to a residual of 1e-8, and the "
+    "uniform density stands in for a solver that fails: it is taken for granted that neither matters."
+)
+N_ASSUMPTION = "The number of rows n is public."
+IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."
+
+
+@dataclass(frozen=True)
+class PrivateSampling(Config):
+    """Settings of private sampling.
+
+    Args:
+        degree: d, the order of the marginals that are matched.
+        floor, ceiling: δ and Δ of the paper, bounds on m·h, the density relative to uniform on the reduced space;
+            0 < floor, 2·floor <= 1 <= ceiling - floor. Both must be chosen without looking at the data.
+        rows: k, how many rows to draw; None draws as many as the guarantee allows, at most n (100,000 where n is not
+            public).
+        reduced_space_size: m independent uniform draws from the domain, or the whole of it if it has no more than m rows.
+            None takes the whole domain when it has at most 65,536 rows, otherwise about 4·C draws and at least 2,000.
+        space: what S is drawn from. ``"cube"`` is the paper's {-1, 1}^p and needs a domain of two-valued columns;
+            ``"product"`` is the product of the columns' categories, with orthonormal contrasts in place of Walsh
+            functions. None or ``"auto"`` takes the cube where the domain is one, otherwise the product.
+        scheduler: address of a Dask scheduler that the sums over the points of S are handed to; None uses threads. It
+            changes where the work is done and nothing about the result, so it is no part of a release's record.
+
+    Raises:
+        ParameterError: a value is outside its range.
+    """
+
+    degree: int = 2
+    floor: float = 0.25
+    ceiling: float = 2.0
+    rows: int | None = None
+    reduced_space_size: int | None = None
+    space: str | None = None
+    scheduler: str | None = None
+
+    name: ClassVar[str] = "private_sampling"
+    title: ClassVar[str] = "Private sampling"
+    paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021a"
+
+    def __post_init__(self) -> None:
+        check_box(self.floor, self.ceiling)
+        for name in ("degree", "rows", "reduced_space_size"):
+            value = getattr(self, name)
+            if value is None and name != "degree":
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise ParameterError(name, value, "a whole number, at least 1")
+        if self.space not in (None, "auto", *SPACES):
+            raise ParameterError(
+                "space", self.space, f"one of {', '.join(map(repr, SPACES))}, or None for the one that fits"
+            )
+        if self.scheduler is not None and not isinstance(self.scheduler, str):
+            raise ParameterError(
+                "scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads"
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration as plain data, without the scheduler, which is not part of what is computed."""
+        return {name: value for name, value in super().settings().items() if name != "scheduler"}
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> PrivateSamplingMechanism:
+        """k draws with the smallest of two certificates, k·ln(ceiling/floor) and, on the Boolean cube, Theorem 4.1.
+
+        The first holds for all pairs of datasets, hence for either neighbouring relation; the second for replacing one of n.
+
+        Raises:
+            CalibrationError: ``rows`` draws, or even one, cost more than ε; the message says what would fit.
+            ParameterError: n < 1, the space does not suit the domain, or the problem does not fit in memory.
+        """
+        from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
+
+        if n < 1:
+            raise ParameterError("n", n, "at least 1 row")
+        size = space_size(domain, self.degree, self.reduced_space_size, self.space)
+        ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
+        theorem = self._theorem_per_row(spec, n, size)
+        by_theorem = theorem is not None and theorem < ratio
+        per_row = theorem if theorem is not None and theorem < ratio else ratio
+        fitting = largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row)
+        if fitting is not None and fitting < (self.rows or 1):
+            raise CalibrationError(self._too_much(spec, per_row, fitting))
+        most = n if spec.neighbouring == "replace_one" else MOST_ROWS
+        rows = self.rows or (most if fitting is None else min(fitting, most))
+        assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
+        source = RATIO_SOURCE
+        if is_degenerate(self.floor, self.ceiling):
+            source = DEGENERATE_SOURCE
+            assumptions.append(IGNORES_DATA)
+        elif by_theorem:
+            source = THEOREM_SOURCE
+            assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
+        return PrivateSamplingMechanism(
+            config=self,
+            spec=spec,
+            domain=domain,
+            n=n,
+            guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions)),
+            settings=self,
+            rows=int(rows),
+            size=size,
+            theorem_4_1_per_row=theorem,
+        )
+
+    def _theorem_per_row(self, spec: PrivacySpec, n: int, size: SpaceSize) -> float | None:
+        if size.space != "cube" or spec.neighbouring != "replace_one":
+            return None
+        log_epsilon = theorem_4_1_log_epsilon(
+            log_rows=0.0,
+            floor=self.floor,
+            ceiling=self.ceiling,
+            degree=self.degree,
+            log_dimension=math.log(size.dimension),
+            log_m=math.log(size.m),
+            log_n=math.log(n),
+        )
+        return math.exp(min(log_epsilon, 700.0))
+
+    def _too_much(self, spec: PrivacySpec, per_row: float, fitting: int) -> str:
+        asked = self.rows or 1
+        total, one = rounded_up(asked * per_row, 4), rounded_up(per_row, 4)
+        box = box_for(epsilon=spec.epsilon, rows=asked, floor=self.floor, ceiling=self.ceiling)
+        if box is None:
+            remedy = (
+                f"No floor and ceiling allow {asked} at ε = {spec.epsilon:g}: their ratio stays above {SMALLEST_RATIO:g}, "
+                f"so every row costs more than ln 3 = {math.log(SMALLEST_RATIO):.4g}"
+            )
+        else:
+            remedy = f"floor = {box[0]:.4g} and ceiling = {box[1]:.4g} would allow {asked} at ε = {spec.epsilon:g}"
+        return (
+            f"private sampling certifies ε = {total} for {asked} {'row' if asked == 1 else 'rows'} at floor = "
+            f"{self.floor:g} and ceiling = {self.ceiling:g}, more than the ε = {spec.epsilon:g} asked for. The largest "
+            f"number of rows that fits is {fitting}; one row needs ε >= {one}. {remedy}"
+        )

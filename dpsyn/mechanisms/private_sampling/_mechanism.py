@@ -1,0 +1,122 @@
+"""Private sampling, calibrated: draws S, solves the two programs and draws the rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpsyn.basis.contrasts import ContrastBasis
+from dpsyn.data.table import Table
+from dpsyn.mechanisms._reduced_space import ReducedSpace, SpaceSize, draw_space
+from dpsyn.mechanisms.base import Mechanism, Progress
+from dpsyn.mechanisms.private_sampling._config import IGNORES_DATA, PrivateSampling
+from dpsyn.mechanisms.private_sampling._solve import Clock, match
+from dpsyn.optim.matching import MatchingProblem
+from dpsyn.privacy.certificates import (
+    ReducedSpaceGeometry,
+    bounded_ratio_epsilon,
+    is_degenerate,
+    measured_geometry,
+    stability_epsilon,
+    whole_cube_geometry,
+)
+from dpsyn.privacy.exact_draws import bounded_distribution
+from dpsyn.privacy.noise import NoiseSource
+
+
+@dataclass(frozen=True)
+class PrivateSamplingMechanism(Mechanism):
+    """Calibrated private sampling.
+
+    Attributes:
+        settings: the configuration.
+        rows: k.
+        size: of the reduced space.
+        theorem_4_1_per_row: ε of one row by Theorem 4.1, or None off the Boolean cube and for add_remove.
+    """
+
+    settings: PrivateSampling
+    rows: int
+    size: SpaceSize
+    theorem_4_1_per_row: float | None
+
+    def calibrated(self) -> dict[str, Any]:
+        """Number of rows, size of the problem, and every certificate that public facts give."""
+        config = self.settings
+        experimental = None
+        if self.size.whole and self.size.space == "cube" and self.spec.neighbouring == "replace_one":
+            experimental = self._stability(whole_cube_geometry(len(self.domain), min(config.degree, len(self.domain))))
+        theorem = self.theorem_4_1_per_row
+        return {
+            "rows": self.rows,
+            "space": self.size.space,
+            "reduced_space_size": self.size.m,
+            "whole_domain": self.size.whole,
+            "functions": self.size.dimension,
+            "bounded_ratio_epsilon": bounded_ratio_epsilon(rows=self.rows, floor=config.floor, ceiling=config.ceiling),
+            "theorem_4_1_epsilon": None if theorem is None else theorem * self.rows,
+            "experimental_stability_epsilon": experimental,
+        }
+
+    def _stability(self, geometry: ReducedSpaceGeometry) -> float | None:
+        value = stability_epsilon(
+            rows=self.rows, floor=self.settings.floor, ceiling=self.settings.ceiling, n=self.n, geometry=geometry
+        )
+        return value if math.isfinite(value) else None
+
+    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+        clock = Clock(progress)
+        config = self.settings
+        clock("drawing the reduced space", 0.0)
+        basis = ContrastBasis(self.domain.shape, config.degree)
+        space = draw_space(self.domain, basis, self.size, noise.generator)
+        found: dict[str, Any]
+        if is_degenerate(config.floor, config.ceiling):
+            ratio = np.ones(len(space.codes))
+            found = {"shrinkage": 1.0, "linear_program": "skipped", "quadratic_program": "skipped", "note": IGNORES_DATA}
+            problem = None
+        else:
+            clock("measuring the marginals of the data", 0.1)
+            problem = _problem(basis, space, table, config)
+            matched = match(problem, clock)
+            ratio, found = matched.ratio, matched.found()
+        clock("drawing rows", 0.95)
+        distribution = bounded_distribution(ratio, space.multiplicity, config.floor, config.ceiling)
+        drawn = distribution.draw(noise.generator, self.rows)
+        rows = self.domain.decode(space.codes[drawn], noise.generator)
+        density = distribution.probabilities
+        if problem is not None:
+            found["residual"] = problem.residual(density / problem.weights, found["shrinkage"])
+        if self.size.space == "cube" and not self.size.whole and self.spec.neighbouring == "replace_one":
+            geometry = measured_geometry(
+                space.functions, space.multiplicity, len(self.domain), min(config.degree, len(self.domain))
+            )
+            found["experimental_stability_epsilon"] = self._stability(geometry)
+        return rows, {
+            **self.calibrated(),
+            **found,
+            "redraws": space.redraws,
+            "distinct_points": len(space.codes),
+            "smallest_singular_value": space.smallest_singular_value,
+            "failure_threshold": space.threshold,
+            "points": space.codes,
+            "multiplicity": space.multiplicity,
+            "density": density,
+            "seconds": clock.seconds(),
+        }
+
+
+def _problem(basis: ContrastBasis, space: ReducedSpace, table: Table, config: PrivateSampling) -> MatchingProblem:
+    return MatchingProblem.dense(
+        functions=space.functions,
+        weights=space.multiplicity / space.m,
+        target=basis.means(table.codes),
+        lower=config.floor,
+        upper=config.ceiling,
+        sparse_functions=basis.sparse_matrix(space.codes),
+        sparse_target=basis.sparse_means(table.codes),
+    )
