@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.basis.contingency import ContingencyBasis
+from dpsyn.basis.families import TableFamily, WalshFamily
 from dpsyn.errors import ParameterError
+from dpsyn.optim._chebyshev_interior import Watch, centre_path
 from dpsyn.optim.chebyshev import dual_bound, fit_density
 
 
@@ -57,26 +59,110 @@ def test_agrees_with_another_solver() -> None:
     assert fit_density(matrix, target).deviation == pytest.approx(problem.value, abs=1e-6)
 
 
-def test_sparse_and_dense_agree_and_large_problems_take_the_interior_point_method() -> None:
-    generator = np.random.default_rng(4)
-    basis = ContingencyBasis((4, 5, 3, 2, 6), 2)
-    codes = np.stack([generator.integers(0, size, 6000) for size in basis.sizes], axis=1).astype(np.int32)
-    target = basis.counts(codes[:300]) / 300 + generator.laplace(0, 0.02, basis.cells)
-    matrix = basis.indicator(codes)
-    large = fit_density(matrix, target)
-    small = fit_density(matrix[:, :500].toarray(), target)
-    same = fit_density(matrix[:, :500], target)
-    assert large.solver == "highs-ipm"
-    assert same.solver == "highs-ds"
-    assert {large.status, small.status, same.status} == {"optimal"}
-    assert small.deviation == pytest.approx(same.deviation, abs=1e-7)
-    assert large.deviation <= small.deviation + 1e-7
+def walsh_problem(points: int, *, bits: int, noise: float, seed: int, constant: bool) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    family = WalshFamily(bits, 2, constant=constant)
+    rows = (generator.random((3000, bits)) < generator.beta(0.6, 0.6, (3000, 1))).astype(np.int32)
+    matrix = family.matrix(generator.integers(0, 2, (points, bits), dtype=np.int32))
+    return matrix, family.sums(rows) / 3000 + generator.laplace(0, noise, family.count)
 
 
-def test_progress_is_told() -> None:
+def table_problem(points: int, *, noise: float, seed: int) -> tuple[sp.csr_array, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    family = TableFamily((4, 5, 3, 2, 6), [(0, 1), (1, 2), (0, 4), (3,), (2, 3, 4)])
+    codes = np.stack([generator.integers(0, size, points) for size in family.sizes], axis=1).astype(np.int32)
+    return family.matrix(codes), family.sums(codes[:300]) / 300 + generator.laplace(0, noise, family.count)
+
+
+def shelf() -> dict[str, tuple[object, np.ndarray]]:
+    generator = np.random.default_rng(8)
+    dense = generator.normal(size=(7, 25))
+    return {
+        "walsh, noisy constant": walsh_problem(1500, bits=8, noise=0.05, seed=1, constant=True),
+        "walsh, columns are generated": walsh_problem(2000, bits=8, noise=0.5, seed=2, constant=False),
+        "walsh, target can be attained": walsh_problem(3000, bits=6, noise=0.0, seed=3, constant=True),
+        "walsh, far from any density": walsh_problem(900, bits=6, noise=10.0, seed=4, constant=False),
+        "walsh, rank below F": walsh_problem(12, bits=6, noise=0.05, seed=5, constant=True),
+        "tables": table_problem(900, noise=0.02, seed=6),
+        "tables, columns are generated": table_problem(3000, noise=0.05, seed=7),
+        "every point twice": (np.hstack([dense, dense]), generator.normal(size=7)),
+        "every statistic twice": (np.vstack([dense, dense, -dense]), generator.normal(size=21)),
+        "one point": (dense[:, :1], generator.normal(size=7)),
+        "one statistic": (dense[:1], np.array([0.3])),
+        "statistics that are zero": (np.zeros((3, 10)), np.array([0.5, -0.2, 0.1])),
+        "wide range of scales": (dense * np.logspace(-3, 1, 7)[:, None], generator.normal(size=7)),
+    }
+
+
+@pytest.mark.parametrize("name", shelf())
+def test_both_backends_find_the_same_optimum(name: str) -> None:
+    matrix, target = shelf()[name]
+    ours = fit_density(matrix, target)  # type: ignore[arg-type]
+    theirs = fit_density(matrix, target, backend="reference")  # type: ignore[arg-type]
+    assert ours.solver == "structured"
+    assert theirs.solver.startswith("highs")
+    assert ours.status == theirs.status == "optimal"
+    assert ours.deviation == pytest.approx(theirs.deviation, abs=1e-7)
+    assert ours.gap <= 2e-8
+    assert ours.residual < 1e-9
+
+
+@pytest.mark.parametrize("name", shelf())
+def test_a_vertex_is_optimal_and_sits_on_few_points(name: str) -> None:
+    matrix, target = shelf()[name]
+    fit = fit_density(matrix, target, vertex=True)  # type: ignore[arg-type]
+    assert fit.status == "optimal"
+    assert (fit.density > 1e-9).sum() <= len(target) + 1
+
+
+def test_weights_from_any_part_of_the_points_bound_all_of_them() -> None:
+    matrix, target = walsh_problem(2000, bits=8, noise=0.05, seed=2, constant=False)
+    quiet = Watch(lambda deviation, bound: None)
+    part = centre_path(matrix[:, :30], target, gap=1e-9, watch=quiet)
+    best = fit_density(matrix, target)
+    assert dual_bound(matrix, target, part.weights) <= best.deviation < part.bound
+    assert best.dual_bound == pytest.approx(best.deviation, abs=1e-7)
+
+
+def test_sparse_and_dense_agree() -> None:
+    matrix, target = table_problem(2000, noise=0.02, seed=4)
+    sparse, dense = fit_density(matrix, target), fit_density(matrix.toarray(), target)
+    assert sparse.deviation == pytest.approx(dense.deviation, abs=3e-8)
+    assert fit_density(matrix.tocsc(), target).deviation == pytest.approx(dense.deviation, abs=3e-8)
+
+
+def test_the_same_input_gives_the_same_density() -> None:
+    matrix, target = walsh_problem(2000, bits=8, noise=0.5, seed=2, constant=False)
+    np.testing.assert_array_equal(fit_density(matrix, target).density, fit_density(matrix, target).density)
+
+
+def test_out_of_time_there_is_still_a_density_with_its_bound() -> None:
+    matrix, target = walsh_problem(2000, bits=8, noise=0.5, seed=2, constant=False)
+    fit = fit_density(matrix, target, time_limit=0.0)
+    assert fit.status == "feasible"
+    assert fit.density.sum() == pytest.approx(1)
+    assert fit.dual_bound <= fit_density(matrix, target).deviation <= fit.deviation
+
+
+def test_progress_is_told_and_never_goes_back() -> None:
+    matrix, target = walsh_problem(2000, bits=8, noise=0.5, seed=2, constant=False)
     steps: list[tuple[str, float]] = []
-    fit_density(np.eye(2), np.array([0.5, 0.5]), progress=lambda step, share: steps.append((step, share)))
+    fit_density(matrix, target, progress=lambda step, share: steps.append((step, share)))
+    shares = [share for _, share in steps]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert all("gap" in step for step, _ in steps)
+    steps.clear()
+    fit_density(
+        np.eye(2), np.array([0.5, 0.5]), backend="reference", progress=lambda step, share: steps.append((step, share))
+    )
     assert steps == [("linear program, simplex", 0.0)]
+
+
+def test_there_are_two_backends() -> None:
+    with pytest.raises(ParameterError) as caught:
+        fit_density(np.eye(2), np.ones(2), backend="other")  # type: ignore[arg-type]
+    assert caught.value.field == "backend"
 
 
 @pytest.mark.parametrize(
