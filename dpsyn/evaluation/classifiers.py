@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,11 +20,19 @@ Labels = npt.NDArray[np.int64]
 
 LOGISTIC = "logistic regression"
 FOREST = "random forest"
-CLASSIFIERS = (LOGISTIC, FOREST)
+BOOSTED = "boosted trees"
+NEURAL = "small neural net"
+CLASSIFIERS = (LOGISTIC, FOREST, BOOSTED, NEURAL)
+DEFAULT_CLASSIFIERS = (LOGISTIC, FOREST)
 MAX_TRAINING_ROWS = 50_000
 MAX_TEST_ROWS = 50_000
 _TREES = 60
 _ITERATIONS = 300
+_NEURONS = 32
+_EPOCHS = 40
+_CALIBRATION_BINS = 10
+_BOOSTED_CATEGORIES = 255
+"""More categories than that are taken for numbers: scikit-learn's boosted trees know no more."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +40,15 @@ class Score:
     """What one classifier reached on the held-out rows.
 
     Attributes:
-        classifier: its name, one of ``CLASSIFIERS``.
+        classifier: its name, one of :data:`CLASSIFIERS`.
         accuracy: share of the held-out rows whose class it predicts, or None where it is not defined.
         auc: area under the ROC curve, for more than two classes the plain average of one class against the rest over the
             classes that occur among the held-out rows; None where it is not defined.
         training_rows: number of rows that it learnt from.
         note: why a number is missing, or what was unusual; empty otherwise.
+        brier: mean over the rows of Σ_c (probability of class c - 1 if the row is of class c)², in [0, 2]; None likewise.
+        calibration_error: mean |confidence - accuracy| over ten groups of rows of about the same confidence (the
+            probability of the predicted class), weighted by their size, in [0, 1]; None likewise.
     """
 
     classifier: str
@@ -45,6 +56,8 @@ class Score:
     auc: float | None
     training_rows: int
     note: str = ""
+    brier: float | None = None
+    calibration_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +136,9 @@ def _features(table: Table, target: str) -> pd.DataFrame:
 def _models(table: Table, target: str, seed: int) -> Mapping[str, Callable[[], Any]]:
     """How to make each classifier. Categories come from the public domain, so no row can hold an unknown one."""
     from sklearn.compose import make_column_transformer
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -133,11 +147,13 @@ def _models(table: Table, target: str, seed: int) -> Mapping[str, Callable[[], A
     numbers = [name for name in names if name.startswith("number")]
     categories = [np.arange(table.domain.shape[int(name.split()[1])]) for name in coded]
 
-    def logistic() -> Any:
-        prepare = make_column_transformer(
+    def scaled() -> Any:
+        return make_column_transformer(
             (OneHotEncoder(categories=categories, dtype=np.float64), coded), (StandardScaler(), numbers)
         )
-        return make_pipeline(prepare, LogisticRegression(max_iter=_ITERATIONS))
+
+    def logistic() -> Any:
+        return make_pipeline(scaled(), LogisticRegression(max_iter=_ITERATIONS))
 
     def forest() -> Any:
         prepare = make_column_transformer(
@@ -146,36 +162,82 @@ def _models(table: Table, target: str, seed: int) -> Mapping[str, Callable[[], A
         model = RandomForestClassifier(n_estimators=_TREES, min_samples_leaf=3, random_state=seed % 2**32, n_jobs=2)
         return make_pipeline(prepare, model)
 
-    return {LOGISTIC: logistic, FOREST: forest}
+    def boosted() -> Any:
+        few = [name for name, codes in zip(coded, categories, strict=True) if len(codes) <= _BOOSTED_CATEGORIES]
+        prepare = make_column_transformer(("passthrough", few), ("passthrough", [n for n in names if n not in few]))
+        model = HistGradientBoostingClassifier(
+            max_iter=100, categorical_features=list(range(len(few))), early_stopping=False, random_state=seed % 2**32
+        )
+        return make_pipeline(prepare, model)
+
+    def neural() -> Any:
+        model = MLPClassifier((_NEURONS,), max_iter=_EPOCHS, batch_size="auto", random_state=seed % 2**32)
+        return make_pipeline(scaled(), model)
+
+    return {LOGISTIC: logistic, FOREST: forest, BOOSTED: boosted, NEURAL: neural}
 
 
-def _scores(table: Table, rows: Table, holdout: Table, target: str, seed: int) -> tuple[Score, ...]:
+def _scores(
+    table: Table, rows: Table, holdout: Table, target: str, seed: int, classifiers: Sequence[str]
+) -> tuple[Score, ...]:
+    from threadpoolctl import threadpool_limits
+
     train, labels, count = _rows(rows, target, MAX_TRAINING_ROWS, seed)
     test, truth, _ = _rows(holdout, target, MAX_TEST_ROWS, seed)
     seen = np.unique(labels)
     if len(labels) == 0:
-        return tuple(Score(name, None, None, 0, "in every training row the class is missing") for name in CLASSIFIERS)
+        return tuple(Score(name, None, None, 0, "in every training row the class is missing") for name in classifiers)
     if len(seen) == 1:
         text = str(table.domain[target].categories[int(seen[0])])
         note = f"the training rows hold one class only, {text}: nothing but that can be predicted"
         accuracy = float(np.mean(truth == seen[0]))
-        return tuple(Score(name, accuracy, None, len(labels), note) for name in CLASSIFIERS)
+        return tuple(Score(name, accuracy, None, len(labels), note) for name in classifiers)
     found = []
-    for name, make in _models(table, target, seed).items():
-        with warnings.catch_warnings(record=True) as caught:
+    makers = _models(table, target, seed)
+    for name in classifiers:
+        # Boosting in several threads waits for the slowest of them at every step: on busy cores twenty times slower.
+        with warnings.catch_warnings(record=True) as caught, threadpool_limits(1, user_api="openmp"):
             warnings.simplefilter("always")
-            model = make().fit(train, labels)
+            model = makers[name]().fit(train, labels)
             if name == FOREST:
                 # Two threads would add the trees' votes in either order, and ties in the scores would depend on it.
                 model[-1].set_params(n_jobs=1)
             probabilities = np.asarray(model.predict_proba(test), dtype=np.float64)
-        notes = _notes(table.domain[target], seen, truth, caught)
+        # The neural net is stopped after a fixed number of epochs on purpose.
+        notes = _notes(table.domain[target], seen, truth, [] if name == NEURAL else caught)
         if count > len(labels):
             notes.append(f"trained on {len(labels):,} of {count:,} rows, drawn at random")
         accuracy = float(np.mean(seen[probabilities.argmax(axis=1)] == truth))
         auc = area_under_curve(truth, probabilities, seen)
-        found.append(Score(name, accuracy, auc, len(labels), "; ".join(notes)))
+        brier, calibration = brier_score(truth, probabilities, seen), calibration_error(truth, probabilities, seen)
+        found.append(Score(name, accuracy, auc, len(labels), "; ".join(notes), brier, calibration))
     return tuple(found)
+
+
+def brier_score(truth: Labels, probabilities: Floats, classes: Labels) -> float:
+    """Mean over the rows of Σ_c (P(c) - [the row is of class c])²; a class that the classifier does not know has P = 0.
+
+    Args:
+        truth: class codes, shape (rows,).
+        probabilities: shape (rows, number of classes that the classifier knows).
+        classes: the class code of each column of ``probabilities``.
+    """
+    own = np.zeros(len(truth))
+    for j, c in enumerate(classes):
+        own[truth == c] = probabilities[truth == c, j]
+    # Σ P² - 2 P(own) + 1, whether the own class is among the columns or not.
+    return float(np.mean((probabilities**2).sum(axis=1) - 2 * own + 1))
+
+
+def calibration_error(truth: Labels, probabilities: Floats, classes: Labels) -> float:
+    """Σ_groups (share of the rows) · |mean confidence - accuracy|, ten groups of equal size by confidence.
+
+    Arguments as for :func:`brier_score`. With fewer than ten rows every row is a group.
+    """
+    confidence = probabilities.max(axis=1)
+    right = classes[probabilities.argmax(axis=1)] == truth
+    groups = np.array_split(np.argsort(confidence, kind="stable"), min(_CALIBRATION_BINS, len(truth)))
+    return float(sum(abs(float((confidence[g] - right[g]).sum())) for g in groups) / len(truth))
 
 
 def _notes(attribute: Attribute, seen: Labels, truth: Labels, caught: list[warnings.WarningMessage]) -> list[str]:
@@ -216,9 +278,14 @@ def area_under_curve(truth: Labels, probabilities: Floats, classes: Labels) -> f
     return float(np.mean(areas))
 
 
-def real_scores(table: Table, holdout: Table, target: str, seed: int) -> RealScores | str:
+def real_scores(
+    table: Table, holdout: Table, target: str, seed: int, classifiers: Sequence[str] = DEFAULT_CLASSIFIERS
+) -> RealScores | str:
     """Train on the real rows and test on the held-out ones, or say why that cannot be done."""
     attribute = check_target(table, target)
+    unknown = [name for name in classifiers if name not in CLASSIFIERS]
+    if unknown or not classifiers:
+        raise ParameterError("classifiers", tuple(classifiers), f"one or more of {', '.join(map(repr, CLASSIFIERS))}")
     if len(table.domain) < 2:
         return "there is no column to predict from"
     labels = table.codes[:, table.domain.index(target)]
@@ -230,7 +297,7 @@ def real_scores(table: Table, holdout: Table, target: str, seed: int) -> RealSco
     return RealScores(
         target=target,
         classes=tuple(str(c) for c in attribute.categories),
-        scores=_scores(table, table, holdout, target, seed),
+        scores=_scores(table, table, holdout, target, seed, classifiers),
         majority_class=str(attribute.categories[majority]),
         majority_accuracy=float(np.mean(truth == majority)),
         test_rows=len(truth),
@@ -239,4 +306,5 @@ def real_scores(table: Table, holdout: Table, target: str, seed: int) -> RealSco
 
 def classification(rows: Table, holdout: Table, real: RealScores, seed: int) -> Classification:
     """Train on synthetic rows, test on the held-out ones of ``real``; all tables over the same domain."""
-    return Classification(_scores(rows, rows, holdout, real.target, seed), real)
+    names = [score.classifier for score in real.scores]
+    return Classification(_scores(rows, rows, holdout, real.target, seed, names), real)

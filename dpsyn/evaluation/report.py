@@ -12,7 +12,14 @@ import pandas as pd
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
-from dpsyn.evaluation.classifiers import Classification, RealScores, check_target, classification, real_scores
+from dpsyn.evaluation.classifiers import (
+    DEFAULT_CLASSIFIERS,
+    Classification,
+    RealScores,
+    check_target,
+    classification,
+    real_scores,
+)
 from dpsyn.evaluation.marginals import MarginalError, Subsets, choose_subsets, default_max_subsets, marginal_errors
 from dpsyn.evaluation.ranges import QUERIES, RangeError, RangeQuery, choose_queries, range_errors
 
@@ -136,6 +143,7 @@ def real_baseline(
     max_subsets: int | None = None,
     queries: int = QUERIES,
     generator: np.random.Generator | None = None,
+    classifiers: Sequence[str] = DEFAULT_CLASSIFIERS,
 ) -> Baseline:
     """What is the same for every release: which tables and queries to compare, the noise floor, train-on-real.
 
@@ -148,6 +156,7 @@ def real_baseline(
             at least) for tables of very many rows.
         queries: number of random range queries.
         generator: decides about the draws; None is a fixed one, so that two reports can be compared.
+        classifiers: which of :data:`~dpsyn.evaluation.classifiers.CLASSIFIERS` to train.
 
     Raises:
         ParameterError: a degree below 1 or none at all, no rows, or a target that is not a class.
@@ -176,7 +185,7 @@ def real_baseline(
     elif held is None:
         scores = "there are no held-out rows to test on"
     else:
-        scores = real_scores(table, held, target, seed)
+        scores = real_scores(table, held, target, seed, classifiers)
     floor = None if held is None else _closeness(table, held, plan, asked)
     return Baseline(table, held, target, plan, asked, seed, floor, scores, tuple(notes))
 
@@ -191,6 +200,7 @@ def evaluate(
     max_subsets: int | None = None,
     queries: int = QUERIES,
     generator: np.random.Generator | None = None,
+    classifiers: Sequence[str] | None = None,
     baseline: Baseline | None = None,
 ) -> Report:
     """Measure synthetic rows against the real table.
@@ -208,6 +218,7 @@ def evaluate(
         max_subsets: largest number of tables of a degree.
         queries: number of range queries.
         generator: decides about the draws.
+        classifiers: which of :data:`~dpsyn.evaluation.classifiers.CLASSIFIERS` to train; the first two when None.
         baseline: from :func:`real_baseline`, saves doing its work again for every release of a table. It decides about
             everything above; what is given besides must agree with it.
 
@@ -225,6 +236,7 @@ def evaluate(
             max_subsets=max_subsets,
             queries=queries,
             generator=generator,
+            classifiers=DEFAULT_CLASSIFIERS if classifiers is None else classifiers,
         )
     else:
         _check_agreement(baseline, table, holdout, target, degrees)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
@@ -17,6 +17,8 @@ from dpsyn.evaluation.classifiers import (
     CLASSIFIERS,
     RealScores,
     area_under_curve,
+    brier_score,
+    calibration_error,
     check_target,
     classification,
     real_scores,
@@ -60,7 +62,7 @@ REAL, HELD = _table(600, 1), _table(400, 2)
 
 @pytest.fixture(scope="module")
 def baseline() -> RealScores:
-    found = real_scores(REAL, HELD, "ill", 0)
+    found = real_scores(REAL, HELD, "ill", 0, CLASSIFIERS)
     assert isinstance(found, RealScores)
     return found
 
@@ -204,7 +206,7 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_same_seed_same_scores(baseline: RealScores) -> None:
-    assert real_scores(REAL, HELD, "ill", 0) == baseline
+    assert real_scores(REAL, HELD, "ill", 0, CLASSIFIERS) == baseline
 
 
 def test_area_under_curve_against_its_definition() -> None:
@@ -240,3 +242,37 @@ def test_one_category_is_no_class_and_unknown_columns_are_named() -> None:
         check_target(single, "a")
     with pytest.raises(DomainError, match="nowhere"):
         check_target(REAL, "nowhere")
+
+
+def test_brier_score_is_that_of_scikit_learn() -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 3, 300)
+    probabilities = random.dirichlet((1, 2, 3), 300)
+    expected = brier_score_loss(truth, probabilities, labels=[0, 1, 2], scale_by_half=False)
+    assert brier_score(truth, probabilities, np.arange(3)) == pytest.approx(expected)
+    # A class that the classifier does not know: its probability is 0.
+    padded = np.column_stack([probabilities[:, :2] / probabilities[:, :2].sum(axis=1, keepdims=True), np.zeros(300)])
+    expected = brier_score_loss(truth, padded, labels=[0, 1, 2], scale_by_half=False)
+    assert brier_score(truth, padded[:, :2], np.arange(2)) == pytest.approx(expected)
+
+
+def test_calibration_error_of_known_cases() -> None:
+    truth = np.repeat([0, 1], 50)
+    sure = np.column_stack([1.0 - truth, truth]).astype(float)
+    assert calibration_error(truth, sure, np.arange(2)) == 0.0
+    assert calibration_error(truth, sure[:, ::-1], np.arange(2)) == 1.0
+    # Confidence 0.7 everywhere and right in half of the rows of every group.
+    flat = np.tile([0.7, 0.3], (100, 1))
+    mixed = np.tile([0, 1], 50)
+    assert calibration_error(mixed, flat, np.arange(2)) == pytest.approx(0.2)
+    random = np.random.default_rng(1)
+    chance = random.uniform(0.5, 1.0, 200_000)
+    drawn = (random.random(200_000) > chance).astype(np.int64)
+    assert calibration_error(drawn, np.column_stack([chance, 1 - chance]), np.arange(2)) < 0.005
+
+
+def test_unknown_classifiers_are_named() -> None:
+    with pytest.raises(ParameterError, match="boosted trees"):
+        real_scores(REAL, HELD, "ill", 0, ("oracle",))
+    with pytest.raises(ParameterError, match="one or more"):
+        real_scores(REAL, HELD, "ill", 0, ())

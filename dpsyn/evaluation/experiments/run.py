@@ -10,12 +10,15 @@ from typing import Any, Literal
 
 from dpsyn.data.table import Table
 from dpsyn.errors import CalibrationError, DpsynError, ParameterError
+from dpsyn.evaluation.classifiers import RealScores
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
 from dpsyn.evaluation.report import Baseline, Report, evaluate, real_baseline
 from dpsyn.mechanisms.base import Mechanism
 
 Status = Literal["done", "refused", "failed", "crashed"]
 Backend = Literal["here", "joblib", "dask"]
+SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
+"""Measure of a classifier -> attribute of :class:`~dpsyn.evaluation.classifiers.Score`."""
 ON_BUDGET = "on budget"
 OVER_BUDGET = "over budget"
 
@@ -70,7 +73,8 @@ def flat_measures(report: Report) -> dict[str, float]:
     found["range queries, mean error"] = report.ranges.mean
     if not isinstance(report.classification, str):
         for score in report.classification.synthetic:
-            for name, value in (("accuracy", score.accuracy), ("ROC-AUC", score.auc)):
+            for name, attribute in SCORES.items():
+                value = getattr(score, attribute)
                 if value is not None:
                     found[f"{name}, {score.classifier}"] = value
     return {name: float(value) for name, value in found.items() if math.isfinite(value)}
@@ -87,14 +91,17 @@ def references(baseline: Baseline) -> dict[str, dict[str, float]]:
         found["range queries, mean error"] = {"sampling floor": floor.ranges.mean}
     if not isinstance(baseline.classification, str):
         for score in baseline.classification.scores:
-            if score.accuracy is not None:
-                found[f"accuracy, {score.classifier}"] = {
-                    "real data": score.accuracy,
-                    "majority class": baseline.classification.majority_accuracy,
-                }
-            if score.auc is not None:
-                found[f"ROC-AUC, {score.classifier}"] = {"real data": score.auc, "majority class": 0.5}
+            for name, attribute in SCORES.items():
+                value = getattr(score, attribute)
+                if value is not None:
+                    found[f"{name}, {score.classifier}"] = {"real data": value, **_chance(name, baseline.classification)}
     return found
+
+
+def _chance(name: str, real: RealScores) -> dict[str, float]:
+    """What always naming the majority class gives."""
+    values = {"accuracy": real.majority_accuracy, "ROC-AUC": 0.5, "Brier score": 2 * (1 - real.majority_accuracy)}
+    return {"majority class": values[name]} if name in values else {}
 
 
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
