@@ -37,7 +37,7 @@ class DigitGroup:
 
 
 class DigitLayout:
-    """Which columns share which digit. Columns with one code are in no group.
+    """Which columns share which digit. Columns with one code are in no group, unless all have.
 
     Columns are put, the largest first, into the first group that still has room, so that a digit has at most 256 values
     unless one column alone has more. Sixty bits take eight bytes, Adult's eight columns (1.8e6 rows) three.
@@ -57,8 +57,9 @@ class DigitLayout:
         self.sizes = tuple(int(size) for size in sizes)
         if max(self.sizes) > 1 << 32:
             raise ParameterError("sizes", max(self.sizes), "at most 2^32 codes in a column")
-        self.groups = pack_columns(range(len(self.sizes)), self.sizes, BYTE)
-        most = max((group.cells for group in self.groups), default=1)
+        # A domain of one row still has points, so there is always a digit.
+        self.groups = pack_columns(range(len(self.sizes)), self.sizes, BYTE) or (DigitGroup((0,), (1,)),)
+        most = max(group.cells for group in self.groups)
         self.dtype: type[np.unsignedinteger[Any]] = np.uint8 if most <= BYTE else np.uint16 if most <= 1 << 16 else np.uint32
 
     @property

@@ -1,17 +1,28 @@
-"""The functions of an operator, evaluated on packed points."""
+"""The functions of an operator, evaluated and summed on packed points."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn.basis._items import Items
+from dpsyn.basis._products import ProductTable
+from dpsyn.basis._tables import TablePlan, plan_cost
 from dpsyn.basis.contrasts import ContrastBasis
 from dpsyn.basis.digits import DigitLayout, Digits
 
 Floats = npt.NDArray[np.float64]
+
+_CELLS_TRIED = (4, 8, 16, 32, 64, 128, 256)
+_GRAM_ENTRIES = 1 << 22
+"""Entries of W that are formed at a time where a Gram matrix is a product of matrices."""
+_MULTIPLICATIONS_PER_NANOSECOND = 15.0
+_NANOSECONDS_PER_ENTRY = 2.0
 
 
 class ProductFunctions:
@@ -27,6 +38,12 @@ class ProductFunctions:
     def __init__(self, sizes: tuple[int, ...], degree: int) -> None:
         self.basis = ContrastBasis(sizes, degree)
         self.layout = DigitLayout(sizes)
+        self._items = Items(sizes)
+        self._sets = self._items.of(self.basis)
+        self._plans: dict[int, TablePlan] = {}
+        self._gram_plans: dict[int, TablePlan] = {}
+        self._products: ProductTable | None = None
+        self._lock = threading.RLock()
 
     def __reduce__(self) -> tuple[Callable[..., ProductFunctions], tuple[tuple[int, ...], int]]:
         return product_functions, (self.basis.sizes, self.basis.degree)
@@ -36,9 +53,60 @@ class ProductFunctions:
         """C."""
         return self.basis.dimension
 
+    def apply(self, digits: Digits, x: npt.NDArray[Any]) -> Floats:
+        """W x, shape (C,)."""
+        return self._plan(digits.shape[1]).apply(digits, x)
+
+    def adjoint(self, digits: Digits, y: Floats, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """Wᵀ y, shape (b,)."""
+        return self._plan(digits.shape[1]).adjoint(digits, y, dtype)
+
     def matrix(self, digits: Digits) -> Floats:
         """W on the points, shape (C, b)."""
         return self.basis.matrix(self.layout.decode(digits))
+
+    def gram(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64) -> Floats:
+        """W diag(scaling) Wᵀ, shape (C, C): from the moments of all products, or by products of matrices if that is less work."""
+        points = digits.shape[1]
+        cells, cost = self._cheapest(2 * self._sets.shape[1], points)
+        entries = points * self.dimension
+        by_matrices = entries * (_NANOSECONDS_PER_ENTRY + self.dimension / _MULTIPLICATIONS_PER_NANOSECOND)
+        if by_matrices < cost + self.dimension**2 or not self._items.fits(2 * self._sets.shape[1]):
+            return self._gram_by_matrices(digits, scaling, dtype)
+        products, plan = self._gram_plan(cells)
+        return products.gram(plan.apply(digits, scaling))
+
+    def _gram_by_matrices(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike) -> Floats:
+        used = np.flatnonzero(scaling)
+        result = np.zeros((self.dimension, self.dimension))
+        step = max(1, _GRAM_ENTRIES // self.dimension)
+        for start in range(0, len(used), step):
+            at = used[start : start + step]
+            root = (self.matrix(digits[:, at]) * np.sqrt(scaling[at])).astype(dtype, copy=False)
+            result += root @ root.T
+        return result
+
+    def _cheapest(self, width: int, points: int) -> tuple[int, float]:
+        # Powers of two, so that blocks of nearly equal length share a plan.
+        points = 1 << max(0, points - 1).bit_length()
+        costs = {cells: plan_cost(self.layout, width, cells, points) for cells in _CELLS_TRIED}
+        best = min(costs, key=lambda cells: costs[cells])
+        return best, costs[best]
+
+    def _plan(self, points: int) -> TablePlan:
+        cells, _ = self._cheapest(self._sets.shape[1], points)
+        with self._lock:
+            if cells not in self._plans:
+                self._plans[cells] = TablePlan(self.layout, self._items, self._sets, cells)
+            return self._plans[cells]
+
+    def _gram_plan(self, cells: int) -> tuple[ProductTable, TablePlan]:
+        with self._lock:
+            if self._products is None:
+                self._products = ProductTable(self._items, self._sets)
+            if cells not in self._gram_plans:
+                self._gram_plans[cells] = TablePlan(self.layout, self._items, self._products.moments, cells)
+            return self._products, self._gram_plans[cells]
 
 
 @lru_cache(maxsize=16)

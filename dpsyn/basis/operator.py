@@ -42,22 +42,20 @@ class Block:
         self.weights = weights
 
     def apply(self, x: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
-        """W_b x, shape (C,), for x of shape (b,)."""
-        return self.matrix() @ x
+        """W_b x, shape (C,), for x of shape (b,); float32 adds the block's terms in single precision."""
+        return self._functions.apply(self._digits, np.asarray(x, dtype=dtype))
 
-    def adjoint(self, y: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
-        """W_bᵀ y, shape (b,), for y of shape (C,)."""
-        return y @ self.matrix()
+    def adjoint(self, y: Floats, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """W_bᵀ y, shape (b,), for y of shape (C,); the result has the dtype."""
+        return self._functions.adjoint(self._digits, y, dtype)
 
     def gram(self, scaling: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
         """W_b diag(scaling) W_bᵀ, shape (C, C), for scaling >= 0 of shape (b,)."""
-        used = np.flatnonzero(scaling)
-        root = self._functions.matrix(self._digits[:, used]) * np.sqrt(scaling[used])
-        return root @ root.T
+        return self._functions.gram(self._digits, scaling, dtype)
 
-    def matrix(self, dtype: npt.DTypeLike = np.float64) -> Floats:
+    def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """W_b, shape (C, b)."""
-        return self._functions.matrix(self._digits)
+        return self._functions.matrix(self._digits).astype(dtype, copy=False)
 
     def codes(self) -> Codes:
         """The points, shape (b, number of columns)."""

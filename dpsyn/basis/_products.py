@@ -1,0 +1,126 @@
+"""Products of two functions as combinations of functions of twice the degree: how a Gram matrix follows from moments."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from dpsyn.basis._items import Floats, Integers, Items
+
+_CHUNK_PAIRS = 1 << 20
+
+
+class ProductTable:
+    """w_f w_g = Σ_h coefficient · w_h, for all pairs f, g of some functions.
+
+    In one column φ_r φ_s = -√(c/(s(s+1))) φ_r for r < s, because φ_s is constant where φ_r is not 0; and φ_r² is a
+    combination of 1, φ_r and the φ_t with t > r. For two codes that says φ_1² = 1: the product of the Walsh functions of
+    I and J is the one of their symmetric difference.
+
+    Args:
+        items: the contrasts.
+        functions: C sets of items, shape (C, D).
+
+    Attributes:
+        moments: the functions h that occur, as sets of items, shape (H, 2D).
+    """
+
+    def __init__(self, items: Items, functions: Integers) -> None:
+        self._items = items
+        self._functions = functions
+        count = len(functions)
+        rows, keys, values = [], [], []
+        step = max(1, _CHUNK_PAIRS // count)
+        for start in range(0, count, step):
+            stop = min(start + step, count)
+            pairs = np.concatenate(
+                [np.repeat(functions[start:stop], count, axis=0), np.tile(functions, (stop - start, 1))], 1
+            )
+            row, sets, value = self._expand(pairs)
+            rows.append(row + start * count)
+            keys.append(items.keys(sets))
+            values.append(value)
+        distinct, column = np.unique(np.concatenate(keys), return_inverse=True)
+        self.moments = _sets(distinct, items.base, 2 * functions.shape[1])
+        row, value = np.concatenate(rows), np.concatenate(values)
+        self._single = self._matrix = None
+        if len(row) == count * count and (value == 1.0).all():
+            self._single = np.empty(count * count, dtype=np.int32)
+            self._single[row] = column
+        else:
+            self._matrix = sp.coo_array((value, (row, column)), shape=(count * count, len(distinct))).tocsr()
+
+    def gram(self, moments: Floats) -> Floats:
+        """[Σ_h coefficient · moment_h], shape (C, C)."""
+        count = len(self._functions)
+        entries = moments[self._single] if self._matrix is None else self._matrix @ moments
+        return np.asarray(entries).reshape(count, count)
+
+    def _expand(self, pairs: Integers) -> tuple[Integers, Integers, Floats]:
+        """Number of the pair, set of items and coefficient of every term."""
+        items = self._items
+        row = np.arange(len(pairs))
+        sets = np.sort(pairs, axis=1)
+        value = np.ones(len(pairs))
+        for _ in range(self._functions.shape[1]):
+            column = items.column[sets]
+            twice = (column[:, 1:] == column[:, :-1]) & (sets[:, 1:] > 0)
+            at = np.argmax(twice, axis=1)
+            meets = np.flatnonzero(twice[np.arange(len(sets)), at])
+            if len(meets) == 0:
+                break
+            low, high = sets[meets, at[meets]], sets[meets, at[meets] + 1]
+            unequal = low < high
+            here = meets[unequal]
+            value[here] *= -self._height[high[unequal]]
+            sets[here, at[here] + 1] = 0
+            here, item = meets[~unequal], low[~unequal]
+            starts, terms, coefficients = self._squares
+            repeats = starts[item + 1] - starts[item]
+            ends = np.cumsum(repeats)
+            term = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[item] - ends + repeats, repeats)
+            copies = np.repeat(here, repeats)
+            fresh = sets[copies]
+            fresh[np.arange(len(fresh)), at[copies]] = terms[term]
+            fresh[np.arange(len(fresh)), at[copies] + 1] = 0
+            keep = np.ones(len(sets), dtype=bool)
+            keep[here] = False
+            value = np.concatenate([value[keep], value[copies] * coefficients[term]])
+            row = np.concatenate([row[keep], row[copies]])
+            sets = np.sort(np.concatenate([sets[keep], fresh]), axis=1)
+        return row, sets, value
+
+    @cached_property
+    def _height(self) -> Floats:
+        """√(c/(s(s+1))) of every item φ_s: minus its value on the codes below s."""
+        items = self._items
+        size = np.asarray(items.sizes)[items.column]
+        level = np.maximum(items.level, 1)
+        return np.sqrt(size / (level * (level + 1)))
+
+    @cached_property
+    def _squares(self) -> tuple[Integers, Integers, Floats]:
+        """φ_r² of every item as terms (item, coefficient): starts, items, coefficients."""
+        items = self._items
+        starts, terms, coefficients = [0, 0], [], []
+        for item in range(1, items.base):
+            column, level = items.column[item], int(items.level[item])
+            size = items.sizes[column]
+            square = items.values(item) ** 2
+            chosen = [0, *range(item, item + size - level)]
+            for other in chosen:
+                mean = 1.0 if other == 0 else float(square @ items.values(other)) / size
+                if abs(mean) > 1e-14:
+                    terms.append(other)
+                    coefficients.append(mean)
+            starts.append(len(terms))
+        return np.asarray(starts, dtype=np.int64), np.asarray(terms, dtype=np.int64), np.asarray(coefficients)
+
+
+def _sets(keys: Integers, base: int, width: int) -> Integers:
+    sets = np.empty((len(keys), width), dtype=np.int64)
+    for slot in range(width - 1, -1, -1):
+        keys, sets[:, slot] = np.divmod(keys, base)
+    return sets
