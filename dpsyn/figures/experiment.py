@@ -1,0 +1,212 @@
+"""Figures of an experiment: a measure against the setting that varies, and where its spread comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpsyn.errors import ParameterError
+from dpsyn.figures._panels import GRID, bar_style, dot_style, finish, safe, shorten
+from dpsyn.figures.theme import GUIDE, HERE
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from dpsyn.evaluation.experiments.summary import Point
+
+AXES: Mapping[str, str] = {
+    "epsilon": "ε (privacy budget): more private to the left",
+    "n": "n (real rows learnt from)",
+    "degree": "d (degree)",
+    "order_of_mixture": "l (order of mixture)",
+    "reduced_space_size": "m (size of the reduced space)",
+    "rows": "k (rows released)",
+}
+_LINEAR = ("degree",)
+_REFERENCES = {"sampling floor": (GUIDE, "dot"), "real data": (GUIDE, "solid"), "majority class": (GUIDE, "dash")}
+_STAGGER = 0.012
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One mechanism: values of the setting, mean of the measure, ends of its 95 % band, what to say of each point."""
+
+    label: str
+    values: tuple[float, ...]
+    means: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    notes: tuple[str, ...]
+    over_budget: bool
+
+
+@dataclass(frozen=True)
+class CurvesInfo:
+    """Data of :func:`draw_curves`.
+
+    Attributes:
+        measure, vary: the two axes.
+        curves: the mechanisms, in the order of their colours.
+        references: horizontal lines by name.
+        wish: a horizontal line to reach, or None.
+    """
+
+    measure: str
+    vary: str
+    curves: tuple[Curve, ...]
+    references: Mapping[str, float] = field(default_factory=dict)
+    wish: float | None = None
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the horizontal axis is."""
+        return self.vary not in _LINEAR
+
+
+def curves_info(
+    points: Sequence[Point],
+    measure: str,
+    vary: str,
+    *,
+    references: Mapping[str, float] | None = None,
+    wish: float | None = None,
+    labels: Sequence[str] = (),
+) -> CurvesInfo:
+    """Data of :func:`draw_curves` from averages of one measure.
+
+    Args:
+        points: from :func:`~dpsyn.evaluation.experiments.summary.summarise`.
+        measure: its name.
+        vary: the setting that varies.
+        references: lines to draw across.
+        wish: a level to reach.
+        labels: the mechanisms in the order of their colours; those of ``points`` come after them.
+
+    Raises:
+        ParameterError: a setting that has no axis.
+    """
+    if vary not in AXES:
+        raise ParameterError("vary", vary, f"one of {', '.join(map(repr, AXES))}")
+    found = []
+    for label in dict.fromkeys([*labels, *(point.label for point in points)]):
+        own = sorted((p for p in points if p.label == label), key=lambda p: p.value)
+        found.append(
+            Curve(
+                label=label,
+                values=tuple(p.value for p in own),
+                means=tuple(p.mean for p in own),
+                low=tuple(p.low for p in own),
+                high=tuple(p.high for p in own),
+                notes=tuple(_note(p) for p in own),
+                over_budget=any(p.over_budget for p in own),
+            )
+        )
+    return CurvesInfo(measure, vary, tuple(found), dict(references or {}), wish)
+
+
+def _note(point: Point) -> str:
+    runs = f"{point.runs} run{'s' * (point.runs > 1)}, {point.draws} draw{'s' * (point.draws > 1)}"
+    over = f"<br>needs ε = {point.claimed_epsilon:,.4g}: not comparable" if point.over_budget else ""
+    return f"{runs}; 95 %: {point.low:.4g} to {point.high:.4g}{over}"
+
+
+def draw_curves(info: CurvesInfo) -> go.Figure:
+    """Means with 95 % bars against the setting; floor, ceiling and wish across. Open, dotted: over the budget asked for."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    every = [value for curve in info.curves for value in curve.values]
+    for at, curve in enumerate(info.curves):
+        style = dot_style(at)
+        name = curve.label + (" (over budget)" if curve.over_budget else "")
+        shift = (at - (len(info.curves) - 1) / 2) * _STAGGER * _spread(every, info.logarithmic)
+        x = [value * math.exp(shift) if info.logarithmic else value + shift for value in curve.values]
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=curve.means,
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [h - m for h, m in zip(curve.high, curve.means, strict=True)],
+                    "arrayminus": [m - low for m, low in zip(curve.means, curve.low, strict=True)],
+                    "thickness": 1.5,
+                    "width": 4,
+                },
+                mode="lines+markers",
+                marker={**style, "size": 8, "symbol": style["symbol"] + ("-open" if curve.over_budget else "")},
+                line={"color": style["color"], "width": 2, "dash": "dot" if curve.over_budget else "solid"},
+                name=safe(shorten(name, 40)),
+                customdata=[[value, note] for value, note in zip(curve.values, curve.notes, strict=True)],
+                hovertemplate=f"{safe(name)}<br>{info.vary} = %{{customdata[0]:.4g}}<br>%{{y:.4f}}<br>%{{customdata[1]}}"
+                "<extra></extra>",
+            )
+        )
+    for name, height in info.references.items():
+        colour, dash = _REFERENCES.get(name, (GUIDE, "longdash"))
+        figure.add_trace(_across(every, height, f"{name} ({height:.4g})", colour, dash))
+    if info.wish is not None:
+        figure.add_trace(_across(every, info.wish, f"wanted ({info.wish:.4g})", HERE, "dashdot"))
+    figure.update_xaxes(title_text=AXES[info.vary], gridcolor=GRID, zeroline=False)
+    if info.logarithmic:
+        ticks = sorted(set(every))
+        figure.update_xaxes(type="log", tickmode="array", tickvals=ticks, ticktext=[f"{v:,.4g}" for v in ticks])
+    else:
+        figure.update_xaxes(dtick=1)
+    figure.update_yaxes(title_text=info.measure, gridcolor=GRID, zeroline=False)
+    entries = len(info.curves) + len(info.references) + (info.wish is not None)
+    return finish(figure, info.measure[0].upper() + info.measure[1:], entries=entries)
+
+
+def _spread(values: Sequence[float], logarithmic: bool) -> float:
+    if len(set(values)) < 2:
+        return 1.0
+    return math.log(max(values) / min(values)) if logarithmic else max(values) - min(values)
+
+
+def _across(values: Sequence[float], height: float, name: str, colour: str, dash: str) -> go.Scatter:
+    import plotly.graph_objects as go
+
+    low, high = (min(values), max(values)) if values else (1.0, 1.0)
+    x = [low * 0.93, high * 1.07]
+    line = {"color": colour, "width": 2, "dash": dash}
+    return go.Scatter(
+        x=x, y=[height] * 2, mode="lines", line=line, name=safe(name), hovertemplate=f"{safe(name)}<extra></extra>"
+    )
+
+
+@dataclass(frozen=True)
+class SpreadInfo:
+    """Standard deviations of one measure, of the mechanism's noise and of the draw, a row of bars per mechanism and value."""
+
+    measure: str
+    names: tuple[str, ...]
+    mechanism: tuple[float, ...]
+    draw: tuple[float, ...]
+
+
+def spread_info(points: Sequence[Point], measure: str) -> SpreadInfo:
+    """Data of :func:`draw_spread`: the points whose spread could be told apart."""
+    told = [p for p in points if p.mechanism_deviation is not None and p.draw_deviation is not None]
+    return SpreadInfo(
+        measure,
+        tuple(f"{p.label}, {p.value:g}" for p in told),
+        tuple(p.mechanism_deviation or 0.0 for p in told),
+        tuple(p.draw_deviation or 0.0 for p in told),
+    )
+
+
+def draw_spread(info: SpreadInfo) -> go.Figure:
+    """Two bars for every mechanism and value: standard deviation by the noise and by the draw."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for at, (name, values) in enumerate((("mechanism's noise", info.mechanism), ("draw of the rows", info.draw))):
+        style: dict[str, Any] = bar_style(at)
+        bars = go.Bar(y=[safe(shorten(n, 36)) for n in info.names], x=values, orientation="h", name=name, marker=style)
+        figure.add_trace(bars.update(hovertemplate=f"%{{y}}<br>{name}: %{{x:.3g}}<extra></extra>"))
+    figure.update_xaxes(title_text=f"standard deviation of {info.measure}", gridcolor=GRID, rangemode="tozero")
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    return finish(figure, "Where the spread comes from", height=max(240, 110 + 34 * len(info.names)), entries=2)

@@ -1,0 +1,54 @@
+"""Curves of an experiment and where their spread comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import Point
+from dpsyn.figures.experiment import curves_info, draw_curves, draw_spread, spread_info
+
+
+def point(label: str, value: float, mean: float, *, over: bool = False, parts: tuple[float, float] | None = None) -> Point:
+    mechanism, draw = parts or (None, None)
+    return Point(label, value, "error", mean, mean - 0.1, mean + 0.2, mechanism, draw, 3, 6, 7.0 if over else value, over)
+
+
+POINTS = [point("b", 10.0, 0.4), point("b", 0.1, 0.8), point("a<b>", 1.0, 0.5, over=True, parts=(0.3, 0.2))]
+
+
+def test_curves_are_ordered_along_the_axis_and_keep_their_colours() -> None:
+    info = curves_info(POINTS, "error", "epsilon", references={"sampling floor": 0.01}, wish=0.3, labels=("a<b>", "b"))
+    assert [c.label for c in info.curves] == ["a<b>", "b"]
+    assert info.curves[1].values == (0.1, 10.0)
+    assert info.curves[1].means == (0.8, 0.4)
+    figure = draw_curves(info)
+    names = [trace.name for trace in figure.data]
+    assert names == ["a&lt;b&gt; (over budget)", "b", "sampling floor (0.01)", "wanted (0.3)"]
+    assert list(figure.data[1].error_y.array) == pytest.approx([0.2, 0.2])
+    assert list(figure.data[1].error_y.arrayminus) == pytest.approx([0.1, 0.1])
+    assert figure.layout.xaxis.type == "log"
+    assert "needs ε = 7" in figure.data[0].customdata[0][1]
+
+
+def test_degrees_are_not_on_a_logarithmic_axis() -> None:
+    figure = draw_curves(curves_info([point("a", 1, 0.5), point("a", 2, 0.4)], "error", "degree"))
+    assert figure.layout.xaxis.type is None
+    assert list(figure.data[0].x) == [1, 2]
+
+
+def test_an_experiment_without_results_has_a_figure() -> None:
+    assert len(draw_curves(curves_info([], "error", "epsilon", wish=0.1)).data) == 1
+
+
+def test_unknown_axes_are_refused() -> None:
+    with pytest.raises(ParameterError):
+        curves_info(POINTS, "error", "colour")
+
+
+def test_the_spread_of_those_that_can_be_told() -> None:
+    info = spread_info(POINTS, "error")
+    assert info.names == ("a<b>, 1",)
+    assert (info.mechanism, info.draw) == ((0.3,), (0.2,))
+    bars = draw_spread(info).data
+    assert [list(b.x) for b in bars] == [[0.3], [0.2]]
