@@ -72,4 +72,4 @@ class Items:
 
     def fits(self, width: int) -> bool:
         """Whether the numbers of sets of ``width`` items fit in 64 bits."""
-        return self.base**width < 1 << 63
+        return bool(self.base**width < 1 << 63)

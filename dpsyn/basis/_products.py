@@ -98,7 +98,7 @@ class ProductTable:
         items = self._items
         size = np.asarray(items.sizes)[items.column]
         level = np.maximum(items.level, 1)
-        return np.sqrt(size / (level * (level + 1)))
+        return np.asarray(np.sqrt(size / (level * (level + 1))))
 
     @cached_property
     def _squares(self) -> tuple[Integers, Integers, Floats]:

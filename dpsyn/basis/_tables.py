@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.basis._items import Floats, Integers, Items
-from dpsyn.basis.digits import DigitGroup, DigitLayout, Digits, pack_columns
+from dpsyn.basis.digits import DigitGroup, DigitLayout, Digits
 
 _CHUNK = 1 << 15
 """Points of a chunk whose indices stay in the processor's cache together with one table."""
@@ -33,10 +34,10 @@ class _Digit:
         return self.group.cells
 
     def read(self, digits: Digits) -> Digits:
-        stored = digits[self.row]
+        stored: Digits = digits[self.row]
         if self.cells == self.stored_cells:
             return stored
-        above = stored if self.stride == 1 else stored // stored.dtype.type(self.stride)
+        above: Digits = stored if self.stride == 1 else stored // stored.dtype.type(self.stride)
         if self.stride * self.cells == self.stored_cells:
             return above
         return np.asarray(above % stored.dtype.type(self.cells))
@@ -198,7 +199,7 @@ def _tables(items: Items, functions: Integers, digits: list[_Digit]) -> Iterator
     order = np.argsort(_rank(chosen, len(digits)), kind="stable")
     ranks = _rank(chosen, len(digits))[order]
     edges = np.concatenate([[0], np.flatnonzero(np.diff(ranks)) + 1, [len(ranks)]])
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         members = order[low:high]
         table = tuple(int(at) for at in chosen[members[0]])
         factors, shape, places = [], [], []

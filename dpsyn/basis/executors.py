@@ -10,14 +10,23 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from dpsyn.errors import ParameterError
 
 
 class Executor(Protocol):
-    """Runs a function on every shard and yields the results in order."""
+    """Runs a function on every shard and yields the results in order. Use it in a ``with`` statement, or close it."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *fault: object) -> None: ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
 
     def keep(self, shards: Sequence[Any]) -> Sequence[Any]:
         """Handles of the shards, wherever they are to live from now on."""
@@ -40,6 +49,15 @@ class ThreadExecutor:
             raise ParameterError("threads", threads, "at least 1")
         self.threads = threads or available_processors()
 
+    def __enter__(self) -> ThreadExecutor:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
     def keep(self, shards: Sequence[Any]) -> Sequence[Any]:
         """The shards themselves, their points in memory."""
         return list(self.run(_kept, shards))
@@ -50,7 +68,7 @@ class ThreadExecutor:
             yield from map(function, handles, *lists)
             return
         waiting: deque[Future[Any]] = deque()
-        with _controller().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
             try:
                 for arguments in zip(handles, *lists, strict=True):
                     if len(waiting) >= 2 * self.threads:
@@ -70,6 +88,12 @@ def _kept(shard: Any) -> Any:
 def available_processors() -> int:
     """Processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """While it is entered, BLAS uses one thread in this process."""
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limited
 
 
 @cache

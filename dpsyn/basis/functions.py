@@ -66,7 +66,7 @@ class ProductFunctions:
         return self.basis.matrix(self.layout.decode(digits))
 
     def gram(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64) -> Floats:
-        """W diag(scaling) Wᵀ, shape (C, C): from the moments of all products, or by products of matrices if that is less work."""
+        """W diag(scaling) Wᵀ, shape (C, C): from the moments of all products, or by matrix products if that is less work."""
         points = digits.shape[1]
         cells, cost = self._cheapest(2 * self._sets.shape[1], points)
         entries = points * self.dimension

@@ -78,6 +78,11 @@ class Shard:
     weights: Floats | float
     bounds: tuple[int, ...]
 
+    @property
+    def is_light(self) -> bool:
+        """Whether its points are still seeds."""
+        return isinstance(self.points, SeededPoints)
+
     def kept(self) -> Shard:
         """The same with its points in memory."""
         return replace(self, points=self.points.kept())

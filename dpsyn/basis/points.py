@@ -42,7 +42,7 @@ class KeptPoints:
     @property
     def count(self) -> int:
         """Number of points."""
-        return self.digits.shape[1]
+        return int(self.digits.shape[1])
 
     def block(self, start: int, stop: int) -> Digits:
         """A view."""
