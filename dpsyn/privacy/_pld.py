@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
@@ -100,55 +99,86 @@ def fft_allowance(rows: int) -> float:
     return 1e-13 + 4 * float(np.finfo(np.float64).eps) * rows
 
 
+Loss = tuple[int, Floats, float]
+
+
 def _on_grid(parts: list[Part], shift: float, delta: float, step: float) -> float | None:
     """ε on one grid; None if the arrays would become too long."""
-    composed: Any = None
-    tail = delta * 1e-5 / len(parts)
-    for part in parts:
-        many = _self_composed(discretised(part.pair, part.rate, part.shift(shift), step), part.rows, tail, step)
-        if many is None:
-            return None
-        composed = many if composed is None else composed.compose(many)
-    try:
-        with np.errstate(over="ignore"):
-            return max(0.0, float(composed.get_epsilon_for_delta(delta)))
-    except OverflowError:
-        # The search walks down the losses until ε is found. It overflows only below -709, where every loss above has been
-        # seen without need: the ε sought is far below 0.
-        return 0.0
-
-
-def _self_composed(single: tuple[int, Floats, float], times: int, tail: float, step: float) -> Any:
-    """The loss of ``times`` rows as a ``DensePLDPmf``; None if it would become too long.
-
-    As ``DensePLDPmf.self_compose``, but with fewer Chernoff bounds (its 40 take most of the time) and real transforms.
-    Mass outside the bounds, at most ``tail``, is both wrapped around and counted as an infinite loss.
-    """
-    from dp_accounting.pld.common import compute_self_convolve_bounds
-    from dp_accounting.pld.pld_pmf import DensePLDPmf
-
-    lower, masses, infinity = single
-    if len(masses) > _LONGEST:
+    losses = [discretised(part.pair, part.rate, part.shift(shift), step) for part in parts]
+    if max(len(masses) for _, masses, _ in losses) > _LONGEST:
         return None
-    first, last = 0, (len(masses) - 1) * times
-    if times > 1:
-        first, last = compute_self_convolve_bounds(masses, times, tail, _ORDERS / len(masses))
+    composed = compose(losses, [part.rows for part in parts], delta * 1e-5)
+    return None if composed is None else epsilon_of_losses(*composed, step, delta)
+
+
+def compose(losses: list[Loss], rows: list[int], tail: float) -> Loss | None:
+    """The loss of independent rows, ``rows[i]`` of them with the loss ``losses[i]``; None if it would become too long.
+
+    A loss is the index of its lowest grid point, the masses from there on, and the mass at infinity. The range of the sum
+    comes from Chernoff bounds; what lies outside it, at most ``tail``, is both wrapped around and counted as infinite.
+    """
+    first, last = _range_of_sum(losses, rows, tail)
     if last - first >= _LONGEST:
         return None
-    length = next_fast_len(max(last - first + 1, len(masses)), real=True)
-    composed = irfft(rfft(masses, length) ** times, length) if times > 1 else masses
-    kept = np.roll(composed, -first)[: last - first + 1]
-    never_infinite = math.exp(times * math.log1p(-infinity))
-    return DensePLDPmf(step, lower * times + first, kept, tail + 1 - never_infinite, True)
+    length = next_fast_len(max(last - first + 1, *(len(masses) for _, masses, _ in losses)), real=True)
+    transformed = np.ones(length // 2 + 1, dtype=np.complex128)
+    for (_, masses, _), times in zip(losses, rows, strict=True):
+        transformed *= rfft(masses, length) ** times
+    composed = np.maximum(np.roll(irfft(transformed, length), -first)[: last - first + 1], 0.0)
+    finite = math.fsum(times * math.log1p(-infinity) for (_, _, infinity), times in zip(losses, rows, strict=True))
+    lowest = first + sum(lower * times for (lower, _, _), times in zip(losses, rows, strict=True))
+    return lowest, composed, tail - math.expm1(finite)
 
 
-def gaussian_multiplier(epsilon: float, delta: float, rows: int) -> float:
-    """A noise multiplier that is enough even without sampling."""
+def _range_of_sum(losses: list[Loss], rows: list[int], tail: float) -> tuple[int, int]:
+    """First and last index, counted from the sum of the lowest points, outside which the sum has mass at most ``tail``."""
+    furthest = sum((len(masses) - 1) * times for (_, masses, _), times in zip(losses, rows, strict=True))
+    if sum(rows) == 1:
+        return 0, furthest
+    orders = _ORDERS / max(len(masses) for _, masses, _ in losses)
+    total = np.zeros(len(orders))
+    for (_, masses, _), times in zip(losses, rows, strict=True):
+        total += times * np.log(np.exp(np.outer(orders, np.arange(len(masses)))) @ masses)
+    bounds = (total + math.log(2 / tail)) / orders
+    first, last = float(bounds[orders < 0].max()), float(bounds[orders > 0].min())
+    return max(0, math.floor(first)), min(furthest, math.ceil(last))
+
+
+def epsilon_of_losses(lower: int, masses: Floats, infinity: float, step: float, delta: float) -> float:
+    """Smallest ε ≥ 0 with δ(ε) = infinity + Σ_{L > ε} mass(L)·(1 - e^{ε-L}) ≤ δ, for losses L on multiples of ``step``.
+
+    Between two grid points δ(ε) = infinity + S - e^ε W, where S sums the masses above and W the same times e^{-L}. Running
+    sums of n terms are off by a relative n·2^-53 at most; that is added to S and taken off W.
+    """
+    allowed = delta - infinity
+    if allowed <= 0:
+        return math.inf
+    masses, lower = masses[max(0, 1 - lower) :], max(lower, 1)
+    rounding = len(masses) * 2.0**-52
+    above = np.cumsum(masses[::-1])[::-1] * (1 + rounding)
+    if not len(above) or above[0] <= allowed:
+        return 0.0
+    top = int(np.searchsorted(-above, -allowed, side="left")) - 1  # the last point with too much mass at and above it
+    start = max(0, top - math.floor(700 / step))
+    distance = (np.arange(start, len(masses)) - top) * step
+    weighted = np.cumsum((masses[start:] * np.exp(-distance))[::-1])[::-1] * (1 - rounding)
+    # In units where e^{L of top} is 1, so that nothing overflows. At top itself δ(ε) is small enough.
+    excess = (above[start:] - np.exp(np.minimum(distance, 0.0)) * weighted)[: top - start] - allowed
+    at = int(np.argmax(excess <= 0)) if (excess <= 0).any() else top - start
+    return max(0.0, (lower + top) * step + math.log((above[start + at] - allowed) / weighted[at]))
+
+
+def gaussian_multiplier(epsilon: float, delta: float, rows: int, fixed: float = 0.0) -> float:
+    """A noise multiplier that is enough even without sampling, beside a Gaussian release of fixed μ."""
     multiplier = math.sqrt(rows)
-    while gaussian_epsilon(math.sqrt(rows) / multiplier, delta) > epsilon:
+    while gaussian_epsilon(math.hypot(math.sqrt(rows) / multiplier, fixed), delta) > epsilon:
         multiplier *= 2
         if multiplier > 1e30:
-            raise CalibrationError(f"no noise level reaches epsilon = {epsilon} at delta = {delta} over {rows} rows")
+            least = gaussian_epsilon(math.hypot(1e-12, fixed), delta)
+            raise CalibrationError(
+                f"no noise level reaches epsilon = {epsilon:g} at delta = {delta:g} over {rows} rows; "
+                f"epsilon = {max(2 * least, 1e-9):.3g} can be reached"
+            )
     return multiplier
 
 
