@@ -1,0 +1,191 @@
+"""Which class spends how much of DP-CDA's ε, and which binds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.errors import ParameterError
+from dpsyn.figures import _layers
+from dpsyn.figures.theme import BLUE, GUIDE, HERE, SKY
+from dpsyn.privacy import mixing
+from dpsyn.privacy.spec import rounded_up
+from dpsyn.theory.mixing_noise import PICTURE_TOLERANCE
+
+MOST_BARS = 14
+"""Bars of classes that are drawn, the largest first."""
+INSIDE, MOVED = "replaced inside its class", "moved to another class"
+
+
+@dataclass(frozen=True)
+class ClassBudget:
+    """ε of a record of one class.
+
+    Attributes:
+        name: the class, or the two classes between which a record moves.
+        kind: :data:`INSIDE` or :data:`MOVED`.
+        size: N_k (of the first of two).
+        rate: l/N_k.
+        rows: T_k.
+        epsilon: exact ε at δ, never too small.
+    """
+
+    name: str
+    kind: str
+    size: int
+    rate: float
+    rows: int
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class BudgetInfo:
+    """Class-wise ε at one σ.
+
+    Attributes:
+        title, subtitle: what is shown, what is fixed.
+        target: the ε asked for.
+        parts: one for each class with l records or more and one for the worst change of label; the largest ε first.
+        left_out: classes with fewer than l records: no row can be made from them.
+    """
+
+    title: str
+    subtitle: str
+    target: float
+    parts: tuple[ClassBudget, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def binding(self) -> ClassBudget:
+        """The part that decides σ."""
+        return self.parts[0]
+
+
+def budget_info(
+    *,
+    classes: Sequence[str],
+    sizes: Sequence[int],
+    rows_per_class: int,
+    order_of_mixture: int,
+    sigma: float,
+    clip_norm: float,
+    delta: float,
+    target: float,
+    tolerance: float = PICTURE_TOLERANCE,
+) -> BudgetInfo:
+    """ε for a record replaced inside each class, and for one whose label changes between the classes where that is worst.
+
+    With the same T_k for all classes the worst change of label is between the two smallest (:mod:`dpsyn.privacy.mixing`).
+
+    Args:
+        classes: names.
+        sizes: N_k.
+        rows_per_class: T_k.
+        order_of_mixture: l.
+        sigma: σ.
+        clip_norm: c.
+        delta: privacy δ.
+        target: the ε asked for.
+        tolerance: relative excess of ε; it is never too small.
+
+    Raises:
+        ParameterError: no class has l records, or an argument is out of range.
+    """
+    kept = sorted((k for k, size in enumerate(sizes) if size >= order_of_mixture), key=lambda k: (sizes[k], k))
+    if not kept:
+        raise ParameterError("order_of_mixture", order_of_mixture, f"at most {max(sizes, default=0)}, the largest class")
+    shared = {
+        "order_of_mixture": order_of_mixture,
+        "sigma": sigma,
+        "clip_norm": clip_norm,
+        "delta": delta,
+        "tolerance": tolerance,
+    }
+    inside = {
+        size: mixing.replace_same_class_epsilon(class_size=size, rows=rows_per_class, **shared)  # type: ignore[arg-type]
+        for size in {sizes[k] for k in kept}
+    }
+    parts = [
+        ClassBudget(classes[k], INSIDE, sizes[k], order_of_mixture / sizes[k], rows_per_class, inside[sizes[k]])
+        for k in kept
+    ]
+    if len(kept) > 1:
+        parts.append(
+            max(
+                (
+                    ClassBudget(
+                        f"{classes[a]} → {classes[b]}",
+                        MOVED,
+                        sizes[a],
+                        order_of_mixture / sizes[a],
+                        rows_per_class,
+                        mixing.label_change_epsilon(
+                            class_size_from=sizes[a],
+                            class_size_to=sizes[b],
+                            rows_from=rows_per_class,
+                            rows_to=rows_per_class,
+                            **shared,  # type: ignore[arg-type]
+                        ),
+                    )
+                    for a, b in ((kept[0], kept[1]), (kept[1], kept[0]))
+                ),
+                key=lambda part: part.epsilon,
+            )
+        )
+    return BudgetInfo(
+        title="Class by class",
+        subtitle=f"ε of one record at σ = {sigma:.3g} (dashed: asked for); {rows_per_class:,} rows from every class",
+        target=target,
+        parts=tuple(sorted(parts, key=lambda part: -part.epsilon)),
+        left_out=tuple(name for name, size in zip(classes, sizes, strict=True) if size < order_of_mixture),
+    )
+
+
+def draw_budget(info: BudgetInfo) -> Any:
+    """An Altair chart of :class:`BudgetInfo`: a bar for each part, the binding one darker, a rule at the ε asked for."""
+    import altair as alt
+
+    shown = info.parts[:MOST_BARS]
+    largest = max(info.target, shown[0].epsilon)
+    rows = [
+        {
+            "name": part.name,
+            "at": at,
+            "epsilon": part.epsilon,
+            "kind": "binds" if at == 0 else part.kind,
+            "what": part.kind,
+            "size": f"{part.size:,}",
+            "rate": f"{100 * part.rate:.3g} %",
+            "rows": f"{part.rows:,}",
+            "text": f"ε = {rounded_up(part.epsilon, 3)}",
+            "share": f"l/N = {100 * part.rate:.2g} %" if part.kind == INSIDE else "",
+            "end": 1.7 * largest,
+            "middle": 1.36 * largest,
+        }
+        for at, part in enumerate(shown)
+    ]
+    table = pd.DataFrame(rows)
+    names = [row["name"] for row in rows]
+    kinds = ["binds", *sorted({part.kind for part in shown[1:]})]
+    colours = [HERE, *(BLUE if kind == INSIDE else SKY for kind in kinds[1:])]
+    x = alt.X("epsilon:Q", title="exact ε", scale=alt.Scale(domain=[0, 1.7 * largest], nice=False), stack=None)
+    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=160, ticks=False, domain=False, labelPadding=8))
+    tooltip = [
+        alt.Tooltip(f"{field}:N", title=title)
+        for field, title in (("what", "a record is"), ("name", "class"), ("size", "N_k"), ("rate", "l/N_k"), ("rows", "T_k"))
+    ] + [alt.Tooltip("epsilon:Q", title="ε", format=".4g")]
+    base = alt.Chart(table).encode(y=y, tooltip=tooltip)
+    target = alt.Chart(pd.DataFrame([{"epsilon": info.target, "text": f"ε = {info.target:g}"}]))
+    colour = alt.Color(
+        "kind:N", title=None, sort=None, scale=alt.Scale(domain=kinds, range=colours), legend=_layers.legend(kinds)
+    )
+    chart = alt.layer(
+        base.mark_bar(height={"band": 0.72}, cornerRadiusEnd=3).encode(x=x, color=colour),
+        base.mark_text(align="right", color=GUIDE).encode(x=alt.X("middle:Q"), text=alt.Text("text:N")),
+        base.mark_text(align="right", color=GUIDE).encode(x=alt.X("end:Q"), text=alt.Text("share:N")),
+        target.mark_rule(color=GUIDE, strokeDash=[4, 3], size=1.5).encode(x=alt.X("epsilon:Q")),
+    )
+    return _layers.finish(chart, info.title, info.subtitle, legend_labels=kinds, plot=max(26 * len(rows), 80))

@@ -1,0 +1,192 @@
+"""The sliders that the panels of DP-CDA share, and the numbers that follow from them at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import streamlit as st
+
+from dpsyn.figures.mixing.noise import NoiseInfo, noise_info
+from dpsyn.figures.mixing.records import Records, records_of
+from dpsyn.theory.mixing_noise import MixingFacts
+from dpsyn.ui import state, widgets
+from dpsyn.ui.inside._panel import empty
+from dpsyn.ui.state import Dataset
+
+ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that the panels draw from.
+
+    Attributes:
+        current: the dataset.
+        records: its records as the mechanism scales them.
+        epsilon, delta, order_of_mixture, rows, clip_norm: the sliders.
+    """
+
+    current: Dataset
+    records: Records
+    epsilon: float
+    delta: float
+    order_of_mixture: int
+    rows: int
+    clip_norm: float
+
+    @property
+    def kept(self) -> list[int]:
+        """Codes of the classes that can be mixed: l records or more."""
+        return self.records.mixable(self.order_of_mixture)
+
+    @property
+    def rows_per_class(self) -> int:
+        """T_k, the same for every class of the public list."""
+        return max(1, self.rows // max(len(self.records.classes), 1))
+
+    @cached_property
+    def facts(self) -> MixingFacts:
+        """The sizes of the classes that can be mixed."""
+        return facts_for(self, self.kept)
+
+    @cached_property
+    def noise(self) -> NoiseInfo:
+        """σ by three accountants."""
+        return noise_info(self.facts, self.epsilon, self.order_of_mixture)
+
+    @property
+    def sigma(self) -> float:
+        """σ of the exact accountant."""
+        return self.noise.sigma("exact") or 0.0
+
+
+def facts_for(bench: Bench, kept: list[int]) -> MixingFacts:
+    """The accountants' facts if rows are made from these classes."""
+    sizes = [bench.records.sizes[k] for k in kept]
+    return MixingFacts(
+        n=sum(sizes),
+        classes=len(sizes),
+        smallest_class=min(sizes),
+        rows=bench.rows_per_class * len(sizes),
+        delta=bench.delta,
+        clip_norm=bench.clip_norm,
+    )
+
+
+def choose(current: Dataset) -> Bench | None:
+    """The sliders and, below them, what follows. None, with the reason shown, if there is nothing to mix."""
+    if not current.classes:
+        empty(
+            "DP-CDA mixes records of one class, and this table has no column that can be one: 2 to 50 categories and no "
+            "empty cells. Say so on the page Data if one of the columns is a category."
+        )
+        _offer_digits()
+        return None
+    with st.container(border=True):
+        first = st.columns([1.1, 1, 1], gap="medium")
+        second = st.columns([1.1, 1, 1], gap="medium")
+    options = list(current.classes)
+    target = first[0].selectbox(
+        "Class",
+        options,
+        index=options.index(current.target) if current.target in options else 0,
+        key=f"in_cda_target_{current.revision}",
+    )
+    with first[1]:
+        epsilon = widgets.epsilon_slider("in_cda_epsilon", value=10.0, persist_state="session")
+    with first[2]:
+        delta = widgets.delta_slider("in_cda_delta", persist_state="session")
+    order = second[0].select_slider(
+        "l (order of mixture)",
+        ORDERS,
+        4,
+        key="in_cda_order",
+        persist_state="session",
+        help="How many records of a class are averaged into one synthetic row.",
+    )
+    learn = current.parts[0]
+    rows = second[1].select_slider(
+        "T (rows in all)",
+        ROWS,
+        min(ROWS, key=lambda count: abs(math.log(count / max(learn.n, 1)))),
+        key=f"in_cda_rows_{current.revision}",
+        format_func=lambda count: f"{count:,}",
+        help="Shared equally among the classes. Every further row costs privacy.",
+    )
+    clip = second[2].slider(
+        "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", persist_state="session",
+        help="Longer records are shortened to it. The noise shrinks with c, and so do the records.",
+    )  # fmt: skip
+    bench = Bench(current, _records(current, target), epsilon, delta, int(order), int(rows), float(clip))
+    if not _possible(bench):
+        return None
+    _figures(bench)
+    return bench
+
+
+def _possible(bench: Bench) -> bool:
+    """Whether some class can be mixed; says which cannot."""
+    records, order = bench.records, bench.order_of_mixture
+    largest = max(records.sizes)
+    if records.dimension == 0:
+        empty("Every column beside the class holds one value only: there is nothing to mix.")
+        return False
+    if not bench.kept:
+        empty(
+            f"No class has {order} records: the largest has {largest:,}. "
+            + (f"Take l = {largest} or smaller." if largest else "")
+        )
+        return False
+    if bench.rows < len(records.classes):
+        empty(f"T = {bench.rows:,} rows are fewer than the {len(records.classes)} classes: one row a class at least.")
+        return False
+    return True
+
+
+def _figures(bench: Bench) -> None:
+    records, kept = bench.records, bench.kept
+    with st.spinner("Accounting …"):
+        found = bench.noise
+    signal = records.signal(bench.order_of_mixture, min(bench.clip_norm, 1.0), kept)
+    ratio = signal.to_noise(bench.sigma) if bench.sigma else math.inf
+    sizes = [records.sizes[k] for k in kept]
+    published = found.sigma("published")
+    widgets.facts(
+        {
+            "σ, exact accounting": widgets.number(bench.sigma),
+            "σ, published but wrong": widgets.number(published),
+            "Signal to noise of a row": widgets.number(ratio),
+            "Rows a class, T_k": f"{bench.rows_per_class:,}",
+            "Smallest class, N_k": f"{min(sizes):,} of {records.n:,}",
+        }
+    )
+    left_out = [name for name, size in zip(records.classes, records.sizes, strict=True) if size < bench.order_of_mixture]
+    if left_out:
+        shown = ", ".join(left_out[:8]) + (f" and {len(left_out) - 8} more" if len(left_out) > 8 else "")
+        st.warning(
+            f"No rows can be made of {shown}: fewer than l = {bench.order_of_mixture} records. The pictures leave "
+            f"{'it' if len(left_out) == 1 else 'them'} out; a smaller l keeps more classes.",
+            icon=":material/warning:",
+        )
+    if len(kept) == 1:
+        st.caption(f"Only one class is mixed, {records.classes[kept[0]]}: no record can change its label.")
+
+
+def _records(current: Dataset, target: str) -> Records:
+    """The records of the rows that mechanisms see, remembered within the session for this revision and class."""
+    memory: dict[tuple[int, str], Records] = st.session_state.setdefault("_mixing_records", {})
+    key = (current.revision, target)
+    if key not in memory:
+        memory.clear()
+        memory[key] = records_of(current.parts[0], target)
+    return memory[key]
+
+
+def _offer_digits() -> None:
+    """One click to data that can be seen."""
+    if st.button("Load the handwritten digits instead", icon=":material/image:", key="in_cda_digits"):
+        state.use_sample("digits")
+        st.rerun()

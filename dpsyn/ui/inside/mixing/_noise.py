@@ -1,0 +1,90 @@
+"""Noise by accountant, the budget class by class, and what clipping cuts."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpsyn.figures.mixing.budget import INSIDE, BudgetInfo, budget_info, draw_budget
+from dpsyn.figures.mixing.noise import draw_noise
+from dpsyn.figures.mixing.norms import draw_norms, norms_info
+from dpsyn.privacy.spec import rounded_up
+from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.mixing._controls import Bench
+
+
+def noise(bench: Bench) -> None:
+    """Two columns: accountants and norms, and the classes."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _accountants(bench)
+        _norms(bench)
+    with right:
+        _budget(bench)
+
+
+def _accountants(bench: Bench) -> None:
+    with panel(
+        "How much noise", True, "The same σ may claim very different ε. Only the exact accounting certifies a release."
+    ):
+        st.altair_chart(draw_noise(bench.noise), key="in_cda_noise")
+        st.caption(bench.noise.verdict)
+
+
+def _budget(bench: Bench) -> None:
+    caption = "A record matters to its class only, by l/N_k in each of its T_k rows; one whose label changes matters to two."
+    with panel("Which class binds", True, caption):
+        info = _budgets(
+            bench.records.classes,
+            bench.records.sizes,
+            bench.rows_per_class,
+            bench.order_of_mixture,
+            bench.sigma,
+            bench.clip_norm,
+            bench.delta,
+            bench.epsilon,
+        )
+        st.altair_chart(draw_budget(info), key="in_cda_budget")
+        st.caption(_words(info))
+
+
+def _words(info: BudgetInfo) -> str:
+    first = info.binding
+    said = f"ε = {rounded_up(first.epsilon, 3)} binds: a record {first.kind}, {first.name}"
+    said += f" (N = {first.size:,}, l/N = {100 * first.rate:.2g} %)." if first.kind == INSIDE else "."
+    calm = min(info.parts, key=lambda part: part.epsilon)
+    if calm.epsilon < 0.9 * first.epsilon:
+        said += f" Records of {calm.name} are protected better than was asked for: ε = {rounded_up(calm.epsilon, 3)}."
+    return said
+
+
+def _norms(bench: Bench) -> None:
+    with panel("What clipping cuts", True, "Choose c before looking: a c chosen on these bars would itself cost privacy."):
+        info = norms_info(bench.records, bench.clip_norm)
+        st.altair_chart(draw_norms(info), key="in_cda_norms")
+        st.caption(
+            f"c = {info.radius:g} shortens {100 * info.cut:.3g} % of the records and takes {100 * info.lost:.2g} % off "
+            "their total length. A table of categories alone has norm 1 everywhere."
+        )
+
+
+@st.cache_data(max_entries=200, show_spinner=False, scope="session")
+def _budgets(
+    classes: tuple[str, ...],
+    sizes: tuple[int, ...],
+    rows_per_class: int,
+    order_of_mixture: int,
+    sigma: float,
+    clip_norm: float,
+    delta: float,
+    target: float,
+) -> BudgetInfo:
+    return budget_info(
+        classes=classes,
+        sizes=sizes,
+        rows_per_class=rows_per_class,
+        order_of_mixture=order_of_mixture,
+        sigma=sigma,
+        clip_norm=clip_norm,
+        delta=delta,
+        target=target,
+    )

@@ -1,0 +1,158 @@
+"""Real, mixed and noised records: as images where they are images, else as points of a plane."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpsyn.data.images import image_side
+from dpsyn.figures.mixing import images, points
+from dpsyn.theory.mixing_noise import sigma_for
+from dpsyn.ui import state
+from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.mixing._controls import Bench, facts_for
+
+QUIET = {"displayModeBar": False}
+IMAGES, POINTS = "Images", "Points"
+PRINCIPAL = "principal axes"
+_EPSILONS = (None, 20.0, 10.0, 5.0, 1.0)
+_ORDERS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def pictures(bench: Bench) -> None:
+    """Images or points, by a seed that stays until it is drawn again."""
+    side = image_side(bench.current.table.domain, bench.records.target)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        shown = POINTS
+        if side is not None:
+            shown = st.segmented_control(
+                "Show as", (IMAGES, POINTS), default=IMAGES, required=True, key="in_cda_show", persist_state="session"
+            )
+        seed = int(st.session_state.setdefault("in_cda_seed", 1))
+        st.button("Draw again", icon=":material/casino:", key="in_cda_again", on_click=_next_seed)
+        st.caption(f"Draw {seed}: the sliders keep its records and its noise, so that only their effect is seen.")
+    if shown == IMAGES and side is not None:
+        _images(bench, side, seed)
+    else:
+        _points(bench, seed)
+        if side is None:
+            _offer_images()
+
+
+def _next_seed() -> None:
+    st.session_state["in_cda_seed"] = int(st.session_state.get("in_cda_seed", 1)) + 1
+
+
+def _images(bench: Bench, side: int, seed: int) -> None:
+    names = bench.records.classes
+    chosen = bench.kept[: images.MOST_CLASSES]
+    if len(bench.kept) > images.MOST_CLASSES:
+        chosen = st.multiselect(
+            "Classes shown",
+            bench.kept,
+            chosen,
+            format_func=lambda k: names[k],
+            key=f"in_cda_classes_{bench.current.revision}_{bench.records.target}",
+            max_selections=images.MOST_CLASSES,
+        )
+    caption = "One record, the average of l records of its class that it is part of, and the row that would be released."
+    with panel("From a record to a row", True, caption):
+        if not chosen:
+            st.caption("Choose a class.")
+            return
+        info = images.stages_info(
+            bench.records,
+            side,
+            order_of_mixture=bench.order_of_mixture,
+            sigma=bench.sigma,
+            epsilon=bench.epsilon,
+            radius=bench.clip_norm,
+            seed=seed,
+            classes=chosen,
+        )
+        st.plotly_chart(images.draw_images(info), config=QUIET, key="in_cda_images")
+        st.caption(info.subtitle + ".")
+    caption = (
+        "Figure 1 of the paper with noise that keeps its promise: more records in an average, less noise, less variety."
+    )
+    with panel("Order of mixture against privacy", True, caption):
+        label = st.selectbox(
+            "Class shown",
+            bench.kept,
+            format_func=lambda k: names[k],
+            key=f"in_cda_label_{bench.current.revision}",
+            width=220,
+        )
+        label = bench.kept[0] if label not in bench.kept else label
+        orders = [order for order in _ORDERS if order <= bench.records.sizes[label]]
+        grid = images.orders_info(
+            bench.records, side, sigmas=_sigmas(bench, orders), radius=bench.clip_norm, seed=seed, label=label
+        )
+        st.plotly_chart(images.draw_images(grid), config=QUIET, key="in_cda_orders")
+
+
+def _sigmas(bench: Bench, orders: list[int]) -> dict[tuple[float | None, int], float | None]:
+    """σ for every ε and l of the grid; no noise needs no accounting."""
+    found: dict[tuple[float | None, int], float | None] = {}
+    epsilons = list(_EPSILONS)
+    if bench.epsilon not in epsilons:
+        epsilons.append(bench.epsilon)
+    with st.spinner("Accounting …"):
+        for epsilon in sorted(epsilons, key=lambda value: -(value or float("inf"))):
+            for order in orders:
+                kept = bench.records.mixable(order)
+                found[epsilon, order] = (
+                    0.0 if epsilon is None else sigma_for(facts_for(bench, kept), "exact", order, epsilon)
+                )
+    return found
+
+
+def _points(bench: Bench, seed: int) -> None:
+    names, columns = bench.records.classes, points.numeric_columns(bench.records)
+    caption = (
+        "The same axes throughout: as l grows the averages draw together, and the noise has to be smaller than what is left."
+    )
+    with panel("From records to rows", True, caption):
+        left, middle, right = st.columns([1, 1, 2], gap="medium")
+        options = [PRINCIPAL, *columns] if len(columns) > 1 else [PRINCIPAL]
+        across = left.selectbox("Across", options, key=f"in_cda_x_{bench.current.revision}_{bench.records.target}")
+        axes = None
+        if across != PRINCIPAL:
+            others = [name for name in columns if name != across]
+            axes = (
+                across,
+                middle.selectbox("Up", others, key=f"in_cda_y_{bench.current.revision}_{bench.records.target}"),
+            )
+        chosen = right.multiselect(
+            f"Classes shown (up to {points.MOST_CLASSES})",
+            bench.kept,
+            bench.kept[: points.MOST_CLASSES],
+            format_func=lambda k: names[k],
+            key=f"in_cda_shown_{bench.current.revision}_{bench.records.target}_{len(bench.kept)}",
+            max_selections=points.MOST_CLASSES,
+        )
+        if not chosen:
+            st.caption("Choose a class.")
+            return
+        info = points.points_info(
+            bench.records,
+            order_of_mixture=bench.order_of_mixture,
+            sigma=bench.sigma,
+            epsilon=bench.epsilon,
+            radius=bench.clip_norm,
+            seed=seed,
+            axes=axes,
+            classes=chosen,
+        )
+        st.plotly_chart(points.draw_points(info), config=QUIET, key="in_cda_points")
+        st.caption(
+            f"These two directions carry {100 * info.explained:.0f} % of the variance of the records, which have "
+            f"{bench.records.dimension:,} coordinates."
+        )
+
+
+def _offer_images() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("A table whose columns are the pixels of square images is shown as images, as in the paper's Figure 1.")
+        if st.button("Load the handwritten digits", icon=":material/image:", key="in_cda_digits"):
+            state.use_sample("digits")
+            st.rerun()

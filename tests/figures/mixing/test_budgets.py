@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.figures.mixing.budget import INSIDE, MOST_BARS, MOVED, budget_info, draw_budget
+from dpsyn.figures.mixing.noise import draw_noise, noise_info
+from dpsyn.figures.mixing.norms import draw_norms, norms_info
+from dpsyn.figures.mixing.records import Records
+from dpsyn.privacy import mixing
+from dpsyn.theory.mixing_noise import MixingFacts
+
+PAPER = MixingFacts(n=60_000, classes=10, smallest_class=6_000, rows=60_000, delta=1e-5)
+
+
+def budget(sizes: tuple[int, ...], **changes: float):  # type: ignore[no-untyped-def]
+    settings = {"rows_per_class": 100, "order_of_mixture": 4, "sigma": 0.3, "clip_norm": 1.0, "delta": 1e-5, "target": 10.0}
+    return budget_info(classes=[f"c{i}" for i in range(len(sizes))], sizes=sizes, **(settings | changes))  # type: ignore[arg-type]
+
+
+def test_three_accountants_at_a_row_of_the_reference_table() -> None:
+    info = noise_info(PAPER, 10.0, 64)
+    # l = 64, ε = 10 for 60,000 records in 10 classes: published 0.021687, exact replace-one 0.026341, true ε 15.94.
+    assert info.sigma("published") == pytest.approx(0.021687, rel=5e-3)
+    assert info.sigma("exact") == pytest.approx(0.026341, rel=0.04)
+    assert info.sigma("exact") >= 0.026341 * (1 - 1e-3)  # type: ignore[operator]
+    spent = {line.accountant: line.spent for line in info.lines}
+    assert spent["published"] == pytest.approx(15.94, rel=0.04)
+    assert spent["exact"] <= 10.0  # type: ignore[operator]
+    assert "broken" in info.verdict
+
+
+def test_a_published_sigma_that_is_large_enough_is_said_to_be() -> None:
+    info = noise_info(PAPER, 10.0, 4)
+    assert {line.accountant: line.spent for line in info.lines}["published"] == pytest.approx(7.56, rel=0.06)
+    assert "more noise than is needed" in info.verdict
+
+
+def test_an_epsilon_that_the_published_formula_cannot_reach() -> None:
+    info = noise_info(PAPER, 1.0, 4)
+    assert info.sigma("published") is None
+    assert "3.84" in info.verdict
+    assert "cannot reach" in json.dumps(draw_noise(info).to_dict(), ensure_ascii=False)
+
+
+def test_the_smallest_class_or_a_change_of_label_binds() -> None:
+    info = budget((50, 200, 1000))
+    assert [part.size for part in info.parts if part.kind == INSIDE] == [50, 200, 1000]
+    assert info.binding.epsilon == max(part.epsilon for part in info.parts)
+    (moved,) = [part for part in info.parts if part.kind == MOVED]
+    assert moved.name in ("c0 → c1", "c1 → c0")
+    every = [
+        mixing.label_change_epsilon(
+            order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size_from=a, class_size_to=b, rows_from=100, rows_to=100,
+            delta=1e-5,
+        )
+        for a in (50, 200, 1000) for b in (50, 200, 1000) if a != b
+    ]  # fmt: skip
+    assert max(every) * (1 - 1e-3) <= moved.epsilon <= max(every) * 1.06
+    inside = mixing.replace_same_class_epsilon(
+        order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size=50, rows=100, delta=1e-5
+    )
+    assert inside * (1 - 1e-3) <= next(p.epsilon for p in info.parts if p.size == 50 and p.kind == INSIDE) <= inside * 1.06
+
+
+def test_classes_that_are_too_small_are_left_out() -> None:
+    info = budget((3, 100, 0))
+    assert info.left_out == ("c0", "c2")
+    assert [part.kind for part in info.parts] == [INSIDE]
+    with pytest.raises(ParameterError, match="at most 3"):
+        budget((3, 2))
+
+
+def test_many_classes_are_drawn_as_the_worst_ones() -> None:
+    info = budget(tuple(range(50, 100)))
+    assert len(info.parts) == 51
+    spec = draw_budget(info).to_dict()
+    rows = max(spec["datasets"].values(), key=len)
+    assert len(rows) == MOST_BARS
+    assert rows[0]["kind"] == "binds"
+
+
+def test_names_that_agree_at_their_beginning_stay_apart() -> None:
+    info = budget_info(
+        classes=["the same beginning of a name, one", "the same beginning of a name, two"], sizes=(90, 100),
+        rows_per_class=10, order_of_mixture=2, sigma=0.4, clip_norm=1.0, delta=1e-5, target=3.0,
+    )  # fmt: skip
+    rows = max(draw_budget(info).to_dict()["datasets"].values(), key=len)
+    assert len({row["name"] for row in rows}) == 3
+
+
+def test_norms_are_counted_and_cut(digits: Records) -> None:
+    whole, half = norms_info(digits, 1.0), norms_info(digits, 0.85)
+    assert sum(whole.counts) == sum(half.counts) == 1797
+    assert (whole.cut, whole.lost) == (0.0, 0.0)
+    assert 0.2 < half.cut < 0.8
+    assert 0 < half.lost < 0.05
+    assert norms_info(digits, 0.1).cut == 1.0
+    assert draw_norms(half).to_dict()["title"]["text"] == half.title
+
+
+def test_a_table_of_categories_has_norm_one(car: Records) -> None:
+    info = norms_info(car, 1.0)
+    assert info.counts[-1] == 1728
+    assert info.cut == 0.0

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.figures.mixing.order import AccuracyInfo, AccuracyLine, best_line, draw_accuracy, draw_order, order_info
+from dpsyn.figures.mixing.published import PAPER, draw_published, published_info
+from dpsyn.figures.mixing.records import Records
+from dpsyn.figures.mixing.z_score import attack_info, draw_flip, flip_info
+from dpsyn.theory.mixing_noise import MixingFacts, sigma_for
+
+FACTS = MixingFacts(n=1797, classes=10, smallest_class=174, rows=1790, delta=1e-5)
+
+
+def test_signal_and_noise_against_the_order_of_mixture(digits: Records) -> None:
+    info = order_info(digits, FACTS, epsilon=10.0, here=6, orders=(1, 4, 8, 64, 512))
+    assert [point.order_of_mixture for point in info.points] == [1, 4, 6, 8, 64]
+    assert info.best == 8
+    four = info.points[1]
+    sigma = sigma_for(FACTS, "exact", 4, 10.0)
+    assert four.sigma == sigma
+    signal = digits.signal(4, 1.0)
+    assert four.total == pytest.approx(signal.to_noise(sigma))  # type: ignore[arg-type]
+    text = json.dumps(draw_order(info).to_dict(), ensure_ascii=False, allow_nan=False)
+    assert "best l = 8" in text
+
+
+def test_an_order_that_no_class_allows_leaves_the_picture_empty(digits: Records) -> None:
+    info = order_info(digits, FACTS, epsilon=10.0, here=1000, orders=(512,))
+    assert info.points == ()
+    assert info.best is None
+    assert draw_order(info).to_dict()["title"]["text"] == info.title
+
+
+def test_accuracy_has_its_ceiling_and_floor() -> None:
+    info = AccuracyInfo(
+        title="Accuracy against l",
+        subtitle="",
+        lines=(AccuracyLine(10.0, (1, 4), (0.3, 0.6), (0.02, 0.0)), AccuracyLine(None, (1, 4), (0.9, 0.8), (0.01, 0.02))),
+        ceiling=0.95,
+        floor=0.1,
+    )
+    spec = json.dumps(draw_accuracy(info).to_dict(), ensure_ascii=False)
+    assert "trained on real rows, 95.0 %" in spec
+    assert "most frequent class, 10.0 %" in spec
+    assert "no noise (ε = ∞)" in spec
+    assert "60.0 % at l = 4" in best_line(info)
+    assert "90.0 % at l = 1" in best_line(info)
+
+
+def test_the_published_curve_is_too_low_at_the_papers_sizes() -> None:
+    info = published_info(PAPER, orders=(64,), points=15)
+    (gap,) = info.gaps
+    assert gap.worst is not None
+    sigma, published, exact = gap.worst
+    assert exact / published == max(e / p for e, p in zip(gap.exact, gap.published, strict=True)) > 1.3
+    assert "too small in the shaded parts" in info.verdict
+    assert f"{sigma:.3g}" in info.verdict
+    spec = draw_published(info).to_dict()
+    shaded = [rows for rows in spec["datasets"].values() if "low" in rows[0]]
+    assert all(row["high"] >= row["low"] for row in shaded[0])
+    assert any(row["high"] > row["low"] for row in shaded[0])
+    assert math.log10(exact) == pytest.approx(
+        max(row["high"] for row in shaded[0] if 10 ** row["x"] == pytest.approx(sigma))
+    )
+
+
+def test_an_order_that_no_class_allows_has_no_curve() -> None:
+    info = published_info(FACTS, orders=(512,), points=5)
+    assert info.gaps == ()
+    assert draw_published(info).to_dict()["title"]["text"] == info.title
+    assert "nowhere" in info.verdict
+
+
+def test_a_z_score_turns_the_sign_of_every_record() -> None:
+    info = flip_info(records=9, value=3.0, step=1e-3)
+    assert info.first[:-1] == info.second[:-1]
+    assert np.array(info.first_scored) == pytest.approx(-np.array(info.second_scored), rel=1e-6)
+    assert info.first_scored[0] == pytest.approx(-1 / math.sqrt(8))
+    assert info.second_scored[-1] == pytest.approx(-math.sqrt(8))
+    for scored in (False, True):
+        rows = max(draw_flip(info, scored=scored).to_dict()["datasets"].values(), key=len)
+        assert len(rows) == 18
+    with pytest.raises(ParameterError, match="at least 3"):
+        flip_info(records=2)
+    with pytest.raises(ParameterError, match="> 0"):
+        flip_info(step=0.0)
+
+
+def test_the_digits_attack_refutes_the_claim() -> None:
+    found = attack_info(n=1797, features=64, classes=10, order_of_mixture=4, epsilon=10.0, delta=1e-5)
+    assert found.sigma == pytest.approx(0.272, abs=5e-4)
+    assert found.refuted is not None
+    assert found.refuted >= 1795
+
+
+def test_a_claim_that_cannot_be_made_is_not_attacked() -> None:
+    found = attack_info(n=1797, features=64, classes=10, order_of_mixture=4, epsilon=1.0, delta=1e-5)
+    assert found.sigma is None
+    assert found.refuted is None

@@ -1,0 +1,140 @@
+"""The inside of DP-CDA: every view, with data that fit and data that do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsyn.ui.inside.mixing import VIEWS
+
+
+def at(open_page, sample=None):
+    app = open_page("home")
+    if sample is not None:
+        app.pills(key="sample").set_value(sample).run()
+    app = app.switch_page("app_pages/inside.py").run()
+    return quiet(app.segmented_control(key="inside_mechanism").set_value("dp_cda").run())
+
+
+def upload(open_page, text):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("s.csv", text.encode(), "text/csv").run()
+    app = app.switch_page("app_pages/inside.py").run()
+    return quiet(app.segmented_control(key="inside_mechanism").set_value("dp_cda").run())
+
+
+def quiet(app):
+    assert not app.exception, app.exception
+    return app
+
+
+def view(app, name):
+    return quiet(app.segmented_control(key="in_cda_view").set_value(name).run())
+
+
+def metrics(app):
+    return {m.label: m.value for m in app.metric}
+
+
+def pictures(app):
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart")) + len(app.get("plotly_chart"))
+
+
+def words(app):
+    return " ".join(e.value for e in (*app.info, *app.warning, *app.caption, *app.markdown))
+
+
+@pytest.mark.parametrize("sample", ["asia", "car", "digits", "breast_cancer"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_view_draws_for_every_sample(open_page, sample, name):
+    app = view(at(open_page, sample), name)
+    assert pictures(app) >= 1
+    assert not app.error
+    assert not app.info
+
+
+def test_sliders_move_the_noise(open_page):
+    app = at(open_page, "digits")
+    before = metrics(app)
+    assert float(before["σ, exact accounting"]) > float(before["σ, published but wrong"])
+    quiet(app.select_slider(key="in_cda_order").set_value(16).run())
+    after = metrics(app)
+    assert float(after["σ, exact accounting"]) < float(before["σ, exact accounting"])
+    assert float(after["Signal to noise of a row"]) > float(before["Signal to noise of a row"])
+    quiet(app.select_slider(key="in_cda_epsilon").set_value(1.0).run())
+    assert metrics(app)["σ, published but wrong"] == "—"
+    quiet(app.slider(key="in_cda_clip").set_value(0.5).run())
+    assert float(metrics(app)["σ, exact accounting"]) < 10
+    assert "100 % of the records" in words(app)
+
+
+def test_draw_again_changes_the_draw_and_nothing_else(open_page):
+    app = view(at(open_page, "digits"), "What mixing does")
+    before = metrics(app)
+    assert "Draw 1:" in words(app)
+    quiet(app.button(key="in_cda_again").click().run())
+    assert "Draw 2:" in words(app)
+    assert metrics(app) == before
+    quiet(app.segmented_control(key="in_cda_show").set_value("Points").run())
+    assert "coordinates" in words(app)
+
+
+def test_the_digits_are_one_click_away(open_page):
+    app = view(at(open_page), "What mixing does")
+    quiet(app.button(key="in_cda_digits").click().run())
+    assert app.session_state["dataset"].table.name == "digits"
+
+
+def test_the_attack_is_worth_thousands_on_digits(open_page):
+    app = view(at(open_page, "digits"), "Against the paper")
+    found = metrics(app)
+    assert found["The paper claims"] == "ε = 10"
+    assert int(found["Proven from this pair"].removeprefix("ε ≥ ").replace(",", "")) >= 1795
+    assert "too small in the shaded parts" in words(app)
+    quiet(app.segmented_control(key="in_cda_sizes").set_value("This data").run())
+
+
+def test_no_class_column(open_page):
+    app = upload(open_page, "x,y\n" + "".join(f"{i}.5,{i * i}.25\n" for i in range(60)))
+    assert pictures(app) == 0
+    assert "no column that can be one" in words(app)
+    quiet(app.button(key="in_cda_digits").click().run())
+    assert app.session_state["dataset"].table.name == "digits"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_rare_class_is_left_out_and_named(open_page, name):
+    rows = "".join(f"{i % 7},{i % 3},{'rare' if i < 2 else 'often' if i % 2 else 'usual'}\n" for i in range(200))
+    app = view(upload(open_page, "x,y,kind\n" + rows), name)
+    quiet(app.selectbox[0].set_value("kind").run())
+    assert any("rare" in w.value for w in app.warning)
+    assert pictures(app) >= 1
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_one_row_and_one_class_are_survived(open_page, name):
+    app = upload(open_page, "x,kind\n3,a\n")
+    assert app.info
+    app = upload(open_page, "x,kind\n" + "".join(f"{i},a\n" for i in range(100)))
+    if any(s.key == "in_cda_view" for s in app.segmented_control):
+        view(app, name)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_fifty_classes(open_page, name):
+    rows = "".join(f"{i % 11},{i % 3},k{i % 50:02d}\n" for i in range(3000))
+    app = upload(open_page, "x,y,kind\n" + rows)
+    quiet(app.selectbox[0].set_value("kind").run())
+    view(app, name)
+    assert pictures(app) >= 1
+    for order in (1, 64, 512):
+        quiet(app.select_slider(key="in_cda_order").set_value(order).run())
+    assert "No class has 512 records" in words(app)
+
+
+def test_a_wide_table(open_page):
+    header = ",".join(f"c{i}" for i in range(120)) + ",kind\n"
+    rows = "".join(",".join(str((i * j) % 17) for j in range(120)) + f",{'ab'[i % 2]}\n" for i in range(150))
+    app = upload(open_page, header + rows)
+    for name in VIEWS:
+        view(app, name)
+        assert pictures(app) >= 1
