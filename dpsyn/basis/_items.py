@@ -44,8 +44,16 @@ class Items:
 
     def values(self, item: int) -> Floats:
         """φ_r on the codes of its column."""
-        result: Floats = contrasts(self.sizes[self.column[item]])[self.level[item]]
+        result: Floats = self.values_of_column(int(self.column[item]))[self.level[item]]
         return result
+
+    def values_of_column(self, column: int) -> Floats:
+        """φ_0 … φ_(c-1) of a column, shape (c, c)."""
+        return self._tables[self.sizes[column]]
+
+    @cached_property
+    def _tables(self) -> dict[int, Floats]:
+        return {size: contrasts(size) for size in set(self.sizes)}
 
     def of(self, basis: ContrastBasis) -> Integers:
         """The items of every function of a basis, shape (C, min(degree, columns)): ascending, zeros first."""

@@ -106,15 +106,13 @@ class ProductTable:
         items = self._items
         starts, terms, coefficients = [0, 0], [], []
         for item in range(1, items.base):
-            column, level = items.column[item], int(items.level[item])
-            size = items.sizes[column]
-            square = items.values(item) ** 2
-            chosen = [0, *range(item, item + size - level)]
-            for other in chosen:
-                mean = 1.0 if other == 0 else float(square @ items.values(other)) / size
-                if abs(mean) > 1e-14:
-                    terms.append(other)
-                    coefficients.append(mean)
+            column, level = int(items.column[item]), int(items.level[item])
+            table = items.values_of_column(column)
+            means = table @ table[level] ** 2 / items.sizes[column]
+            means[1:level] = 0.0
+            for other in np.flatnonzero(np.abs(means) > 1e-14):
+                terms.append(item - level + int(other) if other else 0)
+                coefficients.append(float(means[other]))
             starts.append(len(terms))
         return np.asarray(starts, dtype=np.int64), np.asarray(terms, dtype=np.int64), np.asarray(coefficients)
 

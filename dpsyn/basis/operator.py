@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -56,6 +56,14 @@ class Block:
     def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """W_b, shape (C, b)."""
         return self._functions.matrix(self._digits).astype(dtype, copy=False)
+
+    def columns(self, at: npt.NDArray[np.integer[Any]]) -> Floats:
+        """W_b of some of the points, shape (C, k)."""
+        return self._functions.matrix(self._digits[:, at])
+
+    def head(self, count: int) -> Block:
+        """The block of its first points, ``count`` of them or all."""
+        return Block(self._functions, self._digits[:, :count], self.start, self.weights[:count])
 
     def codes(self) -> Codes:
         """The points, shape (b, number of columns)."""
@@ -206,14 +214,12 @@ class BlockOperator:
         """Σ over blocks, in a fixed order, of kernel(block, *arguments, *parts of the vectors).
 
         Args:
-            kernel: a function at the top level of a module (it may travel); returns a tuple of numbers and arrays.
+            kernel: a function at the top level of a module (it may travel); returns a tuple of numbers and arrays, or an
+                empty tuple if the block adds nothing.
             arguments: handed to it as they are.
             vectors: of length m; a block gets its own part.
         """
-        total: list[Any] | None = None
-        for part in self._run(_reduce_shard, kernel, arguments, vectors):
-            total = list(part) if total is None else [a + b for a, b in zip(total, part, strict=True)]
-        return tuple(total or ())
+        return _total(self._run(_reduce_shard, kernel, arguments, vectors))
 
     def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[Floats] = ()) -> list[Any]:
         """kernel(block, *arguments, *parts of the vectors) for every block, in order."""
@@ -279,19 +285,31 @@ def _shard_edges(blocks: int) -> list[int]:
     return [blocks * i // shards for i in range(shards + 1)]
 
 
-def _reduce_shard(shard: Shard, kernel: Kernel, arguments: tuple[Any, ...], vectors: tuple[Floats, ...]) -> list[Any]:
-    total: list[Any] | None = None
-    for part in _map_shard(shard, kernel, arguments, vectors):
-        total = list(part) if total is None else [a + b for a, b in zip(total, part, strict=True)]
-    return total or []
+def _total(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The sum of the tuples, entry by entry and one after the other; empty tuples are passed over."""
+    total: list[Any] = []
+    for part in parts:
+        if not total:
+            # A copy, because arrays are added to in place and a kernel may have returned what it was given.
+            total = [np.array(one, dtype=float) if isinstance(one, np.ndarray) else one for one in part]
+            continue
+        for at, one in enumerate(part):
+            total[at] += one
+    return tuple(total)
+
+
+def _reduce_shard(shard: Shard, kernel: Kernel, arguments: tuple[Any, ...], vectors: tuple[Floats, ...]) -> tuple[Any, ...]:
+    return _total(_each(shard, kernel, arguments, vectors))
 
 
 def _map_shard(shard: Shard, kernel: Any, arguments: tuple[Any, ...], vectors: tuple[Floats, ...]) -> list[Any]:
+    return list(_each(shard, kernel, arguments, vectors))
+
+
+def _each(shard: Shard, kernel: Any, arguments: tuple[Any, ...], vectors: tuple[Floats, ...]) -> Iterator[Any]:
     first = shard.bounds[0]
-    found = []
     for block in shard.blocks():
-        found.append(kernel(block, *arguments, *(v[block.start - first : block.stop - first] for v in vectors)))
-    return found
+        yield kernel(block, *arguments, *(v[block.start - first : block.stop - first] for v in vectors))
 
 
 def _apply(block: Block, x: Floats) -> tuple[Floats]:

@@ -80,7 +80,7 @@ class _Seen(ThreadExecutor):
 
 def test_an_error_on_a_worker_arrives(cluster: Executor) -> None:
     operator = BlockOperator.uniform((2,) * 4, 1, 100, np.random.default_rng(3), cluster)
-    with pytest.raises(ValueError, match="dtype|shape|float"):
+    with pytest.raises(ValueError, match="could not convert"):
         operator.matvec(np.array(["a"] * 100))  # type: ignore[arg-type]
 
 
