@@ -5,12 +5,33 @@ import streamlit as st
 from dpsyn.evaluation.report import DEGREES
 from dpsyn.ui import jobs, state, widgets
 from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_chart, scores_table, summary_table
+from dpsyn.ui.lab import experiments, results
+from dpsyn.ui.lab.bar import workspace_bar
+from dpsyn.ui.lab.planner import planner
 
 QUIET = {"displayModeBar": False}
 
 st.title("Comparison")
 current = widgets.dataset_bar()
 learn, held_out = current.parts
+workspace_bar()
+what = st.segmented_control(
+    "What to compare",
+    ["Releases", "Experiments"],
+    default="Releases",
+    required=True,
+    key="comparison_what",
+    persist_state="session",
+    label_visibility="collapsed",
+)
+if what == "Experiments":
+    planner(current)
+    widgets.show_message()
+    for experiment in experiments.of_current_data():
+        st.subheader(f"{experiment.number} · {experiment.name}")
+        results.show(experiment)
+    st.stop()
+
 releases = {m.label: m for m in state.comparable()}
 if not releases:
     st.info("There is no release of this data yet, with the columns as they are now.", icon=":material/info:")

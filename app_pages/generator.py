@@ -58,7 +58,14 @@ def settings(name: str) -> None:
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     running = state.job() is not None
     if st.button("Run", type="primary", icon=":material/play_arrow:", disabled=mechanism is None or running, key="run"):
-        context = {"kind": "release", "title": title(name), "seed": seed, "revision": current.revision, "table": learn}
+        context = {
+            "kind": "release",
+            "title": title(name),
+            "seed": seed,
+            "revision": current.revision,
+            "table": learn,
+            "config": config,
+        }
         state.set_job(
             jobs.start(
                 "dpsyn.ui.tasks:run_mechanism",

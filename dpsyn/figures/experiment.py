@@ -179,7 +179,7 @@ def _across(values: Sequence[float], height: float, name: str, colour: str, dash
 
 @dataclass(frozen=True)
 class SpreadInfo:
-    """Standard deviations of one measure, of the mechanism's noise and of the draw, a row of bars per mechanism and value."""
+    """Standard deviations of one measure, of the mechanism's noise and of the draw, by mechanism and value."""
 
     measure: str
     names: tuple[str, ...]

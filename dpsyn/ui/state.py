@@ -14,7 +14,8 @@ from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
-from dpsyn.mechanisms.base import Release
+from dpsyn.evaluation.experiments.workspace import Workspace
+from dpsyn.mechanisms.base import Config, Release
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui.jobs import Job
@@ -42,7 +43,7 @@ class Dataset:
     target: str | None = None
     held_out: float = 0.25
     two_valued_as_bit: bool = False
-    revision: int = field(default_factory=lambda: _next("revision"))
+    revision: int = field(default_factory=lambda: next_number("revision"))
 
     @cached_property
     def statistics(self) -> DatasetStatistics:
@@ -63,7 +64,7 @@ class Dataset:
 
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column."""
-        new = replace(self, **changes, revision=_next("revision"))
+        new = replace(self, **changes, revision=next_number("revision"))
         return new if new.target in new.classes else replace(new, target=new.classes[-1] if new.classes else None)
 
 
@@ -79,12 +80,21 @@ class Made:
     domain: Domain
     revision: int
     seconds: float
+    config: Config | None = None
+    stored: tuple[str, int] | None = None
 
 
-def _next(counter: str) -> int:
+def next_number(counter: str) -> int:
+    """1, 2, 3, … for everything of a kind that this session makes."""
     key = f"_{counter}"
     st.session_state[key] = st.session_state.get(key, 0) + 1
     return int(st.session_state[key])
+
+
+def workspace() -> Workspace | None:
+    """The folder that the user named to keep runs and experiments in."""
+    found: Workspace | None = st.session_state.get("workspace")
+    return found
 
 
 def dataset() -> Dataset:
@@ -143,13 +153,33 @@ def comparable() -> list[Made]:
 
 def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
     """Add a release to the session; ``context`` says what it was made from."""
-    number = _next("release")
+    number = next_number("release")
     label = f"{number} · {context['title']} · ε = {rounded_up(release.guarantee.epsilon, 3)}"
     label += " · demonstration" if release.seeded else ""
     table: Table = context["table"]
-    new = Made(number, label, release, context["seed"], table.name, table.domain, context["revision"], seconds)
+    new = Made(
+        number,
+        label,
+        release,
+        context["seed"],
+        table.name,
+        table.domain,
+        context["revision"],
+        seconds,
+        context.get("config"),
+        stored=store(label, release, context["seed"], table.name, table.domain),
+    )
     made().append(new)
     return new
+
+
+def store(label: str, release: Release, seed: int | None, dataset: str, domain: Domain) -> tuple[str, int] | None:
+    """Keep a release in the workspace, if there is one: the workspace's path and its number there."""
+    folder = workspace()
+    if folder is None:
+        return None
+    record = {"record": release.record(seed=seed), "seed": seed, "domain": domain.to_dict(), "name": release.name}
+    return str(folder.path), folder.add_run(dataset, label, record, release.rows)
 
 
 def total_claim(releases: list[Made]) -> str:
@@ -180,10 +210,22 @@ def cancel_job() -> None:
     """Kill the running job."""
     current = st.session_state.pop("job", None)
     if current is not None:
+        experiment = current.context["kind"] == "experiment"
+        if experiment:
+            _take_in(current)
         current.cancel()
-        st.session_state["job_message"] = (
-            f"{current.label} was cancelled; nothing of it was kept, everything else is still here."
+        kept = (
+            "what it had finished is kept: resume it"
+            if experiment
+            else "nothing of it was kept, everything else is still here"
         )
+        st.session_state["job_message"] = f"{current.label} was cancelled; {kept}."
+
+
+def _take_in(job: Job) -> None:
+    from dpsyn.ui.lab.experiments import take_in
+
+    take_in(job)
 
 
 def finish_job() -> None:
@@ -191,9 +233,18 @@ def finish_job() -> None:
     current: Job | None = st.session_state.pop("job", None)
     if current is None:
         return
+    if current.context["kind"] == "experiment":
+        current.process.wait()
+        _take_in(current)
     seconds, outcome, context = current.seconds, current.outcome(), current.context
     if outcome.error is not None:
         st.session_state["job_message"] = f"{current.label}: {outcome.error}"
+    elif context["kind"] == "experiment":
+        crashed = sum(result.status == "crashed" for result in context["experiment"].results.values())
+        if crashed:
+            st.session_state["job_message"] = (
+                f"{current.label}: {crashed} run{'s' * (crashed > 1)} crashed; resume to repeat."
+            )
     elif context["kind"] == "statistics":
         read_statistics()[f"{outcome.value.statistics.name} (counted)"] = outcome.value.statistics
     elif context["kind"] == "calibration":

@@ -13,7 +13,6 @@ from dpsyn.mechanisms.base import Mechanism, Progress, Release
 if TYPE_CHECKING:
     from dpsyn.data.large import FileStatistics
     from dpsyn.evaluation.experiments.plan import Cell
-    from dpsyn.evaluation.report import Baseline
     from dpsyn.theory.calibration import Calibration
 
 
@@ -57,20 +56,37 @@ def calibrate_machine(progress: Progress) -> Calibration:
     return calibrate(progress=progress)
 
 
-def run_experiment(cells: list[Cell], baseline: Baseline, workers: int, progress: Progress) -> int:
-    """Run cells in worker processes; every result is handed out as it arrives. How many there were."""
+def run_experiment(
+    cells: list[Cell],
+    table: Table,
+    holdout: Table | None,
+    target: str | None,
+    degrees: tuple[int, ...],
+    classifiers: tuple[str, ...],
+    workers: int,
+    progress: Progress,
+) -> int:
+    """Run cells in worker processes; how many there were.
+
+    Handed out on the way: ``{"references": …, "notes": …}`` once, and ``{"result": …}`` for every cell as it ends.
+    """
     from dpsyn.evaluation.experiments.pool import run_in_pool
+    from dpsyn.evaluation.experiments.run import references
+    from dpsyn.evaluation.report import real_baseline
     from dpsyn.ui.worker import hand_out, paused
 
+    progress("measuring the real data against itself", 0.0)
+    baseline = real_baseline(table, holdout, target, degrees=degrees, classifiers=classifiers)
+    hand_out({"references": references(baseline), "notes": list(baseline.notes)})
     count = 0
     running: dict[int, str] = {}
     progress("starting the workers", 0.0)
     for event in run_in_pool(cells, baseline, workers=workers, paused=paused):
         if event.result is None:
-            running[event.worker] = f"{event.cell.label}, run {event.cell.repeat + 1}"
+            running[event.worker] = f"{event.cell.label} at {event.cell.value:g}, run {event.cell.repeat + 1}"
         else:
             running.pop(event.worker, None)
             count += 1
-            hand_out(event.result.to_dict())
-        progress("; ".join(running.values()) or "pausing", count / len(cells))
+            hand_out({"result": event.result.to_dict()})
+        progress("; ".join(running.values()) or "waiting", count / len(cells))
     return count

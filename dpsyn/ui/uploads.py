@@ -36,7 +36,7 @@ def _take(key: str) -> None:
 
 def path_counter(key: str) -> None:
     """Statistics of a file on this machine, however large, without loading it; only where the app runs locally."""
-    if not _is_local():
+    if not is_local():
         st.caption("Reading a file by its path is offered only when the app runs on your own machine.")
         return
     with st.form(f"{key}_form", border=False):
@@ -52,7 +52,7 @@ def path_counter(key: str) -> None:
             st.rerun()
 
 
-def _is_local() -> bool:
+def is_local() -> bool:
     """Whether only this machine can reach the app, and no proxy stands in front of it: then a path is the user's own."""
     proxied = {"x-forwarded-for", "forwarded", "x-real-ip"} & {name.lower() for name in st.context.headers}
     return st.get_option("server.address") in ("localhost", "127.0.0.1", "::1") and not proxied

@@ -1,0 +1,110 @@
+"""Where runs and experiments live: in this visit only, or in a workspace folder that the user names."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import streamlit as st
+
+from dpsyn.domain import Domain
+from dpsyn.errors import DpsynError
+from dpsyn.evaluation.experiments import Workspace
+from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
+from dpsyn.mechanisms.base import Release
+from dpsyn.privacy.spec import Guarantee
+from dpsyn.ui import state
+from dpsyn.ui.lab.experiments import Experiment, all_experiments, keep
+from dpsyn.ui.uploads import is_local
+
+
+def workspace_bar() -> None:
+    """One line: what would be lost by a reload, and how to keep it."""
+    workspace = state.workspace()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if workspace is None:
+            st.caption(
+                ":material/warning: Runs and experiments live in this visit: a reload of the page loses them. "
+                + ("Name a workspace folder to keep them." if is_local() else "Download what you want to keep.")
+            )
+        else:
+            st.caption(f":material/folder: Runs and experiments are kept in `{workspace.path}`; private rows never are.")
+        if is_local():
+            with st.popover("Workspace", icon=":material/folder_open:"):
+                _chooser(workspace)
+
+
+def _chooser(workspace: Workspace | None) -> None:
+    st.caption(
+        "A folder on this machine. The app keeps releases, settings and measures in one file there (SQLite), and nothing "
+        "else on disk. Measures come from private rows: guard the folder as you guard them."
+    )
+    folder = st.text_input("Folder", str(workspace.folder) if workspace else "", key="workspace_folder")
+    if st.button("Open", icon=":material/folder_open:", key="workspace_open", disabled=state.job() is not None):
+        try:
+            opened = Workspace(folder.strip())
+            runs, grids = opened.runs(), opened.grids()
+        except DpsynError as fault:
+            st.warning(str(fault), icon=":material/block:")
+            return
+        _take_over(opened, runs, grids)
+        st.rerun(scope="app")
+    if workspace is not None and st.button("Close", icon=":material/close:", key="workspace_close"):
+        st.session_state.pop("workspace")
+        st.rerun(scope="app")
+
+
+def _take_over(opened: Workspace, runs: list[StoredRun], grids: list[StoredGrid]) -> None:
+    """The workspace's runs and experiments join the session's, and the other way about."""
+    st.session_state["workspace"] = opened
+    path = str(opened.path)
+    releases = state.made()
+    for at, made in enumerate(releases):
+        if made.stored is None or made.stored[0] != path:
+            kept = state.store(made.label, made.release, made.seed, made.dataset, made.domain)
+            releases[at] = replace(made, stored=kept)
+    here = {made.stored for made in releases}
+    releases += [restored_run(run, path) for run in runs if (path, run.number) not in here]
+    mine = all_experiments()
+    for experiment in mine:
+        if experiment.stored is None or experiment.stored[0] != path:
+            keep(experiment)
+    held = {experiment.stored for experiment in mine}
+    mine += [restored_experiment(grid, path) for grid in grids if (path, grid.number) not in held]
+
+
+def restored_run(run: StoredRun, path: str) -> state.Made:
+    """A release as it was kept; its diagnostics were private and are gone."""
+    record = run.record["record"]
+    claim = {f.name: record["guarantee"][f.name] for f in fields(Guarantee)}
+    claim["assumptions"] = tuple(claim["assumptions"])
+    release = Release(
+        rows=run.rows,
+        guarantee=Guarantee(**claim),
+        diagnostics={},
+        mechanism=record["mechanism"],
+        settings=record["settings"],
+        seeded=record["demonstration"],
+        name=run.record.get("name", ""),
+    )
+    number = state.next_number("release")
+    label = f"{number} · {run.label.split(' · ', 1)[-1]}"
+    domain = Domain.from_dict(run.record["domain"])
+    return state.Made(number, label, release, run.record["seed"], run.dataset, domain, 0, 0.0, stored=(path, run.number))
+
+
+def restored_experiment(stored: StoredGrid, path: str) -> Experiment:
+    """An experiment as it was kept."""
+    facts = stored.facts
+    return Experiment(
+        number=state.next_number("experiment"),
+        name=stored.name,
+        dataset=stored.dataset,
+        fingerprint=stored.fingerprint,
+        grid=stored.grid,
+        target=facts["target"],
+        degrees=tuple(facts["degrees"]),
+        classifiers=tuple(facts["classifiers"]),
+        references=facts["references"],
+        results={result.key: result for result in stored.results},
+        stored=(path, stored.number),
+    )

@@ -1,0 +1,195 @@
+"""What an experiment has found: progress while it runs, curves, refusals, where the spread comes from, and planning."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.evaluation.experiments import crossings, results_frame, summarise
+from dpsyn.evaluation.experiments.summary import Point
+from dpsyn.figures.experiment import AXES, curves_info, draw_curves, draw_spread, spread_info
+from dpsyn.privacy.spec import rounded_up
+from dpsyn.ui import state, widgets
+from dpsyn.ui.lab import experiments
+from dpsyn.ui.lab.experiments import Experiment
+
+QUIET = {"displayModeBar": False}
+POLL = 0.7
+_RISING = ("accuracy", "ROC-AUC")
+
+
+def show(experiment: Experiment) -> None:
+    """The panel of one experiment; it follows the run by itself while there is one."""
+    running = experiments.running_of(experiment) is not None
+
+    @st.fragment(run_every=POLL if running else None)
+    def panel() -> None:
+        job = experiments.running_of(experiment)
+        if job is not None:
+            experiments.take_in(job)
+            if not job.running:
+                state.finish_job()
+                st.rerun(scope="app")
+            _progress(experiment)
+        _findings(experiment)
+
+    panel()
+
+
+def _progress(experiment: Experiment) -> None:
+    job = experiments.running_of(experiment)
+    if job is None:
+        return
+    step, share = job.progress()
+    left = job.seconds / share * (1 - share) if share > 0 and not job.paused else None
+    words = f"{step} … {job.seconds:.0f} s" + (f", about {left:.0f} s left" if left is not None else "")
+    st.progress(share, text=f"Paused: what is running is finished first. {words}" if job.paused else words)
+    with st.container(horizontal=True):
+        if job.paused:
+            if st.button("Go on", icon=":material/play_arrow:", key="lab_go_on"):
+                job.pause(False)
+                st.rerun(scope="fragment")
+        elif st.button("Pause", icon=":material/pause:", key="lab_pause"):
+            job.pause()
+            st.rerun(scope="fragment")
+        if st.button("Cancel", icon=":material/stop:", key="lab_cancel"):
+            state.cancel_job()
+            st.rerun(scope="app")
+
+
+def _findings(experiment: Experiment) -> None:
+    results = list(experiment.results.values())
+    missing = len(experiment.missing)
+    running = experiments.running_of(experiment) is not None
+    if missing and not running:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.warning(f"{missing} of {len(experiment.cells)} cells have not been run.", icon=":material/pending:")
+            if st.button(
+                f"Resume: run the {missing} that are missing",
+                icon=":material/resume:",
+                disabled=state.job() is not None,
+                key=f"lab_resume_{experiment.number}",
+            ):
+                experiments.start(experiment)
+                st.rerun(scope="app")
+    _refusals(experiment)
+    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
+    if not measures:
+        st.info(
+            "The first results will appear here." if running else "There is no result to show yet.", icon=":material/info:"
+        )
+        return
+    measure = st.selectbox("Measure", measures, key=f"lab_measure_{experiment.number}")
+    points = summarise(results, measure)
+    curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
+    with curve:
+        wish = _wish(experiment, measure, points)
+        info = curves_info(
+            points,
+            measure,
+            experiment.grid.vary,
+            references=experiment.references.get(measure),
+            wish=wish,
+            labels=list(experiment.grid.configs),
+        )
+        st.plotly_chart(draw_curves(info), config=QUIET, key=f"lab_curve_{experiment.number}")
+        st.caption(
+            "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
+            "was asked for: they are shown, not compared."
+        )
+    with spread:
+        found = spread_info(points, measure)
+        if found.names:
+            st.plotly_chart(draw_spread(found), config=QUIET, key=f"lab_spread_{experiment.number}")
+            st.caption(
+                "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
+            )
+        else:
+            st.info(
+                "This takes at least two repeats and two draws, and a mechanism that fits a density before it draws "
+                "(DP-CDA's noise is its draw).",
+                icon=":material/info:",
+            )
+    with table:
+        st.dataframe(_table(points), hide_index=True)
+        _downloads(experiment)
+
+
+def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
+    rising = measure.startswith(_RISING)
+    direction: Literal["below", "above"] = "above" if rising else "below"
+    if not st.toggle(f"I need {measure} {direction} …", key=f"lab_wish_on_{experiment.number}"):
+        return None
+    middle = sorted(p.mean for p in points)[len(points) // 2]
+    wish = st.number_input(
+        "… this value", value=float(f"{middle:.2g}"), step=0.01, format="%.4f", key=f"lab_wish_{experiment.number}_{measure}"
+    )
+    axis = AXES[experiment.grid.vary].split(" (")[0]
+    fair = [p for p in points if not p.over_budget]
+    for crossing in crossings(fair, wish, direction, logarithmic=experiment.grid.vary != "degree"):
+        st.markdown(f"**{crossing.label}**: {axis} {crossing.message}")
+    return wish
+
+
+def _refusals(experiment: Experiment) -> None:
+    told: dict[tuple[str, str], list[float]] = {}
+    for result in experiment.results.values():
+        if result.status != "done":
+            told.setdefault((result.label, f"{result.status}: {result.message}"), []).append(result.value)
+    for (label, why), values in told.items():
+        at = ", ".join(f"{v:g}" for v in sorted(set(values)))
+        st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
+    over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == "over budget"}
+    for label, epsilon in over.items():
+        st.warning(
+            f"**{label}** cannot give the ε asked for: these rows need **ε = {rounded_up(epsilon, 4)}**. It is drawn open "
+            "and dotted, outside the comparison.",
+            icon=":material/balance:",
+        )
+
+
+def _table(points: list[Point]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "Mechanism": p.label,
+                "At": p.value,
+                "Mean": p.mean,
+                "95 % from": p.low,
+                "to": p.high,
+                "Deviation, noise": p.mechanism_deviation,
+                "Deviation, draw": p.draw_deviation,
+                "Runs": p.runs,
+                "Claimed ε": p.claimed_epsilon,
+            }
+            for p in points
+        ]
+    )
+
+
+def _downloads(experiment: Experiment) -> None:
+    results = list(experiment.results.values())
+    with st.container(horizontal=True):
+        st.download_button(
+            "All numbers as CSV",
+            lambda: results_frame(results).to_csv(index=False).encode(),
+            f"experiment_{experiment.number}.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"lab_csv_{experiment.number}",
+        )
+        st.download_button(
+            "Plan and results as JSON",
+            lambda: json.dumps(
+                {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]}, indent=1
+            ),
+            f"experiment_{experiment.number}.json",
+            "application/json",
+            icon=":material/description:",
+            on_click="ignore",
+            key=f"lab_json_{experiment.number}",
+        )

@@ -1,0 +1,114 @@
+"""Experiments on the comparison page: planned, run, cancelled, resumed, kept in a folder."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.pages.conftest import finish_job
+
+
+def plan(app, **settings):
+    """The page with a small experiment planned: noisy reweighting only, no classifiers."""
+    app = app.switch_page("app_pages/comparison.py").run()
+    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    revision = app.session_state["dataset"].revision
+    app.multiselect(key=f"lab_mechanisms_{revision}").set_value(settings.get("mechanisms", ["Noisy reweighting"])).run()
+    app.selectbox(key=f"lab_target_{revision}").set_value(None).run()
+    app.slider(key="lab_repeats").set_value(settings.get("repeats", 2)).run()
+    app.text_input(key=f"lab_values_epsilon_{revision}").set_value(settings.get("values", "1, 10")).run()
+    assert not app.exception
+    return app
+
+
+def small(open_page):
+    """The app with 1,728 rows of five thousand possible: quick to run."""
+    app = open_page("home")
+    app.pills(key="sample").set_value("car").run()
+    return app
+
+
+def wait_for_results(app, count):
+    end = time.monotonic() + 60
+    while len(app.session_state["experiments"][0].results) < count:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+        app.run()
+    return app
+
+
+def test_an_experiment_is_run_and_shown(open_page):
+    app = plan(small(open_page))
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+    (experiment,) = app.session_state["experiments"]
+    assert [r.status for r in experiment.results.values()] == ["done"] * 4
+    assert experiment.missing == []
+    measure = app.selectbox(key="lab_measure_1")
+    assert "2-way error, mean" in measure.options
+    table = app.dataframe[0].value
+    assert list(table["At"]) == [1.0, 10.0]
+    means = dict(zip(table["At"], table["Mean"], strict=True))
+    assert means[10.0] < means[1.0]
+    assert not app.error
+
+
+def test_private_sampling_is_shown_with_what_it_would_need(open_page):
+    app = plan(small(open_page), mechanisms=["Private sampling"], repeats=1, values="1")
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+    (result,) = app.session_state["experiments"][0].results.values()
+    assert result.budget == "over budget"
+    assert any("cannot give the ε asked for" in w.value for w in app.warning)
+
+
+def test_cancelled_and_resumed(open_page):
+    app = plan(small(open_page), repeats=4)
+    app.button(key="lab_start").click().run()
+    app = wait_for_results(app, 1)
+    app.button(key="lab_cancel").click().run()
+    (experiment,) = app.session_state["experiments"]
+    done = dict(experiment.results)
+    assert 1 <= len(done) < 8
+    assert any("what it had finished is kept" in i.value for i in [*app.info, *app.warning, *app.error])
+    app.button(key="lab_resume_1").click().run()
+    app = finish_job(app)
+    assert len(experiment.results) == 8
+    assert all(experiment.results[key] is result for key, result in done.items())
+
+
+def test_a_workspace_keeps_what_a_reload_loses(open_page, tmp_path):
+    app = plan(small(open_page), repeats=1)
+    app.text_input(key="workspace_folder").set_value(str(tmp_path)).run()
+    app.button(key="workspace_open").click().run()
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+    first = app.session_state["experiments"][0]
+    other = small(open_page)
+    other = other.switch_page("app_pages/comparison.py").run()
+    other.text_input(key="workspace_folder").set_value(str(tmp_path)).run()
+    other.button(key="workspace_open").click().run()
+    other.segmented_control(key="comparison_what").set_value("Experiments").run()
+    assert not other.exception
+    (found,) = other.session_state["experiments"]
+    assert found.grid == first.grid
+    assert {k: r.measures for k, r in found.results.items()} == {k: r.measures for k, r in first.results.items()}
+    assert other.selectbox(key="lab_measure_1").options
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [("1, many", "'many' is no number"), ("", "at least one number"), ("0", "above 0")]
+)
+def test_values_that_cannot_be_are_named(open_page, values, said):
+    app = plan(open_page("home"), values=values)
+    assert any(said in w.value for w in app.warning)
+    assert not [b for b in app.button if b.key == "lab_start"]
+
+
+def test_a_folder_that_cannot_be_is_named(open_page):
+    app = open_page("comparison")
+    app.text_input(key="workspace_folder").set_value("relative/folder").run()
+    app.button(key="workspace_open").click().run()
+    assert any("whole path" in w.value for w in app.warning)
+    assert not app.exception
