@@ -1,0 +1,171 @@
+"""The widgets that all sections of the page share, and the instance of private sampling that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import streamlit as st
+
+from dpsyn.data.table import Table
+from dpsyn.figures.private_sampling.instance import (
+    Instance,
+    Space,
+    comfortable_columns,
+    largest_whole,
+    make_instance,
+    make_space,
+    most_draws,
+)
+from dpsyn.ui import widgets
+from dpsyn.ui.state import Dataset
+
+DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
+WHOLE, DRAWN = "the whole domain", "m uniform draws"
+_REMEMBERED = 8
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the widgets say.
+
+    Attributes:
+        columns: of the data that take part, at least one.
+        degree, floor, ceiling: as the mechanism calls them.
+        draws: m; None for the whole domain.
+        seed: of the draw of S.
+    """
+
+    columns: tuple[str, ...]
+    degree: int
+    floor: float
+    ceiling: float
+    draws: int | None
+    seed: int
+
+
+def remembered(key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
+    """``make()``, kept in the session under the key; the oldest of a few is forgotten."""
+    memory: dict[tuple[object, ...], Thing] = st.session_state.setdefault("inside_sampling", {})
+    if key not in memory:
+        made = make()
+        while len(memory) >= _REMEMBERED:
+            memory.pop(next(iter(memory)))
+        memory[key] = made
+    return memory[key]
+
+
+def space_of(current: Dataset, settings: Settings) -> Space:
+    """S as the widgets ask for it."""
+    sizes = tuple(current.table.domain[name].size for name in settings.columns)
+    degree = min(settings.degree, len(sizes))
+    key = ("space", sizes, degree, settings.draws, settings.seed if settings.draws else None)
+    return remembered(key, lambda: make_space(sizes, degree, draws=settings.draws, seed=settings.seed))
+
+
+def rows_of(current: Dataset, columns: tuple[str, ...]) -> Table:
+    """The rows that a mechanism would see, some of their columns."""
+    return remembered(("rows", current.revision, columns), lambda: current.parts[0].project(columns))
+
+
+def instance_of(current: Dataset, settings: Settings) -> Instance:
+    """S with the rows that a mechanism would see.
+
+    Raises:
+        ParameterError: too large for pictures that follow a slider.
+        FailureError: step 2 failed on this S.
+    """
+    space = space_of(current, settings)
+    table = rows_of(current, settings.columns)
+    key = ("instance", current.revision, settings.columns, settings.degree, settings.draws, settings.seed)
+    instance = remembered(key, lambda: make_instance(space, table))
+    if "reach" not in instance.__dict__:
+        with st.spinner("Solving the linear program for every floor and ceiling …"):
+            _ = instance.reach
+    return instance
+
+
+def choose(current: Dataset) -> Settings | None:
+    """Draw the widgets; None, with a sentence that says why, if there is nothing to choose from."""
+    domain = current.table.domain
+    options = [name for name in domain.names if domain[name].size > 1]
+    if not options:
+        st.info("Every column has a single value: there is nothing to match.", icon=":material/info:")
+        return None
+    first = comfortable_columns(domain, 2, [current.target] if current.target in options else [])
+    with st.container(border=True):
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            columns = st.multiselect(
+                "Columns that take part",
+                options,
+                default=first or options[:1],
+                format_func=lambda name: f"{name} · {domain[name].size}",
+                key=f"is_columns_{current.revision}",
+                help="Beside each name stands the number of its values. Few columns keep the pictures quick.",
+            )
+            degree = st.segmented_control(
+                "d, the degree of the marginals",
+                [1, 2, 3],
+                default=2,
+                required=True,
+                key="is_degree",
+                persist_state="session",
+            )
+        with right:
+            floor = st.slider(
+                "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", persist_state="session",
+                help="Smallest density of h*, relative to uniform. The linear program must stay above twice the floor.",
+            )  # fmt: skip
+            ceiling = st.slider(
+                "ceiling (the papers' Δ)", 1.05, 10.0, 2.0, 0.05, key="is_ceiling", persist_state="session",
+                help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
+            )  # fmt: skip
+        if not columns:
+            st.caption("Choose at least one column.")
+            return None
+        chosen = tuple(name for name in domain.names if name in columns)
+        draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
+    return Settings(chosen, degree, floor, ceiling, draws, seed)
+
+
+def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
+    degree = min(degree, len(sizes))
+    fits = largest_whole(sizes, degree)
+    seed = int(st.session_state.setdefault("is_seed", 1))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        kind = st.segmented_control(
+            "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", persist_state="session",
+            disabled=not fits, width="content",
+        )  # fmt: skip
+        if fits and kind == WHOLE:
+            return None, seed
+        draws = st.select_slider(
+            "m (points of S)", DRAWS, value=1000, format_func=lambda m: f"{m:,}", key="is_draws", persist_state="session",
+            width=360,
+        )  # fmt: skip
+        st.button("Draw S again", icon=":material/casino:", key="is_again", on_click=_next_seed)
+        st.caption(f"seed {seed}", width="content")
+    if not fits:
+        st.caption("The whole domain is too large for these pictures, so S is drawn.")
+    most = most_draws(sizes, degree)
+    if draws > most:
+        st.caption(f"These pictures follow a slider up to m = {most:,} here.")
+    return min(int(draws), most), seed
+
+
+def _next_seed() -> None:
+    st.session_state["is_seed"] = int(st.session_state.get("is_seed", 1)) + 1
+
+
+def box_note(settings: Settings) -> None:
+    """Says when the box leaves nothing to choose or does not exist."""
+    if settings.ceiling - settings.floor <= 1 + 1e-12 or settings.floor >= 0.5:
+        st.warning(
+            "This box is degenerate: only the uniform density fits, so λ = 1 and the output ignores the data. "
+            f"Take floor below 1/2 and ceiling above 1 + floor = {widgets.number(1 + settings.floor)}.",
+            icon=":material/vertical_align_center:",
+        )

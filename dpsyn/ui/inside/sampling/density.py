@@ -1,0 +1,81 @@
+"""Step 4: the density h* against the uniform one, as a histogram and on a small cube."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpsyn.domain import Domain
+from dpsyn.figures.private_sampling.density import density_info, draw_density
+from dpsyn.figures.private_sampling.hypercube import MOST_BITS, as_bits, draw_hypercube, hypercube_info
+from dpsyn.figures.private_sampling.instance import Instance, make_instance, make_space
+from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
+from dpsyn.ui.state import Dataset
+
+_QUIET = {"displayModeBar": False}
+_MOST_VALUES = 200
+
+
+def show_density(current: Dataset, settings: Settings) -> None:
+    """The histogram of m·h*, and the hypercube."""
+    left, right = st.columns(2, gap="medium")
+    with (
+        left,
+        panel(
+            "h* against the uniform density",
+            badge=True,
+            caption="Among all densities in the box with the shrunken marginals, step 4 takes the one closest to uniform.",
+        ),
+    ):
+        box_note(settings)
+        if settings.ceiling < 1 + settings.floor:
+            empty("No density fits: the ceiling must be at least 1 + floor.")
+        else:
+            instance = instance_of(current, settings)
+            density = instance.density(settings.floor, settings.ceiling)
+            st.altair_chart(draw_density(density_info(instance, density)), key="is_histogram")
+    with (
+        right,
+        panel(
+            "Both densities on a cube",
+            badge=True,
+            caption="Private sampling of up to four bits on their whole cube: rings are the data, discs are h*. Turn it.",
+        ),
+    ):
+        _cube(current, settings)
+
+
+def _cube(current: Dataset, settings: Settings) -> None:
+    domain = current.table.domain
+    options = [name for name in domain.names if 2 <= domain[name].size <= _MOST_VALUES]
+    if not options:
+        empty("No column has two values, or a few to set one of them against the rest.")
+        return
+    first = [name for name in options if domain[name].size == 2] or options
+    wanted = [name for name in (current.target, *first) if name in options]
+    names = st.multiselect(
+        "Columns on the cube", options, default=list(dict.fromkeys(wanted))[:MOST_BITS], max_selections=MOST_BITS,
+        key=f"is_cube_{current.revision}",
+    )  # fmt: skip
+    if not names:
+        empty("Choose one to four columns.")
+        return
+    chosen = {name: _one_against_the_rest(domain, name, current.revision) for name in names}
+    if settings.ceiling < 1 + settings.floor:
+        empty("No density fits: the ceiling must be at least 1 + floor.")
+        return
+    degree = min(settings.degree, len(names))
+    key = ("cube", current.revision, tuple(chosen.items()), degree)
+    instance: Instance = remembered(
+        key, lambda: make_instance(make_space((2,) * len(names), degree), as_bits(rows_of(current, tuple(names)), chosen))
+    )
+    density = instance.density(settings.floor, settings.ceiling)
+    st.plotly_chart(draw_hypercube(hypercube_info(instance, density)), config=_QUIET, key="is_cube")
+    st.caption(f"λ = {density.shrinkage:.4f} here: a cube of its own, smaller than the one on the left.")
+
+
+def _one_against_the_rest(domain: Domain, name: str, revision: int) -> str | None:
+    if domain[name].size == 2:
+        return None
+    labels = domain[name].labels()
+    return str(st.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{revision}_{name}"))

@@ -1,0 +1,32 @@
+"""The sections of private sampling's page: reduced space, λ, density, privacy, time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpsyn.ui.inside.sampling.controls import Settings, choose
+from dpsyn.ui.inside.sampling.density import show_density
+from dpsyn.ui.inside.sampling.shrinkage import show_shrinkage
+from dpsyn.ui.inside.sampling.space import show_space
+from dpsyn.ui.state import Dataset
+
+SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
+    "1 · Reduced space": show_space,
+    "2 · Why λ": show_shrinkage,
+    "3 · Density": show_density,
+}
+
+
+@st.fragment
+def sampling(current: Dataset) -> None:
+    """The panels of private sampling; a slider redraws them in place."""
+    settings = choose(current)
+    if settings is None:
+        return
+    section = st.segmented_control(
+        "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", persist_state="session",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    SECTIONS[section](current, settings)

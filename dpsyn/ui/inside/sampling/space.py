@@ -1,0 +1,41 @@
+"""Steps 1 and 2: the reduced space and its spectrum."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpsyn.figures.private_sampling.spectrum import draw_spectrum, spectrum_info
+from dpsyn.ui import widgets
+from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.sampling.controls import Settings, space_of
+from dpsyn.ui.state import Dataset
+
+
+def show_space(current: Dataset, settings: Settings) -> None:
+    """The spectrum of W Wᵀ/m against the threshold."""
+    with panel(
+        "Is the reduced space good enough?",
+        badge=False,
+        caption="Step 1 draws S without looking at the data; step 2 tests that the functions w_J stay independent on it. "
+        "The test bounds how far one row can move the answer, and it fails or passes for every dataset alike.",
+    ):
+        space = space_of(current, settings)
+        info = spectrum_info(space)
+        left, right = st.columns([3, 1], gap="medium")
+        left.altair_chart(draw_spectrum(info), key="is_spectrum")
+        with right:
+            st.metric("σ_min(W)", widgets.number(info.smallest_singular_value))
+            st.metric("must reach √m/(2e^d)", widgets.number(info.singular_threshold))
+            if info.failed:
+                st.error("Failure: the algorithm stops here. Draw S again, or take more points.", icon=":material/block:")
+            else:
+                st.success("Step 2 passes.", icon=":material/check_circle:")
+            st.caption(
+                f"{space.dimension:,} functions, {space.m:,} points"
+                + (
+                    ": the whole domain, on which the functions are orthonormal, so every eigenvalue is 1."
+                    if space.whole
+                    else f", {len(space.points):,} of them distinct. The grey band is where independent draws of this size "
+                    "settle (Marchenko and Pastur)."
+                )
+            )
