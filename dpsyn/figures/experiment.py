@@ -51,6 +51,7 @@ class CurvesInfo:
         curves: the mechanisms, in the order of their colours.
         references: horizontal lines by name.
         wish: a horizontal line to reach, or None.
+        proportional: the vertical axis is logarithmic: for errors, which differ by factors.
     """
 
     measure: str
@@ -58,6 +59,7 @@ class CurvesInfo:
     curves: tuple[Curve, ...]
     references: Mapping[str, float] = field(default_factory=dict)
     wish: float | None = None
+    proportional: bool = False
 
     @property
     def logarithmic(self) -> bool:
@@ -73,6 +75,7 @@ def curves_info(
     references: Mapping[str, float] | None = None,
     wish: float | None = None,
     labels: Sequence[str] = (),
+    proportional: bool = False,
 ) -> CurvesInfo:
     """Data of :func:`draw_curves` from averages of one measure.
 
@@ -83,6 +86,7 @@ def curves_info(
         references: lines to draw across.
         wish: a level to reach.
         labels: the mechanisms in the order of their colours; those of ``points`` come after them.
+        proportional: ask for a logarithmic vertical axis; it stays linear if a mean is not above 0.
 
     Raises:
         ParameterError: a setting that has no axis.
@@ -103,7 +107,9 @@ def curves_info(
                 over_budget=any(p.over_budget for p in own),
             )
         )
-    return CurvesInfo(measure, vary, tuple(found), dict(references or {}), wish)
+    lines = {name: height for name, height in (references or {}).items() if height > 0 or not proportional}
+    above = [*(p.mean for p in points), *([] if wish is None else [wish])]
+    return CurvesInfo(measure, vary, tuple(found), lines, wish, proportional and bool(above) and min(above) > 0)
 
 
 def _note(point: Point) -> str:
@@ -131,7 +137,11 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
                     "type": "data",
                     "symmetric": False,
                     "array": [h - m for h, m in zip(curve.high, curve.means, strict=True)],
-                    "arrayminus": [m - low for m, low in zip(curve.means, curve.low, strict=True)],
+                    "arrayminus": [
+                        # On a logarithmic axis a bar that reaches 0 has no end.
+                        min(m - low, 0.95 * m) if info.proportional else m - low
+                        for m, low in zip(curve.means, curve.low, strict=True)
+                    ],
                     "thickness": 1.5,
                     "width": 4,
                 },
@@ -156,6 +166,8 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
     else:
         figure.update_xaxes(dtick=1)
     figure.update_yaxes(title_text=info.measure, gridcolor=GRID, zeroline=False)
+    if info.proportional:
+        figure.update_yaxes(type="log", dtick="D2", exponentformat="none")
     entries = len(info.curves) + len(info.references) + (info.wish is not None)
     return finish(figure, info.measure[0].upper() + info.measure[1:], entries=entries)
 

@@ -52,3 +52,14 @@ def test_the_spread_of_those_that_can_be_told() -> None:
     assert (info.mechanism, info.draw) == ((0.3,), (0.2,))
     bars = draw_spread(info).data
     assert [list(b.x) for b in bars] == [[0.3], [0.2]]
+
+
+def test_errors_are_drawn_in_proportion_as_long_as_they_are_above_zero() -> None:
+    figure = draw_curves(
+        curves_info([point("a", 1, 0.05)], "error", "epsilon", proportional=True, references={"floor": 0.0})
+    )
+    assert figure.layout.yaxis.type == "log"
+    # The band reaches from -0.05: its lower bar ends above 0.
+    assert list(figure.data[0].error_y.arrayminus) == pytest.approx([0.0475])
+    assert len(figure.data) == 1
+    assert draw_curves(curves_info([point("a", 1, 0.0)], "error", "epsilon", proportional=True)).layout.yaxis.type is None

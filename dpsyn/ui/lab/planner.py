@@ -35,7 +35,8 @@ def choices(current: state.Dataset) -> dict[str, Config]:
     """Settings to choose from by label: each mechanism as it comes, and those of the releases of this visit."""
     found: dict[str, Config] = {
         NoisyReweighting.title: NoisyReweighting(),
-        PrivateSampling.title: PrivateSampling(),
+        # As many rows as the others, whatever that costs: the experiment says what it costs.
+        PrivateSampling.title: PrivateSampling(rows=current.parts[0].n),
     }
     if current.target is not None:
         found[DPCDA.title] = DPCDA(target=current.target)

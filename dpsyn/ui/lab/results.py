@@ -82,7 +82,8 @@ def _findings(experiment: Experiment) -> None:
             "The first results will appear here." if running else "There is no result to show yet.", icon=":material/info:"
         )
         return
-    measure = st.selectbox("Measure", measures, key=f"lab_measure_{experiment.number}")
+    usual = next((i for i, name in enumerate(measures) if name == "2-way error, mean"), 0)
+    measure = st.selectbox("Measure", measures, index=usual, key=f"lab_measure_{experiment.number}")
     points = summarise(results, measure)
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
@@ -94,6 +95,7 @@ def _findings(experiment: Experiment) -> None:
             references=experiment.references.get(measure),
             wish=wish,
             labels=list(experiment.grid.configs),
+            proportional=not measure.startswith(_RISING),
         )
         st.plotly_chart(draw_curves(info), config=QUIET, key=f"lab_curve_{experiment.number}")
         st.caption(
@@ -145,8 +147,8 @@ def _refusals(experiment: Experiment) -> None:
     over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == "over budget"}
     for label, epsilon in over.items():
         st.warning(
-            f"**{label}** cannot give the ε asked for: these rows need **ε = {rounded_up(epsilon, 4)}**. It is drawn open "
-            "and dotted, outside the comparison.",
+            f"**{label}** cannot give the ε asked for: these rows need **ε = {widgets.humanise(rounded_up(epsilon, 4))}**. It is "
+            "drawn open and dotted, outside the comparison.",
             icon=":material/balance:",
         )
 
