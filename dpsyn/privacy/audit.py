@@ -1,0 +1,217 @@
+"""An audit of a guarantee by running the mechanism: a lower bound on ε that holds with a stated confidence.
+
+Run the mechanism many times on two neighbouring datasets D and D' and reduce each output to one number, its score. For any
+set of scores S an (ε, δ)-differentially private mechanism has P(S | D) ≤ e^ε P(S | D') + δ. Which half-line S to look at is
+chosen on one part of the runs; on the other part the two probabilities are bounded by Clopper and Pearson's exact intervals
+(1934), each at half of the error allowed. So
+
+    ε ≥ ln((lower bound of P(S | D) - δ) / upper bound of P(S | D'))
+
+with that confidence, whatever the mechanism is and however the score was chosen. The likelihood ratio of the two outputs is
+the best score there is (Neyman and Pearson). An audit can refute a claim; it never proves one.
+
+A score that keeps every bit of a floating-point output audits the bits as well: it refutes floating-point Laplace noise,
+whose sums are rounded differently for different data (Mironov 2012). Round scores to audit the noise alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.errors import ParameterError
+
+Floats = npt.NDArray[np.float64]
+Scores = Callable[[int, np.random.Generator], npt.ArrayLike]
+"""(how many runs, generator) -> one score for each run, shape (runs,)."""
+
+CONFIDENCE = 0.99
+RUNS = 20_000
+_CUTS = 400
+_CHUNK = 5_000
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes:
+        epsilon: lower bound on the true ε at ``delta``, 0 or more; true with probability ``confidence`` at least.
+        delta: the δ of the claim.
+        confidence: of the bound.
+        runs: runs on each of the two datasets, those for choosing the set included.
+        claim: the ε that was claimed, if one was.
+        side, cut: the set of outputs: scores at and above (or at and below) this number.
+        likelier_on: on which dataset that set is the likelier.
+        hits, misses: how many of ``tested`` runs a side fell into it, on the likelier dataset and on the other.
+        tested: runs a side that the bound rests on.
+        largest: the largest bound that this many runs can give: a mechanism without any privacy would show it.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    runs: int
+    claim: float | None
+    side: Literal["above", "below"]
+    cut: float
+    likelier_on: Literal["first", "second"]
+    hits: int
+    misses: int
+    tested: int
+    largest: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the bound lies above the claim: then the claim is false (but for the error allowed)."""
+        return self.claim is not None and self.epsilon > self.claim
+
+    def __str__(self) -> str:
+        bound = f"ε ≥ {math.floor(self.epsilon * 1000) / 1000:g} at δ = {self.delta:g} with {self.confidence:.4g} confidence"
+        told = f"{bound} ({self.hits:,} against {self.misses:,} of {self.tested:,} runs)"
+        if self.claim is None:
+            return told
+        return f"{told}: {'refutes' if self.refuted else 'does not contradict'} the claim ε = {self.claim:g}"
+
+
+def audit(
+    first: Scores,
+    second: Scores,
+    *,
+    generator: np.random.Generator | None = None,
+    runs: int = RUNS,
+    delta: float = 0.0,
+    confidence: float = CONFIDENCE,
+    claim: float | None = None,
+    choosing_share: float = 0.5,
+    progress: Callable[[str, float], None] | None = None,
+) -> Audit:
+    """Run a mechanism on two neighbouring datasets and bound its ε from below.
+
+    Args:
+        first: makes so many independent runs on D and gives the score of each.
+        second: the same on D'.
+        generator: randomness of the runs; None draws on the system's entropy.
+        runs: on each dataset.
+        delta: δ of the claim.
+        confidence: with which the bound is to hold.
+        claim: the ε that is claimed.
+        choosing_share: share of the runs on which the set is chosen; the bound rests on the others.
+        progress: told the step and the share of the work done.
+
+    Raises:
+        ParameterError: an argument is out of range, or a score is no number.
+    """
+    if not isinstance(runs, int | np.integer) or runs < 10:
+        raise ParameterError("runs", runs, "a whole number, at least 10")
+    if not 0 < choosing_share < 1:
+        raise ParameterError("choosing_share", choosing_share, "a share strictly between 0 and 1")
+    random = generator if generator is not None else np.random.default_rng()
+    total = int(runs)
+    choosing = min(max(round(total * choosing_share), 1), total - 1)
+    scores: list[Floats] = []
+    for at, (name, run) in enumerate((("first", first), ("second", second))):
+        parts = []
+        for start in range(0, total, _CHUNK):
+            if progress is not None:
+                progress(f"running on the {name} dataset", (at + start / total) / 2)
+            parts.append(_scores(run, min(_CHUNK, total - start), random))
+        scores.append(np.concatenate(parts))
+    return audit_scores(
+        (scores[0][:choosing], scores[1][:choosing]),
+        (scores[0][choosing:], scores[1][choosing:]),
+        delta=delta,
+        confidence=confidence,
+        claim=claim,
+    )
+
+
+def _scores(run: Scores, count: int, generator: np.random.Generator) -> Floats:
+    found = np.asarray(run(count, generator), dtype=np.float64)
+    if found.shape != (count,):
+        raise ParameterError("scores", f"shape {found.shape}", f"one score for each of {count} runs")
+    return found
+
+
+def audit_scores(
+    choosing: tuple[Floats, Floats],
+    testing: tuple[Floats, Floats],
+    *,
+    delta: float = 0.0,
+    confidence: float = CONFIDENCE,
+    claim: float | None = None,
+) -> Audit:
+    """The same from scores at hand: (on D, on D') for choosing the set, and others for the bound.
+
+    Raises:
+        ParameterError: a score is no number, a part is empty, or δ or the confidence is out of range.
+    """
+    if not 0 <= delta < 1:
+        raise ParameterError("delta", delta, "a number with 0 <= delta < 1")
+    if not 0 < confidence < 1:
+        raise ParameterError("confidence", confidence, "a number strictly between 0 and 1")
+    for scores in (*choosing, *testing):
+        if not scores.size or np.isnan(scores).any():
+            raise ParameterError("scores", "none, or one that is no number", "at least one score in each part")
+    side, cut, likelier = _choose(choosing, delta, confidence)
+    first, second = (int(_inside(scores, side, cut).sum()) for scores in testing)
+    hits, misses = (first, second) if likelier == "first" else (second, first)
+    on, off = (len(s) for s in (testing if likelier == "first" else testing[::-1]))
+    bound = _bound(np.array([hits]), on, np.array([misses]), off, delta, confidence)[0]
+    largest = _bound(np.array([on]), on, np.array([0]), off, delta, confidence)[0]
+    return Audit(
+        epsilon=max(0.0, float(bound)),
+        delta=delta,
+        confidence=confidence,
+        runs=len(choosing[0]) + len(testing[0]),
+        claim=claim,
+        side=side,
+        cut=cut,
+        likelier_on=likelier,
+        hits=hits,
+        misses=misses,
+        tested=min(on, off),
+        largest=max(0.0, float(largest)),
+    )
+
+
+def _inside(scores: Floats, side: str, cut: float) -> npt.NDArray[np.bool_]:
+    return scores >= cut if side == "above" else scores <= cut
+
+
+def _choose(scores: tuple[Floats, Floats], delta: float, confidence: float) -> Any:
+    """Side, cut and likelier dataset that would give the largest bound on these runs."""
+    both = np.unique(np.concatenate(scores))
+    # Evenly many scores between the cuts, and every one of the outermost, where the ratio is largest.
+    positions = np.unique(np.linspace(0, len(both) - 1, _CUTS).round().astype(int))
+    ends = np.unique(np.clip(np.concatenate([np.arange(50), len(both) - 1 - np.arange(50)]), 0, len(both) - 1))
+    cuts = both[np.union1d(positions, ends)]
+    ordered = [np.sort(s) for s in scores]
+    best: tuple[float, str, float, str] = (-math.inf, "above", float(cuts[0]), "first")
+    for side in ("above", "below"):
+        counts = [
+            len(s) - np.searchsorted(s, cuts, side="left") if side == "above" else np.searchsorted(s, cuts, side="right")
+            for s in ordered
+        ]
+        for likelier, on, off in (("first", 0, 1), ("second", 1, 0)):
+            bounds = _bound(counts[on], len(ordered[on]), counts[off], len(ordered[off]), delta, confidence)
+            at = int(np.argmax(bounds))
+            if bounds[at] > best[0]:
+                best = (float(bounds[at]), side, float(cuts[at]), likelier)
+    return best[1:]
+
+
+def _bound(hits: Any, runs_on: int, misses: Any, runs_off: int, delta: float, confidence: float) -> Floats:
+    """ln((lower - δ)/upper) with Clopper-Pearson limits, each at half the error; -∞ where the lower limit is below δ."""
+    from scipy.stats import beta
+
+    error = (1 - confidence) / 2
+    lower = np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1), runs_on - hits + 1), 0.0) - delta
+    upper = np.where(misses < runs_off, beta.isf(error, misses + 1, np.maximum(runs_off - misses, 1)), 1.0)
+    with np.errstate(divide="ignore"):
+        return np.where(lower > 0, np.log(np.maximum(lower, 1e-300)) - np.log(upper), -np.inf)

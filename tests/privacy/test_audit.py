@@ -1,0 +1,150 @@
+"""The audit: bounds that hold as often as they say, that come close to the truth, and that refute what is false."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.audit import Audit, audit, audit_scores
+
+
+def laplace(at: float, scale: float = 1.0):
+    """The log-likelihood ratio of Laplace noise around 1 and 0, for outputs around ``at``; rounded, see the test of bits."""
+
+    def run(count: int, generator: np.random.Generator) -> np.ndarray:
+        output = at + generator.laplace(0, scale, count)
+        return np.round((np.abs(output - 1) - np.abs(output)) / scale, 9)
+
+    return run
+
+
+def gaussian(at: float, sigma: float):
+    return lambda count, generator: -generator.normal(at, sigma, count)
+
+
+def test_a_bound_by_hand():
+    # 90 of 100 against 10 of 100: the limits of Clopper and Pearson at 95 % are those of scipy's exact interval.
+    scores = np.repeat([1.0, 0.0], [90, 10]), np.repeat([1.0, 0.0], [10, 90])
+    found = audit_scores(scores, scores, confidence=0.95)
+    interval = stats.binomtest(90, 100).proportion_ci(0.95, "exact")
+    lower, upper = interval.low, 1 - interval.low
+    assert found.epsilon == pytest.approx(math.log(lower / upper))
+    assert (found.hits, found.misses, found.tested, found.runs) == (90, 10, 100, 200)
+    with_delta = audit_scores(scores, scores, delta=0.1, confidence=0.95)
+    assert with_delta.epsilon == pytest.approx(math.log((lower - 0.1) / upper))
+
+
+def test_it_comes_close_to_the_true_epsilon_and_stays_below():
+    found = audit(laplace(0), laplace(1), generator=np.random.default_rng(1), claim=1.0)
+    assert 0.85 < found.epsilon <= 1.0
+    assert not found.refuted
+    assert "does not contradict" in str(found)
+
+
+def test_the_last_bits_of_floating_point_laplace_noise_give_it_away():
+    """Mironov 2012: sums with 0 and with 1 are rounded differently, and a score that keeps every bit shows it."""
+
+    def bits(at: float):
+        def run(count: int, generator: np.random.Generator) -> np.ndarray:
+            output = at + generator.laplace(0, 1, count)
+            return np.abs(output - 1) - np.abs(output)
+
+        return run
+
+    found = audit(bits(0), bits(1), generator=np.random.default_rng(1), claim=1.0)
+    assert found.epsilon > 2
+    assert found.refuted
+
+
+def test_noise_halved_is_caught():
+    found = audit(laplace(0, 0.5), laplace(1, 0.5), generator=np.random.default_rng(1), claim=1.0)
+    assert 1.7 < found.epsilon <= 2.0
+    assert found.refuted
+    assert "refutes" in str(found)
+
+
+def test_the_bound_fails_no_more_often_than_it_says():
+    """At 80 % confidence: of 400 audits of ε = 1 at most a binomial number, far above 20 % is impossible by chance."""
+    generator = np.random.default_rng(5)
+    above = sum(audit(laplace(0), laplace(1), runs=300, confidence=0.8, generator=generator).epsilon > 1 for _ in range(400))
+    assert above <= stats.binom.ppf(1 - 1e-6, 400, 0.2)
+    identical = [
+        audit(laplace(0), laplace(0), runs=300, confidence=0.8, generator=generator).epsilon > 0 for _ in range(400)
+    ]
+    assert sum(identical) <= stats.binom.ppf(1 - 1e-6, 400, 0.2)
+
+
+def test_delta_is_allowed_for():
+    """Gaussian noise: ε at δ = 0.01 is 1.845 for μ = 1 (analytic Gaussian mechanism); never above, and not far below."""
+    sigma, delta = 1.0, 0.01
+
+    def exact(epsilon: float) -> float:
+        return stats.norm.cdf(0.5 - epsilon) - math.exp(epsilon) * stats.norm.cdf(-0.5 - epsilon)
+
+    true = next(e for e in np.arange(0, 5, 0.001) if exact(e) <= delta)
+    found = audit(gaussian(0, sigma), gaussian(1, sigma), delta=delta, generator=np.random.default_rng(2))
+    assert 0.75 * true < found.epsilon <= true
+    without = audit(gaussian(0, sigma), gaussian(1, sigma), generator=np.random.default_rng(2))
+    assert without.epsilon > found.epsilon
+
+
+@pytest.mark.parametrize("flip", [1, -1])
+@pytest.mark.parametrize("swap", [False, True])
+def test_either_side_and_either_dataset_may_be_the_likelier(flip, swap):
+    a, b = (laplace(1), laplace(0)) if swap else (laplace(0), laplace(1))
+    found = audit(
+        lambda count, generator: flip * np.exp(a(count, generator)),
+        lambda count, generator: flip * np.exp(b(count, generator)),
+        generator=np.random.default_rng(3),
+    )
+    assert 0.8 < found.epsilon <= 1
+
+
+def test_without_any_privacy_the_bound_is_the_largest_there_is():
+    found = audit(
+        lambda count, generator: np.ones(count), lambda count, generator: np.zeros(count), runs=2000, confidence=0.99
+    )
+    assert found.epsilon == pytest.approx(found.largest)
+    # No miss in 1000 runs: the upper limit is 1 - 0.005^(1/1000).
+    assert found.largest == pytest.approx(math.log(0.005 ** (1 / 1000) / (1 - 0.005 ** (1 / 1000))))
+
+
+def test_the_system_s_entropy_makes_runs_differ():
+    found: list[Audit] = [audit(laplace(0), laplace(1), runs=500) for _ in range(2)]
+    assert found[0].cut != found[1].cut
+
+
+def test_progress_and_runs_in_chunks():
+    sizes: list[int] = []
+    told: list[float] = []
+
+    def run(count: int, generator: np.random.Generator) -> np.ndarray:
+        sizes.append(count)
+        return generator.random(count)
+
+    audit(run, run, runs=12_000, progress=lambda step, share: told.append(share))
+    assert sum(sizes) == 24_000
+    assert told == sorted(told)
+    assert told[-1] < 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"runs": 5}, "runs"),
+        ({"runs": 20.5}, "runs"),
+        ({"delta": 1.0}, "delta"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"choosing_share": 0.0}, "choosing_share"),
+        ({"first": lambda count, generator: np.ones(3)}, "scores"),
+        ({"first": lambda count, generator: np.full(count, np.nan)}, "scores"),
+    ],
+)
+def test_wrong_input_names_the_field(changes, field):
+    with pytest.raises(ParameterError) as caught:
+        audit(**({"first": laplace(0), "second": laplace(1), "runs": 100} | changes))
+    assert caught.value.field == field
