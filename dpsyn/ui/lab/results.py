@@ -146,9 +146,10 @@ def _refusals(experiment: Experiment) -> None:
         st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
     over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == "over budget"}
     for label, epsilon in over.items():
+        needed = widgets.humanise(rounded_up(epsilon, 4))
         st.warning(
-            f"**{label}** cannot give the ε asked for: these rows need **ε = {widgets.humanise(rounded_up(epsilon, 4))}**. It is "
-            "drawn open and dotted, outside the comparison.",
+            f"**{label}** cannot give the ε asked for: these rows need **ε = {needed}**. It is drawn open and dotted, "
+            "outside the comparison.",
             icon=":material/balance:",
         )
 
