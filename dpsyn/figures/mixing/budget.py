@@ -10,10 +10,10 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.figures import _layers
+from dpsyn.figures.mixing.accounting import ROUGH
 from dpsyn.figures.theme import BLUE, GUIDE, HERE, SKY
-from dpsyn.privacy import mixing
+from dpsyn.privacy.dp_cda import Change, Variant, dp_cda_epsilon
 from dpsyn.privacy.spec import rounded_up
-from dpsyn.theory.mixing_noise import PICTURE_TOLERANCE
 
 MOST_BARS = 14
 """Bars of classes that are drawn, the largest first."""
@@ -74,11 +74,12 @@ def budget_info(
     clip_norm: float,
     delta: float,
     target: float,
-    tolerance: float = PICTURE_TOLERANCE,
+    variant: Variant = "fixed_size",
+    tolerance: float = ROUGH,
 ) -> BudgetInfo:
     """ε for a record replaced inside each class, and for one whose label changes between the classes where that is worst.
 
-    With the same T_k for all classes the worst change of label is between the two smallest (:mod:`dpsyn.privacy.mixing`).
+    With the same T_k for all classes that is between the two smallest (:mod:`dpsyn.privacy.mixing`).
 
     Args:
         classes: names.
@@ -89,6 +90,7 @@ def budget_info(
         clip_norm: c.
         delta: privacy δ.
         target: the ε asked for.
+        variant: how records are drawn.
         tolerance: relative excess of ε; it is never too small.
 
     Raises:
@@ -97,42 +99,36 @@ def budget_info(
     kept = sorted((k for k, size in enumerate(sizes) if size >= order_of_mixture), key=lambda k: (sizes[k], k))
     if not kept:
         raise ParameterError("order_of_mixture", order_of_mixture, f"at most {max(sizes, default=0)}, the largest class")
-    shared = {
-        "order_of_mixture": order_of_mixture,
-        "sigma": sigma,
-        "clip_norm": clip_norm,
-        "delta": delta,
-        "tolerance": tolerance,
-    }
-    inside = {
-        size: mixing.replace_same_class_epsilon(class_size=size, rows=rows_per_class, **shared)  # type: ignore[arg-type]
-        for size in {sizes[k] for k in kept}
-    }
+
+    def spent(counts: Sequence[int], change: Change) -> float:
+        return dp_cda_epsilon(
+            sigma,
+            delta,
+            order_of_mixture,
+            clip_norm,
+            list(counts),
+            rows_per_class,
+            "exact",
+            change,
+            variant=variant,
+            tolerance=tolerance,
+        )
+
+    inside = {size: spent([size], "replace_same_class") for size in {sizes[k] for k in kept}}
     parts = [
         ClassBudget(classes[k], INSIDE, sizes[k], order_of_mixture / sizes[k], rows_per_class, inside[sizes[k]])
         for k in kept
     ]
     if len(kept) > 1:
+        first, second = kept[:2]
         parts.append(
-            max(
-                (
-                    ClassBudget(
-                        f"{classes[a]} → {classes[b]}",
-                        MOVED,
-                        sizes[a],
-                        order_of_mixture / sizes[a],
-                        rows_per_class,
-                        mixing.label_change_epsilon(
-                            class_size_from=sizes[a],
-                            class_size_to=sizes[b],
-                            rows_from=rows_per_class,
-                            rows_to=rows_per_class,
-                            **shared,  # type: ignore[arg-type]
-                        ),
-                    )
-                    for a, b in ((kept[0], kept[1]), (kept[1], kept[0]))
-                ),
-                key=lambda part: part.epsilon,
+            ClassBudget(
+                f"{classes[first]} ↔ {classes[second]}",
+                MOVED,
+                sizes[first],
+                order_of_mixture / sizes[first],
+                rows_per_class,
+                spent([sizes[first], sizes[second]], "label_change"),
             )
         )
     return BudgetInfo(

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import binom
 
 from dpsyn.figures.mixing.records import Records
+from dpsyn.privacy.dp_cda import Variant
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,6 +48,7 @@ def draw_rows(
     seed: int,
     count: int = 1,
     classes: Sequence[int] | None = None,
+    variant: Variant = "fixed_size",
 ) -> Drawn:
     """``count`` rows of every class, with at most all records that were kept in an average.
 
@@ -60,6 +63,7 @@ def draw_rows(
         seed: of the draw.
         count: rows a class.
         classes: codes; None takes all with l records or more.
+        variant: with ``"poisson"`` the number of records varies around l while the sum is divided by l.
     """
     chosen = [k for k in (records.mixable(order_of_mixture) if classes is None else classes) if records.sizes[k]]
     points = records.clipped(radius)
@@ -72,7 +76,11 @@ def draw_rows(
         if not len(members):
             continue
         for row in range(count):
-            together = generator.permutation(members)[:order_of_mixture]
-            real[at, row] = records.points[together[0]]
-            mixed[at, row] = points[together].mean(axis=0)
+            shuffled, chance = generator.permutation(members), generator.random()
+            real[at, row] = records.points[shuffled[0]]
+            wanted = min(order_of_mixture, len(members))
+            taken = wanted
+            if variant == "poisson":
+                taken = int(binom.ppf(chance, len(members), wanted / len(members)))
+            mixed[at, row] = points[shuffled[:taken]].sum(axis=0) / wanted
     return Drawn(tuple(chosen), real, mixed, mixed + sigma * noise)

@@ -14,6 +14,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import safe, shorten
 from dpsyn.figures.mixing.drawn import MIXED, NOISED, REAL, STAGES, draw_rows
 from dpsyn.figures.mixing.records import Records
+from dpsyn.privacy.dp_cda import Variant
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,6 +52,7 @@ def stages_info(
     radius: float,
     seed: int,
     classes: Sequence[int] | None = None,
+    variant: Variant = "fixed_size",
 ) -> ImagesInfo:
     """One record of every class, the average of l, and what would be released: the noisy average, back on the grey scale.
 
@@ -63,9 +65,12 @@ def stages_info(
         radius: c.
         seed: of the draw.
         classes: codes; None takes the first :data:`MOST_CLASSES` with l records or more.
+        variant: how records are drawn.
     """
     chosen = (records.mixable(order_of_mixture) if classes is None else list(classes))[:MOST_CLASSES]
-    drawn = draw_rows(records, order_of_mixture=order_of_mixture, sigma=sigma, radius=radius, seed=seed, classes=chosen)
+    drawn = draw_rows(
+        records, order_of_mixture=order_of_mixture, sigma=sigma, radius=radius, seed=seed, classes=chosen, variant=variant
+    )
     images = np.stack([_pixels(records, drawn.stage(stage)[:, 0], side) for stage in STAGES])
     lower, upper = grey_scale(records)
     names = {REAL: "one real image", MIXED: f"average of {order_of_mixture}", NOISED: f"with noise, ε = {epsilon:g}"}
@@ -88,6 +93,7 @@ def orders_info(
     radius: float,
     seed: int,
     label: int,
+    variant: Variant = "fixed_size",
 ) -> ImagesInfo:
     """The released image of one class for several l (columns) and ε (rows), as in Figure 1.
 
@@ -98,6 +104,7 @@ def orders_info(
         radius: c.
         seed: of the draw.
         label: the class, a code.
+        variant: how records are drawn.
 
     Raises:
         ParameterError: ``sigmas`` is empty.
@@ -112,7 +119,9 @@ def orders_info(
             sigma = sigmas.get((epsilon, order))
             if sigma is None or records.sizes[label] < order:
                 continue
-            drawn = draw_rows(records, order_of_mixture=order, sigma=sigma, radius=radius, seed=seed, classes=[label])
+            drawn = draw_rows(
+                records, order_of_mixture=order, sigma=sigma, radius=radius, seed=seed, classes=[label], variant=variant
+            )
             images[i, j] = _pixels(records, drawn.noised[:, 0], side)[0]
     lower, upper = grey_scale(records)
     return ImagesInfo(

@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.figures import _layers
+from dpsyn.figures.mixing.accounting import ROUGH, Sizes, needed_sigma
+from dpsyn.figures.mixing.noise import COLOURS, NAMES
 from dpsyn.figures.mixing.records import Records
-from dpsyn.figures.theme import BLUE, GREEN, GUIDE, HERE, ORANGE, log_axis
-from dpsyn.theory.logarithms import format_log
-from dpsyn.theory.mixing_noise import MixingFacts, sigma_for
+from dpsyn.figures.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, log_axis
+from dpsyn.privacy.dp_cda import ACCOUNTANTS, Accountant
 
 ORDERS = tuple(2**i for i in range(10))
 BETWEEN, WITHIN = "between classes: class means", "inside a class: variety"
@@ -21,12 +22,17 @@ BETWEEN, WITHIN = "between classes: class means", "inside a class: variety"
 
 @dataclass(frozen=True)
 class OrderPoint:
-    """At one l: σ, and squared lengths of what is between and inside classes over the noise's dσ²."""
+    """At one l: σ by accountant, and squared lengths of what is between and inside classes over the exact noise's dσ²."""
 
     order_of_mixture: int
-    sigma: float
+    sigmas: dict[Accountant, float | None]
     between: float
     within: float
+
+    @property
+    def sigma(self) -> float:
+        """σ by the exact accountant."""
+        return self.sigmas["exact"] or 0.0
 
     @property
     def total(self) -> float:
@@ -36,14 +42,14 @@ class OrderPoint:
 
 @dataclass(frozen=True)
 class OrderInfo:
-    """Signal-to-noise against l.
+    """Noise and signal against l.
 
     Attributes:
         title, subtitle: what is shown, what is fixed.
         points: by ascending l.
-        best: the l at which the variety inside classes stands out most from the noise; it needs public numbers only, as it
-            does not depend on how varied the records are.
+        best: the l at which the variety inside classes stands out most from the noise.
         here: the l in use.
+        epsilon: ε.
     """
 
     title: str
@@ -51,44 +57,110 @@ class OrderInfo:
     points: tuple[OrderPoint, ...]
     best: int | None
     here: int
+    epsilon: float
 
 
-def order_info(
-    records: Records,
-    facts: MixingFacts,
-    *,
-    epsilon: float,
-    here: int,
-    orders: Sequence[int] = ORDERS,
-) -> OrderInfo:
-    """Signal and noise of a row at (ε, δ) for several l, by the exact accountant.
+def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, orders: Sequence[int] = ORDERS) -> OrderInfo:
+    """Signal and noise of a row at (ε, δ) for several l, by the exact accountant; the σ of the others beside it.
 
-    A row is a class mean, plus a deviation with variance V_k(N_k - l)/(l(N_k - 1)), plus noise with variance dσ(l)².
+    A row is a class mean, plus a deviation (:class:`~dpsyn.figures.mixing.records.Signal`), plus noise of squared length
+    dσ(l)². Everything but the height of the curves follows from public numbers.
 
     Args:
         records: the private records.
-        facts: public sizes; l runs up to its smallest class.
+        sizes: of the classes that are mixed, those with ``here`` records or more; l runs up to the smallest.
         epsilon: ε.
         here: the l in use.
         orders: the l to try.
     """
     points = []
+    kept = records.mixable(here)
     for order in sorted({*orders, here}):
-        sigma = sigma_for(facts, "exact", order, epsilon)
-        if sigma is None or not records.dimension:
+        if order > sizes.smallest or not records.dimension:
             continue
-        found = records.signal(order, min(facts.clip_norm, 1.0))
+        sigmas = {name: needed_sigma(sizes, name, order, epsilon, ROUGH) for name in ACCOUNTANTS}
+        sigma = sigmas["exact"]
+        if not sigma:
+            continue
+        found = records.signal(order, min(sizes.clip, 1.0), kept, sizes.variant)
         noise = records.dimension * sigma**2
-        points.append(OrderPoint(order, sigma, found.between / noise, found.within / noise))
-    regular = [point for point in points if point.order_of_mixture in orders]
-    detailed = [point for point in regular if point.within > 0]
+        points.append(OrderPoint(order, sigmas, found.between / noise, found.within / noise))
+    detailed = [point for point in points if point.order_of_mixture in orders and point.within > 0]
     return OrderInfo(
         title="Signal over noise against l",
-        subtitle=f"Squared lengths at ε = {epsilon:g}, δ = {facts.delta:g}; noise has dσ², d = {records.dimension:,}",
+        subtitle=f"Squared lengths at ε = {epsilon:g}, δ = {sizes.delta:g}; noise has dσ², d = {records.dimension:,}",
         points=tuple(points),
         best=max(detailed, key=lambda point: point.within).order_of_mixture if detailed else None,
         here=here,
+        epsilon=epsilon,
     )
+
+
+def draw_needed(info: OrderInfo) -> Any:
+    """An Altair chart of σ against l by three accountants on logarithmic axes, the l in use marked."""
+    import altair as alt
+
+    rows: list[dict[str, Any]] = [
+        {
+            "x": math.log2(point.order_of_mixture),
+            "y": math.log10(sigma),
+            "accountant": NAMES[name],
+            "l": point.order_of_mixture,
+            "sigma": f"{sigma:.3g}",
+        }
+        for point in info.points
+        for name, sigma in point.sigmas.items()
+        if sigma
+    ]
+    names: list[Accountant] = ["exact", "rdp", "published"]
+    labels = [NAMES[name] for name in names if any(row["accountant"] == NAMES[name] for row in rows)]
+    shown = [name for name in names if NAMES[name] in labels]
+    table = pd.DataFrame(rows, columns=["x", "y", "accountant", "l", "sigma"])
+    x_domain = _layers.domain_of([row["x"] for row in rows] or [0.0, 1.0])
+    y_domain = _layers.domain_of([row["y"] for row in rows] or [0.0])
+    channels = {
+        "color": alt.Color(
+            "accountant:N",
+            title=None,
+            sort=None,
+            scale=alt.Scale(domain=labels, range=[COLOURS[name] for name in shown]),
+            legend=_layers.legend(labels),
+        ),
+        "strokeDash": alt.StrokeDash(
+            "accountant:N",
+            title=None,
+            sort=None,
+            scale=alt.Scale(domain=labels, range=[DASHES[names.index(name)] for name in shown]),
+            legend=_layers.legend(labels),
+        ),
+    }
+    y_axis = log_axis("noise σ that is needed", **({"tickMinStep": 0.01} | _layers.fine_ticks(y_domain)))
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", axis=order_axis(), scale=_layers.scale(x_domain)),
+        y=alt.Y("y:Q", axis=y_axis, scale=_layers.scale(y_domain)),
+        tooltip=[
+            alt.Tooltip("accountant:N", title="accountant"),
+            alt.Tooltip("l:Q"),
+            alt.Tooltip("sigma:N", title="σ"),
+        ],
+    )
+    layers = [
+        base.mark_line(strokeWidth=2).encode(**channels),
+        base.mark_point(filled=True, size=45, opacity=1).encode(color=channels["color"]),
+        *_here(info),
+    ]
+    title = f"Noise needed for ε = {info.epsilon:g}"
+    return _layers.finish(alt.layer(*layers), title, "Dashed: the l in use", legend_labels=labels)
+
+
+def _here(info: OrderInfo) -> list[Any]:
+    """A dashed line at the l in use."""
+    import altair as alt
+
+    if all(point.order_of_mixture != info.here for point in info.points):
+        return []
+    spot = pd.DataFrame([{"x": math.log2(info.here)}])
+    return [alt.Chart(spot).mark_rule(color=GUIDE, strokeDash=[4, 3]).encode(x=alt.X("x:Q"))]
 
 
 def draw_order(info: OrderInfo) -> Any:
@@ -141,10 +213,7 @@ def draw_order(info: OrderInfo) -> Any:
             mark.mark_point(shape="circle", size=170, color=ORANGE, strokeWidth=3, filled=False, opacity=1),
             mark.mark_text(color=ORANGE, dy=18, fontWeight="bold").encode(text=alt.Text("text:N")),
         ]
-    now = next((point for point in info.points if point.order_of_mixture == info.here and point.total > 0), None)
-    if now is not None:
-        spot = pd.DataFrame([{"x": math.log2(now.order_of_mixture)}])
-        layers.append(alt.Chart(spot).mark_rule(color=HERE, strokeDash=[4, 3]).encode(x=alt.X("x:Q")))
+    layers += _here(info)
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)
 
 
@@ -237,6 +306,6 @@ def best_line(info: AccuracyInfo) -> str:
     for line in info.lines:
         if line.mean:
             at = max(range(len(line.mean)), key=line.mean.__getitem__)
-            spread = format_log(math.log(line.spread[at]), 2) if line.spread[at] > 0 else "0"
-            said.append(f"{line.label}: {100 * line.mean[at]:.1f} % at l = {line.orders[at]} (± {spread})")
+            shown = f"{100 * line.mean[at]:.1f} ± {100 * line.spread[at]:.1f} %"
+            said.append(f"{line.label}: {shown} at l = {line.orders[at]}")
     return "Best l by this measure. " + "; ".join(said) + "." if said else ""

@@ -13,6 +13,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import GRID, dot_style, safe, shorten
 from dpsyn.figures.mixing.drawn import MIXED, NOISED, REAL, STAGES, draw_rows
 from dpsyn.figures.mixing.records import Records
+from dpsyn.privacy.dp_cda import Variant
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,6 +69,7 @@ def points_info(
     seed: int,
     axes: tuple[str, str] | None = None,
     classes: Sequence[int] | None = None,
+    variant: Variant = "fixed_size",
 ) -> PointsInfo:
     """Rows of every class at three stages, seen along the two directions of largest variance or along two columns.
 
@@ -80,6 +82,7 @@ def points_info(
         seed: of the draw.
         axes: two columns of one coordinate each; None takes the first two principal axes of the records.
         classes: codes; None takes the first :data:`MOST_CLASSES` with l records or more.
+        variant: how records are drawn.
 
     Raises:
         ParameterError: there is nothing to project, or an axis is no column of one coordinate.
@@ -95,6 +98,7 @@ def points_info(
         seed=seed,
         count=max(1, min(MOST_POINTS // len(chosen), 300)),
         classes=chosen,
+        variant=variant,
     )
     kept = records.points[np.isin(records.labels, chosen)]
     if axes is None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dpsyn.data.table import Table
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms._feature_map import FeatureMap, clip_to_ball
+from dpsyn.privacy.dp_cda import Variant
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -23,10 +24,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Moments:
-    """Of clipped records: class means, shape (K, d), and total variances around them, shape (K,)."""
+    """Of clipped records: class means, shape (K, d), total variances around them and mean squared norms, shape (K,)."""
 
     means: Floats
     variances: Floats
+    squares: Floats
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Signal:
 
     Attributes:
         between: of the class mean around the average class mean; it tells classes apart and does not depend on l.
-        within: of the average of l records around its class mean: V_k(N_k - l)/(l(N_k - 1)), averaged over classes.
+        within: of a mixed row around its class mean, averaged over classes: V_k(N_k - l)/(l(N_k - 1)) for l records drawn
+            without replacement; (1 - l/N_k)·E‖x‖²/l for Poisson sums, whose number of records varies as well.
         dimension: d; noise has squared length dσ².
     """
 
@@ -105,15 +108,22 @@ class Records:
             means = np.stack([points[self.labels == k].sum(axis=0) for k in range(width)]) / counts[:, None]
             squares = np.bincount(self.labels, weights=(points**2).sum(axis=1), minlength=width) / counts
             variances = np.maximum(squares - (means**2).sum(axis=1), 0.0)
-            self._moments[radius] = Moments(means, variances)
+            self._moments[radius] = Moments(means, variances, squares)
         return self._moments[radius]
 
-    def signal(self, order_of_mixture: int, radius: float, classes: Sequence[int] | None = None) -> Signal:
+    def signal(
+        self,
+        order_of_mixture: int,
+        radius: float,
+        classes: Sequence[int] | None = None,
+        variant: Variant = "fixed_size",
+    ) -> Signal:
         """Expected squared lengths in a row that averages l records of norm at most ``radius``.
 
         Args:
             order_of_mixture: l.
             radius: c.
+            variant: how records are drawn.
             classes: codes of the classes that rows are made from, equally many from each; None takes :meth:`mixable`.
         """
         kept = self.mixable(order_of_mixture) if classes is None else list(classes)
@@ -123,8 +133,11 @@ class Records:
         means = found.means[kept]
         between = float(((means - means.mean(axis=0)) ** 2).sum(axis=1).mean())
         sizes = np.array([self.sizes[k] for k in kept], dtype=np.float64)
-        left = np.maximum(sizes - order_of_mixture, 0) / np.maximum(sizes - 1, 1)
-        within = float((found.variances[kept] * left).mean()) / order_of_mixture
+        left = np.maximum(sizes - order_of_mixture, 0)
+        if variant == "poisson":
+            within = float((found.squares[kept] * left / sizes).mean()) / order_of_mixture
+        else:
+            within = float((found.variances[kept] * left / np.maximum(sizes - 1, 1)).mean()) / order_of_mixture
         return Signal(between, within, self.dimension)
 
 

@@ -2,38 +2,61 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.figures.mixing.order import AccuracyInfo, AccuracyLine, best_line, draw_accuracy, draw_order, order_info
+from dpsyn.figures.mixing.accounting import ROUGH, Sizes, needed_sigma
+from dpsyn.figures.mixing.order import (
+    AccuracyInfo,
+    AccuracyLine,
+    best_line,
+    draw_accuracy,
+    draw_needed,
+    draw_order,
+    order_info,
+)
 from dpsyn.figures.mixing.published import PAPER, draw_published, published_info
 from dpsyn.figures.mixing.records import Records
 from dpsyn.figures.mixing.z_score import attack_info, draw_flip, flip_info
-from dpsyn.theory.mixing_noise import MixingFacts, sigma_for
+from dpsyn.theory.mixing_noise import MixingFacts
 
+SIZES = Sizes((178, 182, 177, 183, 181, 182, 181, 179, 174, 180), 179, 1e-5)
 FACTS = MixingFacts(n=1797, classes=10, smallest_class=174, rows=1790, delta=1e-5)
 
 
 def test_signal_and_noise_against_the_order_of_mixture(digits: Records) -> None:
-    info = order_info(digits, FACTS, epsilon=10.0, here=6, orders=(1, 4, 8, 64, 512))
+    info = order_info(digits, SIZES, epsilon=10.0, here=6, orders=(1, 4, 8, 64, 512))
     assert [point.order_of_mixture for point in info.points] == [1, 4, 6, 8, 64]
     assert info.best == 8
     four = info.points[1]
-    sigma = sigma_for(FACTS, "exact", 4, 10.0)
+    sigma = needed_sigma(SIZES, "exact", 4, 10.0, ROUGH)
     assert four.sigma == sigma
     signal = digits.signal(4, 1.0)
     assert four.total == pytest.approx(signal.to_noise(sigma))  # type: ignore[arg-type]
     text = json.dumps(draw_order(info).to_dict(), ensure_ascii=False, allow_nan=False)
     assert "best l = 8" in text
+    rows = max(draw_needed(info).to_dict()["datasets"].values(), key=len)
+    assert len(rows) == 15
+    assert {row["accountant"] for row in rows} == {"exact", "Rényi, corrected", "published but wrong"}
 
 
 def test_an_order_that_no_class_allows_leaves_the_picture_empty(digits: Records) -> None:
-    info = order_info(digits, FACTS, epsilon=10.0, here=1000, orders=(512,))
+    info = order_info(digits, SIZES, epsilon=10.0, here=1000, orders=(512,))
     assert info.points == ()
     assert info.best is None
     assert draw_order(info).to_dict()["title"]["text"] == info.title
+    assert draw_needed(info).to_dict()["title"]["text"] == "Noise needed for ε = 10"
+
+
+def test_poisson_sums_need_half_the_noise_and_the_paper_says_nothing_of_them(digits: Records) -> None:
+    fixed = order_info(digits, SIZES, epsilon=10.0, here=4, orders=(4,)).points[0]
+    poisson = order_info(digits, replace(SIZES, variant="poisson"), epsilon=10.0, here=4, orders=(4,)).points[0]
+    assert poisson.sigma == pytest.approx(fixed.sigma / 2, rel=0.05)
+    assert poisson.sigmas["published"] is None
+    assert poisson.between == pytest.approx(4 * fixed.between, rel=0.1)
 
 
 def test_accuracy_has_its_ceiling_and_floor() -> None:
@@ -48,8 +71,8 @@ def test_accuracy_has_its_ceiling_and_floor() -> None:
     assert "trained on real rows, 95.0 %" in spec
     assert "most frequent class, 10.0 %" in spec
     assert "no noise (ε = ∞)" in spec
-    assert "60.0 % at l = 4" in best_line(info)
-    assert "90.0 % at l = 1" in best_line(info)
+    assert "60.0 ± 0.0 % at l = 4" in best_line(info)
+    assert "90.0 ± 1.0 % at l = 1" in best_line(info)
 
 
 def test_the_published_curve_is_too_low_at_the_papers_sizes() -> None:

@@ -44,6 +44,29 @@ def test_signal_is_what_averages_have(car: Records, order: int, radius: float) -
     assert found.to_noise(0.1) == pytest.approx((found.between + found.within) / (car.dimension * 0.01))
 
 
+def test_signal_of_poisson_sums(car: Records) -> None:
+    found = car.signal(10, 0.9, variant="poisson")
+    generator = np.random.default_rng(4)
+    points, within = car.clipped(0.9), []
+    for k in range(4):
+        members = points[car.labels == k]
+        taken = (generator.random((4000, len(members))) < 10 / len(members)).astype(float)
+        within.append(((taken @ members / 10 - members.mean(axis=0)) ** 2).sum(axis=1).mean())
+    assert found.within == pytest.approx(np.mean(within), rel=0.05)
+    assert found.between == car.signal(10, 0.9).between
+
+
+def test_a_drawn_poisson_sum_has_about_l_records(digits: Records) -> None:
+    rows = draw_rows(digits, order_of_mixture=20, sigma=0.0, radius=1.0, seed=5, count=400, classes=[3], variant="poisson")
+    fixed = draw_rows(digits, order_of_mixture=20, sigma=0.0, radius=1.0, seed=5, count=400, classes=[3])
+    assert rows.mixed.mean(axis=(0, 1)) == pytest.approx(fixed.mixed.mean(axis=(0, 1)), abs=0.01)
+    lengths = np.linalg.norm(rows.mixed[0], axis=1)
+    expected = digits.signal(20, 1.0, [3], "poisson").within
+    spread = ((rows.mixed[0] - digits.moments(1.0).means[3]) ** 2).sum(axis=1).mean()
+    assert spread == pytest.approx(expected, rel=0.25)
+    assert lengths.std() > 2 * np.linalg.norm(fixed.mixed[0], axis=1).std()
+
+
 def test_averages_of_a_whole_class_have_no_variety(digits: Records) -> None:
     assert digits.signal(174, 1.0, [8]).within == pytest.approx(0.0, abs=1e-15)
     assert digits.signal(10_000, 1.0).total == 0.0

@@ -8,9 +8,10 @@ from functools import cached_property
 
 import streamlit as st
 
+from dpsyn.figures.mixing.accounting import VARIANT_NAMES, Sizes
 from dpsyn.figures.mixing.noise import NoiseInfo, noise_info
 from dpsyn.figures.mixing.records import Records, records_of
-from dpsyn.theory.mixing_noise import MixingFacts
+from dpsyn.privacy.dp_cda import Variant
 from dpsyn.ui import state, widgets
 from dpsyn.ui.inside._panel import empty
 from dpsyn.ui.state import Dataset
@@ -27,6 +28,7 @@ class Bench:
         current: the dataset.
         records: its records as the mechanism scales them.
         epsilon, delta, order_of_mixture, rows, clip_norm: the sliders.
+        variant: how records are drawn.
     """
 
     current: Dataset
@@ -36,6 +38,7 @@ class Bench:
     order_of_mixture: int
     rows: int
     clip_norm: float
+    variant: Variant
 
     @property
     def kept(self) -> list[int]:
@@ -47,33 +50,25 @@ class Bench:
         """T_k, the same for every class of the public list."""
         return max(1, self.rows // max(len(self.records.classes), 1))
 
+    def sizes_at(self, order_of_mixture: int) -> Sizes:
+        """What the accountants know if rows are made of the classes with l records or more."""
+        counts = tuple(self.records.sizes[k] for k in self.records.mixable(order_of_mixture))
+        return Sizes(counts, self.rows_per_class, self.delta, self.clip_norm, self.variant)
+
     @cached_property
-    def facts(self) -> MixingFacts:
-        """The sizes of the classes that can be mixed."""
-        return facts_for(self, self.kept)
+    def sizes(self) -> Sizes:
+        """The same at the l in use."""
+        return self.sizes_at(self.order_of_mixture)
 
     @cached_property
     def noise(self) -> NoiseInfo:
         """σ by three accountants."""
-        return noise_info(self.facts, self.epsilon, self.order_of_mixture)
+        return noise_info(self.sizes, self.epsilon, self.order_of_mixture)
 
     @property
     def sigma(self) -> float:
         """σ of the exact accountant."""
         return self.noise.sigma("exact") or 0.0
-
-
-def facts_for(bench: Bench, kept: list[int]) -> MixingFacts:
-    """The accountants' facts if rows are made from these classes."""
-    sizes = [bench.records.sizes[k] for k in kept]
-    return MixingFacts(
-        n=sum(sizes),
-        classes=len(sizes),
-        smallest_class=min(sizes),
-        rows=bench.rows_per_class * len(sizes),
-        delta=bench.delta,
-        clip_norm=bench.clip_norm,
-    )
 
 
 def choose(current: Dataset) -> Bench | None:
@@ -86,8 +81,8 @@ def choose(current: Dataset) -> Bench | None:
         _offer_digits()
         return None
     with st.container(border=True):
-        first = st.columns([1.1, 1, 1], gap="medium")
-        second = st.columns([1.1, 1, 1], gap="medium")
+        first = st.columns([1.2, 1, 1, 1], gap="medium")
+        second = st.columns([1.2, 1, 1, 1], gap="medium")
     options = list(current.classes)
     target = first[0].selectbox(
         "Class",
@@ -95,11 +90,20 @@ def choose(current: Dataset) -> Bench | None:
         index=options.index(current.target) if current.target in options else 0,
         key=f"in_cda_target_{current.revision}",
     )
+    variant = second[0].selectbox(
+        "A row averages",
+        list(VARIANT_NAMES),
+        format_func=VARIANT_NAMES.__getitem__,
+        key="in_cda_variant",
+        persist_state="session",
+        help="Poisson: every record of a class is taken with probability l/N_k and the sum divided by l. One record then "
+        "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
+    )
     with first[1]:
         epsilon = widgets.epsilon_slider("in_cda_epsilon", value=10.0, persist_state="session")
     with first[2]:
         delta = widgets.delta_slider("in_cda_delta", persist_state="session")
-    order = second[0].select_slider(
+    order = first[3].select_slider(
         "l (order of mixture)",
         ORDERS,
         4,
@@ -120,7 +124,7 @@ def choose(current: Dataset) -> Bench | None:
         "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", persist_state="session",
         help="Longer records are shortened to it. The noise shrinks with c, and so do the records.",
     )  # fmt: skip
-    bench = Bench(current, _records(current, target), epsilon, delta, int(order), int(rows), float(clip))
+    bench = Bench(current, _records(current, target), epsilon, delta, int(order), int(rows), float(clip), variant)
     if not _possible(bench):
         return None
     _figures(bench)
@@ -150,7 +154,7 @@ def _figures(bench: Bench) -> None:
     records, kept = bench.records, bench.kept
     with st.spinner("Accounting …"):
         found = bench.noise
-    signal = records.signal(bench.order_of_mixture, min(bench.clip_norm, 1.0), kept)
+    signal = records.signal(bench.order_of_mixture, min(bench.clip_norm, 1.0), kept, bench.variant)
     ratio = signal.to_noise(bench.sigma) if bench.sigma else math.inf
     sizes = [records.sizes[k] for k in kept]
     published = found.sigma("published")

@@ -7,6 +7,7 @@ import streamlit as st
 from dpsyn.figures.mixing.budget import INSIDE, BudgetInfo, budget_info, draw_budget
 from dpsyn.figures.mixing.noise import draw_noise
 from dpsyn.figures.mixing.norms import draw_norms, norms_info
+from dpsyn.privacy.dp_cda import Variant
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.mixing._controls import Bench
@@ -42,6 +43,7 @@ def _budget(bench: Bench) -> None:
             bench.clip_norm,
             bench.delta,
             bench.epsilon,
+            bench.variant,
         )
         st.altair_chart(draw_budget(info), key="in_cda_budget")
         st.caption(_words(info))
@@ -77,6 +79,7 @@ def _budgets(
     clip_norm: float,
     delta: float,
     target: float,
+    variant: Variant,
 ) -> BudgetInfo:
     return budget_info(
         classes=classes,
@@ -87,4 +90,5 @@ def _budgets(
         clip_norm=clip_norm,
         delta=delta,
         target=target,
+        variant=variant,
     )

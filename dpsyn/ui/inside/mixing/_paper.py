@@ -29,7 +29,7 @@ def _formula(bench: Bench) -> None:
             sizes = st.segmented_control(
                 "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", persist_state="session"
             )
-            facts = PAPER if sizes == THEIRS else bench.facts
+            facts = PAPER if sizes == THEIRS else _facts(bench)
             options = [order for order in (1, 4, 16, 64, 128, 256, 512) if order <= facts.smallest_class]
             orders = st.multiselect(
                 "l, up to five",
@@ -80,6 +80,19 @@ def _z_score(bench: Bench) -> None:
             "rows as records: all records equal, but one that is higher in D and lower in D′. After the z-score every "
             "record of D is the mirror image of its twin, however small the step was, and the released rows tell D from D′."
         )
+
+
+def _facts(bench: Bench) -> MixingFacts:
+    """The sizes of this data as the formula's picture takes them."""
+    counts = bench.sizes.counts
+    return MixingFacts(
+        n=sum(counts),
+        classes=len(counts),
+        smallest_class=min(counts),
+        rows=bench.rows_per_class * len(counts),
+        delta=bench.delta,
+        clip_norm=bench.clip_norm,
+    )
 
 
 def _rounded_down(epsilon: float) -> str:

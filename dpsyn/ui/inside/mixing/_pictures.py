@@ -6,10 +6,10 @@ import streamlit as st
 
 from dpsyn.data.images import image_side
 from dpsyn.figures.mixing import images, points
-from dpsyn.theory.mixing_noise import sigma_for
+from dpsyn.figures.mixing.accounting import ROUGH, needed_sigma
 from dpsyn.ui import state
 from dpsyn.ui.inside._panel import panel
-from dpsyn.ui.inside.mixing._controls import Bench, facts_for
+from dpsyn.ui.inside.mixing._controls import Bench
 
 QUIET = {"displayModeBar": False}
 IMAGES, POINTS = "Images", "Points"
@@ -68,6 +68,7 @@ def _images(bench: Bench, side: int, seed: int) -> None:
             radius=bench.clip_norm,
             seed=seed,
             classes=chosen,
+            variant=bench.variant,
         )
         st.plotly_chart(images.draw_images(info), config=QUIET, key="in_cda_images")
         st.caption(info.subtitle + ".")
@@ -85,7 +86,13 @@ def _images(bench: Bench, side: int, seed: int) -> None:
         label = bench.kept[0] if label not in bench.kept else label
         orders = [order for order in _ORDERS if order <= bench.records.sizes[label]]
         grid = images.orders_info(
-            bench.records, side, sigmas=_sigmas(bench, orders), radius=bench.clip_norm, seed=seed, label=label
+            bench.records,
+            side,
+            sigmas=_sigmas(bench, orders),
+            radius=bench.clip_norm,
+            seed=seed,
+            label=label,
+            variant=bench.variant,
         )
         st.plotly_chart(images.draw_images(grid), config=QUIET, key="in_cda_orders")
 
@@ -99,10 +106,10 @@ def _sigmas(bench: Bench, orders: list[int]) -> dict[tuple[float | None, int], f
     with st.spinner("Accounting …"):
         for epsilon in sorted(epsilons, key=lambda value: -(value or float("inf"))):
             for order in orders:
-                kept = bench.records.mixable(order)
-                found[epsilon, order] = (
-                    0.0 if epsilon is None else sigma_for(facts_for(bench, kept), "exact", order, epsilon)
-                )
+                if epsilon is not None:
+                    found[epsilon, order] = needed_sigma(bench.sizes_at(order), "exact", order, epsilon, ROUGH)
+                else:
+                    found[epsilon, order] = 0.0
     return found
 
 
@@ -142,6 +149,7 @@ def _points(bench: Bench, seed: int) -> None:
             seed=seed,
             axes=axes,
             classes=chosen,
+            variant=bench.variant,
         )
         st.plotly_chart(points.draw_points(info), config=QUIET, key="in_cda_points")
         st.caption(

@@ -1,0 +1,91 @@
+"""σ and ε for pictures that follow a slider: the public functions of :mod:`dpsyn.privacy.dp_cda`, quick and remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dpsyn.errors import CalibrationError
+from dpsyn.privacy.dp_cda import Accountant, Change, Variant, dp_cda_epsilon, dp_cda_noise_scale
+
+TOLERANCE = 0.01
+"""Relative excess of ε, and of σ: what is shown is never less private than it says."""
+ROUGH = 0.03
+"""The same for lines of many points."""
+
+VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the accountants have to know beside l, ε and σ.
+
+    Attributes:
+        counts: N_k of the classes that rows are made from.
+        rows: T_k, the same for every class.
+        delta: privacy δ.
+        clip: c.
+        variant: how records are drawn.
+    """
+
+    counts: tuple[int, ...]
+    rows: int
+    delta: float
+    clip: float = 1.0
+    variant: Variant = "fixed_size"
+
+    @property
+    def smallest(self) -> int:
+        """The smallest N_k."""
+        return min(self.counts)
+
+    @property
+    def label(self) -> str:
+        """For subtitles."""
+        return f"{self.rows:,} rows a class, smallest class {self.smallest:,}"
+
+
+@lru_cache(maxsize=4096)
+def needed_sigma(
+    sizes: Sizes, accountant: Accountant, order_of_mixture: int, epsilon: float, tolerance: float = TOLERANCE
+) -> float | None:
+    """The smallest σ for (ε, δ) under replace-one, rounded up; None where there is none.
+
+    There is none if l is larger than the smallest class, if the accountant stays above ε at every σ, or if it does not
+    cover the variant (all but the exact one: drawing without replacement only).
+    """
+    if order_of_mixture > sizes.smallest or (accountant != "exact" and sizes.variant != "fixed_size"):
+        return None
+    try:
+        return dp_cda_noise_scale(
+            epsilon,
+            sizes.delta,
+            order_of_mixture,
+            sizes.clip,
+            sizes.counts,
+            sizes.rows,
+            accountant,
+            variant=sizes.variant,
+            tolerance=tolerance,
+        )
+    except CalibrationError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def spent_epsilon(
+    sizes: Sizes, order_of_mixture: int, sigma: float, change: Change = "replace_one", tolerance: float = TOLERANCE
+) -> float:
+    """The exact ε at δ of a change of one record; too large by ``tolerance`` at most."""
+    return dp_cda_epsilon(
+        sigma,
+        sizes.delta,
+        order_of_mixture,
+        sizes.clip,
+        sizes.counts,
+        sizes.rows,
+        "exact",
+        change,
+        variant=sizes.variant,
+        tolerance=tolerance,
+    )
