@@ -16,6 +16,7 @@ from dpsyn.basis.dimension import contrast_dimension
 from dpsyn.data.table import Table
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import FailureError, ParameterError, SolverError
+from dpsyn.mechanisms._space_size import failure_threshold
 from dpsyn.optim.closest import closest_to_uniform
 from dpsyn.optim.matching import Floats, MatchingProblem
 from dpsyn.optim.reach import ReachCurve, reach_curve
@@ -76,8 +77,13 @@ class Space:
 
     @property
     def threshold(self) -> float:
-        """(1/(2e^d))²: step 2 says "Failure" if an eigenvalue of W Wᵀ/m lies below, that is σ_min < √m/(2e^d)."""
-        return 1 / (4 * math.exp(2 * self.degree))
+        """(1/(2B))², B = e^d on the cube: step 2 says "Failure" if an eigenvalue lies below, that is σ_min < √m/(2B)."""
+        return failure_threshold(self.sizes, self.degree, self.m) ** 2 / self.m
+
+    @property
+    def bound(self) -> str:
+        """How the threshold is written: on other domains than the cube B takes the place of e^d."""
+        return "e^d" if all(size <= 2 for size in self.sizes) else "B"
 
     @property
     def failed(self) -> bool:
@@ -209,8 +215,8 @@ class Instance:
         pair = basis.matrix(np.array([leaves, comes], dtype=np.int32))
         return replace(self, codes=codes, target=self.target + (pair[:, 1] - pair[:, 0]) / self.n)
 
-    def density(self, floor: float, ceiling: float) -> Density:
-        """Steps 3 and 4, with λ from :attr:`reach`, so that only the quadratic program is solved.
+    def density(self, floor: float, ceiling: float, *, shrinkage: float | None = None) -> Density:
+        """Steps 3 and 4; without ``shrinkage`` λ comes from :attr:`reach`, so that only the quadratic program is solved.
 
         Uniform, with a note, at a degenerate box and where the solver fails, as the mechanism does.
         """
@@ -218,18 +224,30 @@ class Instance:
         ones = np.ones(len(self.space.points))
         if is_degenerate(floor, ceiling):
             return Density(floor, ceiling, 1.0, ones, 0.0, "only the uniform density fits this box")
-        least = self.reach.shrinkage(2 * floor, ceiling - floor)
+        least = self.reach.shrinkage(2 * floor, ceiling - floor) if shrinkage is None else shrinkage
         wide = self.problem.with_box(floor, ceiling)
         reason = ""
         for inflation in _INFLATIONS:
-            shrinkage = min(1.0, least + inflation)
+            inflated = min(1.0, least + inflation)
             try:
-                found = closest_to_uniform(wide, shrinkage)
+                found = closest_to_uniform(wide, inflated)
             except SolverError as fault:
                 reason = str(fault)
                 continue
-            return Density(floor, ceiling, shrinkage, found.ratio, found.residual)
+            return Density(floor, ceiling, inflated, found.ratio, found.residual)
         return Density(floor, ceiling, 1.0, ones, 0.0, f"the quadratic program was not solved: {reason}")
+
+    def solved(self, floor: float, ceiling: float) -> Density:
+        """Steps 3 and 4, both programs solved for this box alone.
+
+        Raises:
+            SolverError: the linear program was not solved.
+        """
+        check_box(floor, ceiling)
+        if is_degenerate(floor, ceiling):
+            return self.density(floor, ceiling)
+        least = least_shrinkage(self.problem.with_box(2 * floor, ceiling - floor)).shrinkage
+        return self.density(floor, ceiling, shrinkage=least)
 
     def seconds(self, floor: float, ceiling: float) -> tuple[float, float]:
         """Wall time of the linear and of the quadratic program, solved anew.

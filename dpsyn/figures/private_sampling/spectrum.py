@@ -23,17 +23,19 @@ class SpectrumInfo:
     Attributes:
         title, subtitle: what is shown.
         eigenvalues: shape (C,); on the whole domain all are 1.
-        threshold: (1/(2e^d))².
+        threshold: (1/(2B))², B = e^d on the cube.
+        bound: how B is written.
         expected: (1 - √(C/m))² and (1 + √(C/m))², between which the spectrum of independent draws settles as C and m grow
             (Marchenko and Pastur 1967); None for the whole domain.
         failed: the smallest lies below the threshold.
-        smallest_singular_value, singular_threshold: the same as the algorithm states it: σ_min of W against √m/(2e^d).
+        smallest_singular_value, singular_threshold: the same as the algorithm states it: σ_min of W against √m/(2B).
     """
 
     title: str
     subtitle: str
     eigenvalues: tuple[float, ...]
     threshold: float
+    bound: str
     expected: tuple[float, float] | None
     failed: bool
     smallest_singular_value: float
@@ -45,16 +47,17 @@ def spectrum_info(space: Space) -> SpectrumInfo:
     root = math.sqrt(space.dimension / space.m)
     expected = None if space.whole else (max(0.0, 1 - root) ** 2, (1 + root) ** 2)
     smallest = float(space.eigenvalues[0])
-    sigma, needed = math.sqrt(smallest * space.m), math.sqrt(space.m) / (2 * math.exp(space.degree))
+    sigma, needed = math.sqrt(smallest * space.m), math.sqrt(space.threshold * space.m)
     verdict = "step 2 says “Failure”: draw S again" if space.failed else "step 2 passes"
     return SpectrumInfo(
         title="Spectrum of W Wᵀ/m",
         subtitle=(
-            f"C = {space.dimension:,} functions on m = {space.m:,} points. σ_min(W) = {sigma:.3g} against √m/(2e^d) = "
-            f"{needed:.3g}: {verdict}."
+            f"C = {space.dimension:,} functions on m = {space.m:,} points. σ_min(W) = {sigma:.3g} against "
+            f"√m/(2{space.bound}) = {needed:.3g}: {verdict}."
         ),
         eigenvalues=tuple(float(value) for value in space.eigenvalues),
         threshold=space.threshold,
+        bound=space.bound,
         expected=expected,
         failed=space.failed,
         smallest_singular_value=sigma,
@@ -98,7 +101,9 @@ def draw_spectrum(info: SpectrumInfo) -> Any:
             )
         )
     layers += _layers.rules([(0.0, "1: the whole domain")], y_domain, labels_left=True, title="reference")
-    mark = alt.Chart(pd.DataFrame([{"y": _log(info.threshold), "text": f"threshold (1/(2e^d))² = {info.threshold:.3g}"}]))
+    mark = alt.Chart(
+        pd.DataFrame([{"y": _log(info.threshold), "text": f"threshold (1/(2{info.bound}))² = {info.threshold:.3g}"}])
+    )
     here = mark.encode(y=alt.Y("y:Q", scale=_layers.scale(y_domain)), tooltip=alt.Tooltip("text:N", title="step 2"))
     layers.append(here.mark_rule(color=HERE, strokeWidth=2, strokeDash=[6, 3]))
     words = {"color": HERE, "align": "right", "x": "width", "dx": -4, "baseline": "bottom", "dy": -3, "fontWeight": "bold"}

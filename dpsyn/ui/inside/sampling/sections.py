@@ -8,14 +8,18 @@ import streamlit as st
 
 from dpsyn.ui.inside.sampling.controls import Settings, choose
 from dpsyn.ui.inside.sampling.density import show_density
+from dpsyn.ui.inside.sampling.privacy import show_privacy
 from dpsyn.ui.inside.sampling.shrinkage import show_shrinkage
 from dpsyn.ui.inside.sampling.space import show_space
+from dpsyn.ui.inside.sampling.timing import show_timing
 from dpsyn.ui.state import Dataset
 
 SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
     "1 · Reduced space": show_space,
     "2 · Why λ": show_shrinkage,
     "3 · Density": show_density,
+    "4 · Privacy": show_privacy,
+    "5 · Time": show_timing,
 }
 
 
