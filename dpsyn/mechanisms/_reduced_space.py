@@ -1,184 +1,79 @@
-"""The reduced space S of private sampling: its size limits, its points, and the Walsh or contrast functions on them."""
+"""The reduced space S of private sampling: its points, and the Walsh or contrast functions on them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.basis.contrasts import ContrastBasis, all_codes
-from dpsyn.basis.dimension import contrast_dimension
-from dpsyn.domain import Codes, Domain
-from dpsyn.errors import FailureError, ParameterError
+from dpsyn.basis.executors import Executor
+from dpsyn.basis.operator import BlockOperator
+from dpsyn.domain import Codes
+from dpsyn.errors import FailureError
+from dpsyn.mechanisms._space_size import SpaceSize, failure_threshold, safe_draws
+from dpsyn.optim.operators import DenseOperator, PointOperator
 
-WHOLE_DOMAIN_AT_MOST = 65_536
-FEWEST_DRAWS = 2_000
-DRAWS_PER_FUNCTION = 4
-"""m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
-SPACES = ("cube", "product")
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
 MOST_DRAWS_OF_S = 20
 """Reduced spaces drawn before the algorithm's "Failure" is the outcome of a run."""
-LARGEST_DIMENSION = 3_000
-LARGEST_MATRIX = 100_000_000
-"""Entries of W: 0.8 GB."""
-
-
-@dataclass(frozen=True)
-class SpaceSize:
-    """How large the reduced space is going to be; from public facts.
-
-    Attributes:
-        dimension: C, the number of functions.
-        m: number of draws, or of rows of the domain.
-        whole: S is the whole product domain.
-        space: ``"cube"`` where every column has two values, else ``"product"``.
-    """
-
-    dimension: int
-    m: int
-    whole: bool
-    space: str = "product"
+MERGED_UP_TO = 1 << 22
+"""Draws among which equal ones are merged. Merging saves work where many coincide and changes nothing else."""
+_MERGED_SHARE = 64
+_DENSE_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class ReducedSpace:
-    """m points of the product domain, equal ones merged.
+    """m points of the product domain, with the functions on them.
 
     Attributes:
-        codes: the s distinct points, shape (s, number of columns).
-        multiplicity: how often each was drawn, with sum m, shape (s,).
-        functions: W on the distinct points, shape (C, s).
+        operator: W on the s points that are told apart, each with its share of the m draws as weight.
+        counts: how often each of them was drawn, with sum m, shape (s,); None where all count once.
+        m: number of draws, or of rows of the whole domain.
+        spectrum: eigenvalues of W diag(p) Wᵀ in ascending order, shape (C,): those of W Wᵀ/m over all m draws.
         smallest_singular_value: of W on all m points.
-        threshold: below it the draw counts as a "Failure"; see :func:`failure_threshold`.
+        threshold: below it the draw counts as a "Failure"; see :func:`~dpsyn.mechanisms._space_size.failure_threshold`.
         redraws: spaces that were drawn before and failed.
     """
 
-    codes: Codes
-    multiplicity: npt.NDArray[np.int64]
-    functions: npt.NDArray[np.float64]
+    operator: BlockOperator
+    counts: Integers | None
+    m: int
+    spectrum: Floats
     smallest_singular_value: float
     threshold: float
     redraws: int = 0
 
     @property
-    def m(self) -> int:
-        """Number of points, repetitions counted."""
-        return int(self.multiplicity.sum())
+    def points(self) -> int:
+        """s."""
+        return self.operator.shape[1]
+
+    @property
+    def multiplicity(self) -> Integers:
+        """How often each point was drawn, shape (s,)."""
+        return np.ones(self.points, dtype=np.int64) if self.counts is None else self.counts
+
+    @property
+    def codes(self) -> Codes:
+        """All points, shape (s, number of columns): for small spaces."""
+        return self.operator.codes(np.arange(self.points))
+
+    @cached_property
+    def solved_on(self) -> PointOperator:
+        """W as the solvers take it: kept as an array where that is small."""
+        count, points = self.operator.shape
+        if count * points > _DENSE_ENTRIES:
+            return self.operator
+        return DenseOperator(self.operator.functions.basis.matrix(self.codes), self.operator.weights)
 
 
-def space_size(domain: Domain, degree: int, reduced_space_size: int | None, space: str | None = None) -> SpaceSize:
-    """The size that the settings ask for, or that fits: the whole domain if it is small, else :func:`default_draws`.
-
-    Raises:
-        ParameterError: the space is not one of the domain, or there are too many functions or too large a matrix W; the
-            message says what would fit.
-    """
-    shape = domain.shape
-    kind = _kind(domain, space)
-    dimension = contrast_dimension(shape, degree)
-    if reduced_space_size is None:
-        whole = domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
-    else:
-        whole = domain.size <= reduced_space_size
-    draws = reduced_space_size or default_draws(shape, degree)
-    m = domain.size if whole else draws
-    points = min(m, domain.size)
-    if dimension > LARGEST_DIMENSION or points * dimension > LARGEST_MATRIX:
-        if dimension <= LARGEST_DIMENSION:
-            raise ParameterError(
-                "reduced_space_size",
-                m,
-                f"with C = {dimension:,} functions the matrix of {points:,} points would take "
-                f"{points * dimension * 8 / 1e9:.1f} GB; at most {LARGEST_MATRIX // dimension:,} points fit",
-            )
-        raise ParameterError(
-            "degree",
-            degree,
-            f"it makes C = {dimension:,} functions (with m = {m:,} points {points * dimension * 8 / 1e9:,.1f} GB); at most "
-            f"{LARGEST_DIMENSION:,} are solved for. {_what_fits(shape, degree)}",
-        )
-    if not whole and m < dimension:
-        raise ParameterError(
-            "reduced_space_size",
-            m,
-            f"{dimension:,} functions cannot be independent on fewer points than that; take about "
-            f"{default_draws(shape, degree):,}",
-        )
-    return SpaceSize(dimension, m, whole, kind)
-
-
-def _kind(domain: Domain, space: str | None) -> str:
-    if space == "cube" and not domain.is_binary:
-        other = next(a for a in domain.attributes if a.size != 2)
-        raise ParameterError(
-            "space",
-            space,
-            f"the paper's cube needs columns of two values, and {other.name!r} has {other.size}. Take space = 'product': as "
-            "one-hot bits almost no point of the cube would be a row",
-        )
-    # On two-valued columns the contrasts are the Walsh functions: the product is the cube, and its theorem holds.
-    return "cube" if domain.is_binary else "product"
-
-
-def norm_comparison(shape: Sequence[int], degree: int) -> float:
-    """B with ‖f‖₂ <= B ‖f‖₁ for every combination f of the contrasts, under the uniform distribution on the domain.
-
-    B is the product of the d largest (c-1)^{c/(2(c-2))} over the columns of c > 1 values; that is e for c = 2, so that
-    B = e^d on the cube. Derived in docs/guarantees.md.
-    """
-    varied = sorted((c for c in shape if c > 1), reverse=True)[:degree]
-    return math.exp(sum(1.0 if c == 2 else c * math.log(c - 1) / (2 * (c - 2)) for c in varied))
-
-
-def failure_threshold(shape: Sequence[int], degree: int, m: int) -> float:
-    """√m/(2B), B from :func:`norm_comparison`: the paper's √m/(2e^d) on the cube, and its like for other products."""
-    return math.sqrt(m) / (2 * norm_comparison(shape, degree))
-
-
-def default_draws(shape: Sequence[int], degree: int) -> int:
-    """max(2000, 4·C, M·(ln C + 7)), M the cells of the largest d-way table: so many that no cell is likely to stay empty."""
-    dimension = contrast_dimension(shape, degree)
-    largest_table = math.prod(sorted(shape)[-degree:])
-    filled = math.ceil(largest_table * (math.log(dimension) + 7))
-    return max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension, filled)
-
-
-def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1e-6) -> int:
-    """m with C·(e^{t-1}/t^t)^{m/C} <= failure probability at t = 1/(4 B²): then step 2 fails no more often than that.
-
-    Matrix Chernoff bound (Tropp 2012, Theorem 1.1): every column of W has squared norm C, because the contrasts of a
-    column and the constant make an orthogonal matrix, and W Wᵀ has mean m·I.
-    """
-    dimension = contrast_dimension(shape, degree)
-    t = 1 / (4 * norm_comparison(shape, degree) ** 2)
-    return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
-
-
-def _what_fits(shape: Sequence[int], degree: int) -> str:
-    advice = []
-    lower = next((d for d in range(degree - 1, 0, -1) if contrast_dimension(shape, d) <= LARGEST_DIMENSION), None)
-    if lower is not None:
-        advice.append(f"degree = {lower}")
-    by_size = sorted(shape)
-    columns = next(
-        (q for q in range(len(shape) - 1, 0, -1) if contrast_dimension(by_size[:q], degree) <= LARGEST_DIMENSION), None
-    )
-    if columns is not None:
-        advice.append(f"the {columns} columns with the fewest values")
-    most = max(shape)
-    bins = next(
-        (b for b in range(most - 1, 1, -1) if contrast_dimension([min(b, s) for s in shape], degree) <= LARGEST_DIMENSION),
-        None,
-    )
-    if bins is not None:
-        advice.append(f"at most {bins} bins or categories a column")
-    return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"
-
-
-def draw_space(domain: Domain, basis: ContrastBasis, size: SpaceSize, generator: np.random.Generator) -> ReducedSpace:
+def draw_space(size: SpaceSize, generator: np.random.Generator, executor: Executor | None = None) -> ReducedSpace:
     """Step 1 and step 2 of the algorithm; neither looks at the data.
 
     A draw that fails is replaced by a new one, at most MOST_DRAWS_OF_S in all. That costs no privacy: whether S fails
@@ -188,25 +83,34 @@ def draw_space(domain: Domain, basis: ContrastBasis, size: SpaceSize, generator:
         FailureError: in every draw the smallest singular value of W is below the threshold: the algorithm's own outcome
             "Failure".
     """
-    threshold = failure_threshold(domain.shape, basis.degree, size.m)
+    threshold = failure_threshold(size.shape, size.degree, size.m)
     if size.whole:
-        codes = all_codes(domain.shape)
-        ones = np.ones(len(codes), dtype=np.int64)
+        operator = BlockOperator.whole(size.shape, size.degree, executor)
         # The functions are orthonormal under the uniform measure, so W Wᵀ = m·I.
-        return ReducedSpace(codes, ones, basis.matrix(codes), math.sqrt(size.m), threshold)
+        return ReducedSpace(operator, None, size.m, np.ones(size.dimension), math.sqrt(size.m), threshold)
     largest = 0.0
     for redraws in range(MOST_DRAWS_OF_S):
-        drawn = np.stack([generator.integers(0, c, size.m, dtype=np.int32) for c in domain.shape], axis=1)
-        codes, counts = np.unique(drawn, axis=0, return_counts=True)
-        multiplicity = counts.astype(np.int64)
-        functions = basis.matrix(codes)
-        smallest = math.sqrt(max(0.0, float(np.linalg.eigvalsh((functions * multiplicity) @ functions.T)[0])))
+        operator, counts = _draw(size, generator, executor)
+        spectrum: Floats = np.linalg.eigvalsh(operator.gram()).astype(np.float64)
+        smallest = math.sqrt(size.m * max(0.0, float(spectrum[0])))
         if smallest >= threshold:
-            return ReducedSpace(codes, multiplicity, functions, smallest, threshold, redraws)
+            return ReducedSpace(operator, counts, size.m, spectrum, smallest, threshold, redraws)
         largest = max(largest, smallest)
     raise FailureError(
         f"Failure (step 2 of the algorithm, decided without the data): in {MOST_DRAWS_OF_S} draws of S the smallest "
-        f"singular value of the {basis.dimension} functions on {size.m:,} points was at most {largest:.3g}, below {threshold:.3g}. "
-        f"Take a larger reduced_space_size: at {safe_draws(domain.shape, basis.degree):,} a draw fails at most once in a "
-        "million"
+        f"singular value of the {size.dimension:,} functions on {size.m:,} points was at most {largest:.3g}, below "
+        f"{threshold:.3g}. Take a larger reduced_space_size: at {safe_draws(size.shape, size.degree):,} a draw fails "
+        "at most once in a million"
     )
+
+
+def _draw(
+    size: SpaceSize, generator: np.random.Generator, executor: Executor | None
+) -> tuple[BlockOperator, Integers | None]:
+    cells = math.prod(size.shape)
+    if size.m > MERGED_UP_TO or size.m * _MERGED_SHARE < cells:
+        return BlockOperator.uniform(size.shape, size.degree, size.m, generator, executor), None
+    drawn, counts = np.unique(generator.integers(0, cells, size.m), return_counts=True)
+    codes = np.stack(np.unravel_index(drawn, size.shape), axis=1).astype(np.int32)
+    multiplicity = counts.astype(np.int64)
+    return BlockOperator.from_codes(size.shape, size.degree, codes, multiplicity / size.m, executor), multiplicity

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms._reduced_space import SPACES, SpaceSize, space_size
+from dpsyn.mechanisms._space_size import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
 from dpsyn.privacy.certificates import (
     SMALLEST_RATIO,
@@ -138,6 +138,12 @@ class PrivateSampling(Config):
             size=size,
             theorem_4_1_per_row=theorem,
         )
+
+    def epsilon_needed(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[PrivateSampling, float] | None:
+        """``rows`` draws, or n of them, and what they cost by the bounded ratio: k·ln(ceiling/floor)."""
+        rows = self.rows or n
+        epsilon = bounded_ratio_epsilon(rows=rows, floor=self.floor, ceiling=self.ceiling)
+        return replace(self, rows=rows), epsilon * (1 + 1e-12)
 
     def _theorem_per_row(self, spec: PrivacySpec, n: int, size: SpaceSize) -> float | None:
         if size.space != "cube" or spec.neighbouring != "replace_one":

@@ -6,20 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from dpsyn.basis.contrasts import ContrastBasis
+from dpsyn.basis.executors import executor_for
 from dpsyn.data.table import Table
-from dpsyn.mechanisms._reduced_space import ReducedSpace, SpaceSize, draw_space
+from dpsyn.mechanisms._reduced_space import draw_space
+from dpsyn.mechanisms._space_size import SpaceSize
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.private_sampling._config import IGNORES_DATA, PrivateSampling
-from dpsyn.mechanisms.private_sampling._solve import Clock, match
-from dpsyn.optim.matching import MatchingProblem
+from dpsyn.mechanisms.private_sampling._densities import Densities
+from dpsyn.mechanisms.private_sampling._solve import Clock
 from dpsyn.privacy.certificates import (
     ReducedSpaceGeometry,
     bounded_ratio_epsilon,
-    is_degenerate,
     measured_geometry,
     stability_epsilon,
     whole_cube_geometry,
@@ -72,35 +71,31 @@ class PrivateSamplingMechanism(Mechanism):
         clock = Clock(progress)
         config = self.settings
         clock("drawing the reduced space", 0.0)
-        basis = ContrastBasis(self.domain.shape, config.degree)
-        space = draw_space(self.domain, basis, self.size, noise.generator)
-        found: dict[str, Any]
-        if is_degenerate(config.floor, config.ceiling):
-            ratio = np.ones(len(space.codes))
-            found = {"shrinkage": 1.0, "linear_program": "skipped", "quadratic_program": "skipped", "note": IGNORES_DATA}
-            problem = None
-        else:
-            clock("measuring the marginals of the data", 0.1)
-            problem = _problem(basis, space, table, config)
-            matched = match(problem, clock)
-            ratio, found = matched.ratio, matched.found()
+        space = draw_space(self.size, noise.generator, executor_for(config.scheduler))
+        densities = Densities.on(space, config.floor, config.ceiling)
+        clock("measuring the marginals of the data", 0.1)
+        problem = densities.problem_of(table.codes)
+        matched = densities.match(problem, clock)
+        found = matched.found()
+        if matched.pinned:
+            found["note"] = IGNORES_DATA
         clock("drawing rows", 0.95)
-        distribution = bounded_distribution(ratio, space.multiplicity, config.floor, config.ceiling)
+        distribution = bounded_distribution(matched.ratio, space.multiplicity, config.floor, config.ceiling)
         drawn = distribution.draw(noise.generator, self.rows)
-        rows = self.domain.decode(space.codes[drawn], noise.generator)
+        rows = self.domain.decode(space.operator.codes(drawn), noise.generator)
         density = distribution.probabilities
-        if problem is not None:
-            found["residual"] = problem.residual(density / problem.weights, found["shrinkage"])
+        found["residual"] = problem.residual(density / problem.weights, matched.shrinkage)
         if self.size.space == "cube" and not self.size.whole and self.spec.neighbouring == "replace_one":
             geometry = measured_geometry(
-                space.functions, space.multiplicity, len(self.domain), min(config.degree, len(self.domain))
+                problem.functions, space.multiplicity, len(self.domain), min(config.degree, len(self.domain))
             )
             found["experimental_stability_epsilon"] = self._stability(geometry)
         return rows, {
             **self.calibrated(),
             **found,
             "redraws": space.redraws,
-            "distinct_points": len(space.codes),
+            "distinct_points": space.points,
+            "spectrum": space.spectrum,
             "smallest_singular_value": space.smallest_singular_value,
             "failure_threshold": space.threshold,
             "points": space.codes,
@@ -108,15 +103,3 @@ class PrivateSamplingMechanism(Mechanism):
             "density": density,
             "seconds": clock.seconds(),
         }
-
-
-def _problem(basis: ContrastBasis, space: ReducedSpace, table: Table, config: PrivateSampling) -> MatchingProblem:
-    return MatchingProblem.dense(
-        functions=space.functions,
-        weights=space.multiplicity / space.m,
-        target=basis.means(table.codes),
-        lower=config.floor,
-        upper=config.ceiling,
-        sparse_functions=basis.sparse_matrix(space.codes),
-        sparse_target=basis.sparse_means(table.codes),
-    )

@@ -1,0 +1,150 @@
+"""How large the reduced space of private sampling is, what fits, and when a draw of it counts as a failure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpsyn.basis.dimension import contrast_dimension
+from dpsyn.domain import Domain
+from dpsyn.errors import ParameterError
+
+WHOLE_DOMAIN_AT_MOST = 65_536
+FEWEST_DRAWS = 2_000
+DRAWS_PER_FUNCTION = 4
+"""m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
+SPACES = ("cube", "product")
+LARGEST_DIMENSION = 3_000
+LARGEST_MATRIX = 100_000_000
+"""Entries of W: 0.8 GB."""
+
+
+@dataclass(frozen=True)
+class SpaceSize:
+    """How large the reduced space is going to be; from public facts.
+
+    Attributes:
+        shape: number of codes of each column.
+        degree: d.
+        dimension: C, the number of functions.
+        m: number of draws, or of rows of the domain.
+        whole: S is the whole product domain.
+        space: ``"cube"`` where every column has two values, else ``"product"``.
+    """
+
+    shape: tuple[int, ...]
+    degree: int
+    dimension: int
+    m: int
+    whole: bool
+    space: str = "product"
+
+
+def space_size(domain: Domain, degree: int, reduced_space_size: int | None, space: str | None = None) -> SpaceSize:
+    """The size that the settings ask for, or that fits: the whole domain if it is small, else :func:`default_draws`.
+
+    Raises:
+        ParameterError: the space is not one of the domain, or there are too many functions or too large a matrix W; the
+            message says what would fit.
+    """
+    shape = domain.shape
+    kind = _kind(domain, space)
+    dimension = contrast_dimension(shape, degree)
+    if reduced_space_size is None:
+        whole = domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
+    else:
+        whole = domain.size <= reduced_space_size
+    draws = reduced_space_size or default_draws(shape, degree)
+    m = domain.size if whole else draws
+    points = min(m, domain.size)
+    if dimension > LARGEST_DIMENSION or points * dimension > LARGEST_MATRIX:
+        if dimension <= LARGEST_DIMENSION:
+            raise ParameterError(
+                "reduced_space_size",
+                m,
+                f"with C = {dimension:,} functions the matrix of {points:,} points would take "
+                f"{points * dimension * 8 / 1e9:.1f} GB; at most {LARGEST_MATRIX // dimension:,} points fit",
+            )
+        raise ParameterError(
+            "degree",
+            degree,
+            f"it makes C = {dimension:,} functions (with m = {m:,} points {points * dimension * 8 / 1e9:,.1f} GB); at most "
+            f"{LARGEST_DIMENSION:,} are solved for. {_what_fits(shape, degree)}",
+        )
+    if not whole and m < dimension:
+        raise ParameterError(
+            "reduced_space_size",
+            m,
+            f"{dimension:,} functions cannot be independent on fewer points than that; take about "
+            f"{default_draws(shape, degree):,}",
+        )
+    return SpaceSize(shape, degree, dimension, m, whole, kind)
+
+
+def _kind(domain: Domain, space: str | None) -> str:
+    if space == "cube" and not domain.is_binary:
+        other = next(a for a in domain.attributes if a.size != 2)
+        raise ParameterError(
+            "space",
+            space,
+            f"the paper's cube needs columns of two values, and {other.name!r} has {other.size}. Take space = 'product': as "
+            "one-hot bits almost no point of the cube would be a row",
+        )
+    # On two-valued columns the contrasts are the Walsh functions: the product is the cube, and its theorem holds.
+    return "cube" if domain.is_binary else "product"
+
+
+def norm_comparison(shape: Sequence[int], degree: int) -> float:
+    """B with ‖f‖₂ <= B ‖f‖₁ for every combination f of the contrasts, under the uniform distribution on the domain.
+
+    B is the product of the d largest (c-1)^{c/(2(c-2))} over the columns of c > 1 values; that is e for c = 2, so that
+    B = e^d on the cube. Derived in docs/guarantees.md.
+    """
+    varied = sorted((c for c in shape if c > 1), reverse=True)[:degree]
+    return math.exp(sum(1.0 if c == 2 else c * math.log(c - 1) / (2 * (c - 2)) for c in varied))
+
+
+def failure_threshold(shape: Sequence[int], degree: int, m: int) -> float:
+    """√m/(2B), B from :func:`norm_comparison`: the paper's √m/(2e^d) on the cube, and its like for other products."""
+    return math.sqrt(m) / (2 * norm_comparison(shape, degree))
+
+
+def default_draws(shape: Sequence[int], degree: int) -> int:
+    """max(2000, 4·C, M·(ln C + 7)), M the cells of the largest d-way table: so many that no cell is likely to stay empty."""
+    dimension = contrast_dimension(shape, degree)
+    largest_table = math.prod(sorted(shape)[-degree:])
+    filled = math.ceil(largest_table * (math.log(dimension) + 7))
+    return max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension, filled)
+
+
+def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1e-6) -> int:
+    """m with C·(e^{t-1}/t^t)^{m/C} <= failure probability at t = 1/(4 B²): then step 2 fails no more often than that.
+
+    Matrix Chernoff bound (Tropp 2012, Theorem 1.1): every column of W has squared norm C, because the contrasts of a
+    column and the constant make an orthogonal matrix, and W Wᵀ has mean m·I.
+    """
+    dimension = contrast_dimension(shape, degree)
+    t = 1 / (4 * norm_comparison(shape, degree) ** 2)
+    return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
+
+
+def _what_fits(shape: Sequence[int], degree: int) -> str:
+    advice = []
+    lower = next((d for d in range(degree - 1, 0, -1) if contrast_dimension(shape, d) <= LARGEST_DIMENSION), None)
+    if lower is not None:
+        advice.append(f"degree = {lower}")
+    by_size = sorted(shape)
+    columns = next(
+        (q for q in range(len(shape) - 1, 0, -1) if contrast_dimension(by_size[:q], degree) <= LARGEST_DIMENSION), None
+    )
+    if columns is not None:
+        advice.append(f"the {columns} columns with the fewest values")
+    most = max(shape)
+    bins = next(
+        (b for b in range(most - 1, 1, -1) if contrast_dimension([min(b, s) for s in shape], degree) <= LARGEST_DIMENSION),
+        None,
+    )
+    if bins is not None:
+        advice.append(f"at most {bins} bins or categories a column")
+    return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"

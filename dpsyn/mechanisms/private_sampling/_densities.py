@@ -1,0 +1,63 @@
+"""h* as a function of the data's statistics: one reduced space, one box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dpsyn.basis.contrasts import ContrastBasis
+from dpsyn.domain import Codes
+from dpsyn.mechanisms._reduced_space import ReducedSpace
+from dpsyn.mechanisms.private_sampling._solve import Matched, Tell, match, no_word
+from dpsyn.optim.matching import Floats, MatchingProblem
+from dpsyn.privacy.certificates import is_degenerate
+
+_SPARSE_ENTRIES = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Densities:
+    """Steps 3 and 4 of the algorithm on one reduced space, for any statistics.
+
+    Attributes:
+        space: S.
+        floor, ceiling: the box of m·h.
+        sparse_functions: an indicator basis of the same span on the points, for sparse solvers; None where S is large.
+    """
+
+    space: ReducedSpace
+    floor: float
+    ceiling: float
+    sparse_functions: sp.csr_array | None = None
+
+    @classmethod
+    def on(cls, space: ReducedSpace, floor: float, ceiling: float) -> Densities:
+        """The densities on S."""
+        count, points = space.operator.shape
+        sparse = None
+        if count * points <= _SPARSE_ENTRIES and not is_degenerate(floor, ceiling):
+            sparse = space.operator.functions.basis.sparse_matrix(space.codes)
+        return cls(space, floor, ceiling, sparse)
+
+    @property
+    def basis(self) -> ContrastBasis:
+        """The functions that are matched."""
+        return self.space.operator.functions.basis
+
+    def problem(self, target: Floats, sparse_target: Floats | None = None) -> MatchingProblem:
+        """Match the statistics a, shape (C,), in the box [floor, ceiling]."""
+        sparse = self.sparse_functions if sparse_target is not None else None
+        return MatchingProblem(self.space.solved_on, target, self.floor, self.ceiling, sparse, sparse_target)
+
+    def problem_of(self, codes: Codes) -> MatchingProblem:
+        """Match the statistics of rows of codes, shape (n, number of columns)."""
+        sparse = None if self.sparse_functions is None else self.basis.sparse_means(codes)
+        return self.problem(self.basis.means(codes), sparse)
+
+    def match(self, problem: MatchingProblem, tell: Tell = no_word) -> Matched:
+        """The density that rows are drawn from; the uniform one where the box leaves no other."""
+        if is_degenerate(self.floor, self.ceiling):
+            return Matched(np.ones(self.space.points), 1.0, pinned=True)
+        return match(problem, tell)
