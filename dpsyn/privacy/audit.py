@@ -10,6 +10,9 @@ chosen on one part of the runs; on the other part the two probabilities are boun
 with that confidence, whatever the mechanism is and however the score was chosen. The likelihood ratio of the two outputs is
 the best score there is (Neyman and Pearson). An audit can refute a claim; it never proves one.
 
+One claim at a tiny δ says little about events that are seen in 20,000 runs. But the accounting behind it makes a claim for
+every δ, its *profile*, and a fault shows best at some other δ: which one, is again chosen on the first part of the runs.
+
 A score that keeps every bit of a floating-point output audits the bits as well: it refutes floating-point Laplace noise,
 whose sums are rounded differently for different data (Mironov 2012). Round scores to audit the noise alone.
 """
@@ -17,8 +20,8 @@ whose sums are rounded differently for different data (Mironov 2012). Round scor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +32,8 @@ from dpsyn.errors import ParameterError
 Floats = npt.NDArray[np.float64]
 Scores = Callable[[int, np.random.Generator], npt.ArrayLike]
 """(how many runs, generator) -> one score for each run, shape (runs,)."""
+Claim = tuple[float, float]
+"""ε and δ."""
 
 CONFIDENCE = 0.99
 RUNS = 20_000
@@ -51,6 +56,7 @@ class Audit:
         hits, misses: how many of ``tested`` runs a side fell into it, on the likelier dataset and on the other.
         tested: runs a side that the bound rests on.
         largest: the largest bound that this many runs can give: a mechanism without any privacy would show it.
+        sharpest: the same for the claim of the profile that looked the most doubtful, if there is a profile.
     """
 
     epsilon: float
@@ -65,18 +71,21 @@ class Audit:
     misses: int
     tested: int
     largest: float
+    sharpest: Audit | None = None
 
     @property
     def refuted(self) -> bool:
-        """Whether the bound lies above the claim: then the claim is false (but for the error allowed)."""
+        """Whether a bound lies above its claim: then the accounting is false (but for the error allowed)."""
+        if self.sharpest is not None:
+            return self.sharpest.refuted
         return self.claim is not None and self.epsilon > self.claim
 
     def __str__(self) -> str:
         bound = f"ε ≥ {math.floor(self.epsilon * 1000) / 1000:g} at δ = {self.delta:g} with {self.confidence:.4g} confidence"
         told = f"{bound} ({self.hits:,} against {self.misses:,} of {self.tested:,} runs)"
-        if self.claim is None:
-            return told
-        return f"{told}: {'refutes' if self.refuted else 'does not contradict'} the claim ε = {self.claim:g}"
+        if self.claim is not None:
+            told += f": {'refutes' if self.epsilon > self.claim else 'does not contradict'} the claim ε = {self.claim:.4g}"
+        return told if self.sharpest is None else f"{told}; sharpest: {self.sharpest}"
 
 
 def audit(
@@ -88,6 +97,7 @@ def audit(
     delta: float = 0.0,
     confidence: float = CONFIDENCE,
     claim: float | None = None,
+    profile: Sequence[Claim] = (),
     choosing_share: float = 0.5,
     progress: Callable[[str, float], None] | None = None,
 ) -> Audit:
@@ -101,6 +111,7 @@ def audit(
         delta: δ of the claim.
         confidence: with which the bound is to hold.
         claim: the ε that is claimed.
+        profile: other pairs (ε, δ) that the same accounting claims.
         choosing_share: share of the runs on which the set is chosen; the bound rests on the others.
         progress: told the step and the share of the work done.
 
@@ -128,6 +139,7 @@ def audit(
         delta=delta,
         confidence=confidence,
         claim=claim,
+        profile=profile,
     )
 
 
@@ -145,34 +157,62 @@ def audit_scores(
     delta: float = 0.0,
     confidence: float = CONFIDENCE,
     claim: float | None = None,
+    profile: Sequence[Claim] = (),
 ) -> Audit:
     """The same from scores at hand: (on D, on D') for choosing the set, and others for the bound.
 
     Raises:
         ParameterError: a score is no number, a part is empty, or δ or the confidence is out of range.
     """
-    if not 0 <= delta < 1:
-        raise ParameterError("delta", delta, "a number with 0 <= delta < 1")
+    for _, each in ((claim, delta), *profile):
+        if not 0 <= each < 1:
+            raise ParameterError("delta", each, "a number with 0 <= delta < 1")
     if not 0 < confidence < 1:
         raise ParameterError("confidence", confidence, "a number strictly between 0 and 1")
     for scores in (*choosing, *testing):
         if not scores.size or np.isnan(scores).any():
             raise ParameterError("scores", "none, or one that is no number", "at least one score in each part")
-    side, cut, likelier = _choose(choosing, delta, confidence)
-    first, second = (int(_inside(scores, side, cut).sum()) for scores in testing)
-    hits, misses = (first, second) if likelier == "first" else (second, first)
-    on, off = (len(s) for s in (testing if likelier == "first" else testing[::-1]))
+    found = _tested(_choose(choosing, delta, confidence), testing, delta, confidence, claim, len(choosing[0]))
+    claims = [(epsilon, each) for epsilon, each in ((claim, delta), *profile) if epsilon is not None]
+    if not profile:
+        return found
+    chosen = [(_choose(choosing, each, confidence), epsilon, each) for epsilon, each in claims]
+    doubtful, epsilon, each = max(chosen, key=lambda one: one[0].bound - one[1])
+    return replace(found, sharpest=_tested(doubtful, testing, each, confidence, epsilon, len(choosing[0])))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A set of scores, and the bound that the runs it was chosen on would give."""
+
+    bound: float
+    side: Literal["above", "below"]
+    cut: float
+    likelier: Literal["first", "second"]
+
+
+def _tested(
+    chosen: _Chosen,
+    testing: tuple[Floats, Floats],
+    delta: float,
+    confidence: float,
+    claim: float | None,
+    before: int,
+) -> Audit:
+    first, second = (int(_inside(scores, chosen.side, chosen.cut).sum()) for scores in testing)
+    hits, misses = (first, second) if chosen.likelier == "first" else (second, first)
+    on, off = (len(s) for s in (testing if chosen.likelier == "first" else testing[::-1]))
     bound = _bound(np.array([hits]), on, np.array([misses]), off, delta, confidence)[0]
     largest = _bound(np.array([on]), on, np.array([0]), off, delta, confidence)[0]
     return Audit(
         epsilon=max(0.0, float(bound)),
         delta=delta,
         confidence=confidence,
-        runs=len(choosing[0]) + len(testing[0]),
+        runs=before + len(testing[0]),
         claim=claim,
-        side=side,
-        cut=cut,
-        likelier_on=likelier,
+        side=chosen.side,
+        cut=chosen.cut,
+        likelier_on=chosen.likelier,
         hits=hits,
         misses=misses,
         tested=min(on, off),
@@ -184,26 +224,28 @@ def _inside(scores: Floats, side: str, cut: float) -> npt.NDArray[np.bool_]:
     return scores >= cut if side == "above" else scores <= cut
 
 
-def _choose(scores: tuple[Floats, Floats], delta: float, confidence: float) -> Any:
-    """Side, cut and likelier dataset that would give the largest bound on these runs."""
+def _choose(scores: tuple[Floats, Floats], delta: float, confidence: float) -> _Chosen:
+    """The set that would give the largest bound on these runs."""
     both = np.unique(np.concatenate(scores))
     # Evenly many scores between the cuts, and every one of the outermost, where the ratio is largest.
     positions = np.unique(np.linspace(0, len(both) - 1, _CUTS).round().astype(int))
     ends = np.unique(np.clip(np.concatenate([np.arange(50), len(both) - 1 - np.arange(50)]), 0, len(both) - 1))
     cuts = both[np.union1d(positions, ends)]
     ordered = [np.sort(s) for s in scores]
-    best: tuple[float, str, float, str] = (-math.inf, "above", float(cuts[0]), "first")
-    for side in ("above", "below"):
+    best = _Chosen(-math.inf, "above", float(cuts[0]), "first")
+    sides: tuple[Literal["above", "below"], ...] = ("above", "below")
+    orders: tuple[tuple[Literal["first", "second"], int, int], ...] = (("first", 0, 1), ("second", 1, 0))
+    for side in sides:
         counts = [
             len(s) - np.searchsorted(s, cuts, side="left") if side == "above" else np.searchsorted(s, cuts, side="right")
             for s in ordered
         ]
-        for likelier, on, off in (("first", 0, 1), ("second", 1, 0)):
+        for likelier, on, off in orders:
             bounds = _bound(counts[on], len(ordered[on]), counts[off], len(ordered[off]), delta, confidence)
             at = int(np.argmax(bounds))
-            if bounds[at] > best[0]:
-                best = (float(bounds[at]), side, float(cuts[at]), likelier)
-    return best[1:]
+            if bounds[at] > best.bound:
+                best = _Chosen(float(bounds[at]), side, float(cuts[at]), likelier)
+    return best
 
 
 def _bound(hits: Any, runs_on: int, misses: Any, runs_off: int, delta: float, confidence: float) -> Floats:
