@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpsyn.data.large import file_statistics as file_statistics
     from dpsyn.data.read import read_table as read_table
+    from dpsyn.data.samples import load_sample as load_sample
     from dpsyn.data.statistics import DatasetStatistics as DatasetStatistics
     from dpsyn.data.table import Table as Table
     from dpsyn.domain import Attribute as Attribute
@@ -39,6 +40,7 @@ _HOME = {
     "evaluate": "dpsyn.evaluation.report",
     "feasibility": "dpsyn.theory.feasibility",
     "file_statistics": "dpsyn.data.large",
+    "load_sample": "dpsyn.data.samples",
     "private_statistics": "dpsyn.privacy.private_statistics",
     "read_table": "dpsyn.data.read",
 }

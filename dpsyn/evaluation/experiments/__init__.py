@@ -2,6 +2,7 @@
 
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.run import CellResult, references, run_cell, run_grid
+from dpsyn.evaluation.experiments.script import experiment_script
 from dpsyn.evaluation.experiments.summary import Crossing, Point, crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.workspace import Workspace
 
@@ -15,6 +16,7 @@ __all__ = [
     "config_from_dict",
     "config_to_dict",
     "crossings",
+    "experiment_script",
     "references",
     "results_frame",
     "run_cell",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from dpsyn.data.table import Table
 from dpsyn.errors import CalibrationError, DpsynError, ParameterError
-from dpsyn.evaluation.classifiers import RealScores
+from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS, RealScores
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
 from dpsyn.evaluation.report import Baseline, Report, evaluate, real_baseline
 from dpsyn.mechanisms.base import Mechanism
@@ -168,6 +168,7 @@ def run_grid(
     holdout: Table | None = None,
     target: str | None = None,
     degrees: tuple[int, ...] = (1, 2),
+    classifiers: Sequence[str] = DEFAULT_CLASSIFIERS,
     baseline: Baseline | None = None,
     backend: Backend = "joblib",
     workers: int = 2,
@@ -183,6 +184,7 @@ def run_grid(
         holdout: real rows kept for testing, see :func:`~dpsyn.evaluation.report.evaluate`.
         target: the column that classifiers predict.
         degrees: numbers of columns of the tables that are compared.
+        classifiers: which ones to train.
         baseline: instead of these, if it has been made already.
         backend: ``"joblib"`` for processes on this machine, ``"here"`` for this process, ``"dask"`` for a cluster.
         workers: processes of joblib.
@@ -198,7 +200,7 @@ def run_grid(
     if (scheduler is not None) != (backend == "dask"):
         raise ParameterError("scheduler", scheduler, "the address of a Dask scheduler, together with backend='dask'")
     if baseline is None:
-        baseline = real_baseline(table, holdout, target, degrees=degrees)
+        baseline = real_baseline(table, holdout, target, degrees=degrees, classifiers=classifiers)
     found = {result.key: result for result in done if result.status != "crashed"}
     cells = list(grid.cells())
     waiting = {cell.key: cell for cell in cells if cell.key not in found}
