@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.basis._items import Floats, Integers, Items
 
-_CHUNK_PAIRS = 1 << 20
+Index = npt.NDArray[np.int32]
+
+_CHUNK_PAIRS = 1 << 18
 
 
 class ProductTable:
@@ -30,33 +33,38 @@ class ProductTable:
     def __init__(self, items: Items, functions: Integers) -> None:
         self._items = items
         self._functions = functions
+        self._parts: list[Index | sp.csr_array]
         count = len(functions)
-        rows, keys, values = [], [], []
         step = max(1, _CHUNK_PAIRS // count)
+        chunks: list[tuple[int, Index, Integers, Floats | None]] = []
+        distinct = np.zeros(0, dtype=np.int64)
         for start in range(0, count, step):
-            stop = min(start + step, count)
-            pairs = np.concatenate(
-                [np.repeat(functions[start:stop], count, axis=0), np.tile(functions, (stop - start, 1))], 1
+            some = functions[start : start + step]
+            row, sets, value = self._expand(
+                np.concatenate([np.repeat(some, count, axis=0), np.tile(functions, (len(some), 1))], axis=1)
             )
-            row, sets, value = self._expand(pairs)
-            rows.append(row + start * count)
-            keys.append(items.keys(sets))
-            values.append(value)
-        distinct, column = np.unique(np.concatenate(keys), return_inverse=True)
+            key = items.keys(sets)
+            distinct = np.union1d(distinct, key)
+            chunks.append((len(some) * count, row.astype(np.int32), key, None if (value == 1.0).all() else value))
         self.moments = _sets(distinct, items.base, 2 * functions.shape[1])
-        row, value = np.concatenate(rows), np.concatenate(values)
-        self._single = self._matrix = None
-        if len(row) == count * count and (value == 1.0).all():
-            self._single = np.empty(count * count, dtype=np.int32)
-            self._single[row] = column
-        else:
-            self._matrix = sp.coo_array((value, (row, column)), shape=(count * count, len(distinct))).tocsr()
+        self._parts = []
+        # Popped one by one: the keys of all pairs and the finished tables are not in memory together.
+        while chunks:
+            pairs, place, key, factors = chunks.pop(0)
+            column = np.searchsorted(distinct, key).astype(np.int32)
+            if factors is None and len(place) == pairs:
+                single = np.empty(pairs, dtype=np.int32)
+                single[place] = column
+                self._parts.append(single)
+            else:
+                terms = np.ones(len(place)) if factors is None else factors
+                self._parts.append(sp.coo_array((terms, (place, column)), shape=(pairs, len(distinct))).tocsr())
 
     def gram(self, moments: Floats) -> Floats:
         """[Σ_h coefficient · moment_h], shape (C, C)."""
         count = len(self._functions)
-        entries = moments[self._single] if self._matrix is None else self._matrix @ moments
-        return np.asarray(entries).reshape(count, count)
+        entries = [moments[part] if isinstance(part, np.ndarray) else part @ moments for part in self._parts]
+        return np.concatenate(entries).reshape(count, count)
 
     def _expand(self, pairs: Integers) -> tuple[Integers, Integers, Floats]:
         """Number of the pair, set of items and coefficient of every term."""

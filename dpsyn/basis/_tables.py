@@ -16,8 +16,9 @@ from dpsyn.basis.digits import DigitGroup, DigitLayout, Digits
 _CHUNK = 1 << 15
 """Points of a chunk whose indices stay in the processor's cache together with one table."""
 
-NANOSECONDS_PER_LOOK_UP = 2.5
-NANOSECONDS_PER_CELL = 2.0
+_PRICES = ((1 << 16, 2.2, 1.2), (1 << 18, 4.0, 3.0), (1 << 20, 8.0, 10.0), (1 << 62, 20.0, 15.0))
+"""Cells of a table up to which a look-up and the contraction of a cell take so many nanoseconds. Measured; the steps are
+where a table leaves a cache."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,8 @@ def plan_cost(layout: DigitLayout, width: int, most_cells: int, points: int) -> 
         for j in range(chosen, 0, -1):
             counts[j] += counts[j - 1]
             sums[j] += sums[j - 1] * own
-    return counts[chosen] * points * NANOSECONDS_PER_LOOK_UP + sums[chosen] * NANOSECONDS_PER_CELL
+    look_up, cell = next((a, b) for most, a, b in _PRICES if sums[chosen] <= most * counts[chosen])
+    return counts[chosen] * points * look_up + sums[chosen] * cell
 
 
 def _tables(items: Items, functions: Integers, digits: list[_Digit]) -> Iterator[_Table]:

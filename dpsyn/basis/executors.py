@@ -7,10 +7,11 @@ results are added in the order of the shards, so that a sum does not depend on w
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, Self
 
@@ -65,7 +66,10 @@ class ThreadExecutor:
     def run(self, function: Callable[..., Any], handles: Sequence[Any], *lists: Sequence[Any]) -> Iterator[Any]:
         """Results in order; never more than two for each thread wait to be taken."""
         if len(handles) == 1 or self.threads == 1:
-            yield from map(function, handles, *lists)
+            for arguments in zip(handles, *lists, strict=True):
+                with one_blas_thread():
+                    result = function(*arguments)
+                yield result
             return
         waiting: deque[Future[Any]] = deque()
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
@@ -90,10 +94,31 @@ def available_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """While it is entered, BLAS uses one thread in this process."""
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limited
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """While anybody in this process is inside, BLAS uses one thread a call: the blocks run side by side already."""
+    with _limit.lock:
+        if _limit.inside == 0:
+            _limit.limiter = _controller().limit(limits=1, user_api="blas")
+        _limit.inside += 1
+    try:
+        yield
+    finally:
+        with _limit.lock:
+            _limit.inside -= 1
+            if _limit.inside == 0:
+                # The limit belongs to the whole process, so the last one out takes it away and not the first.
+                _limit.limiter.restore_original_limits()
+
+
+class _Limit:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.limiter: Any = None
+
+
+_limit = _Limit()
 
 
 @cache

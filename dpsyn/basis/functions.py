@@ -23,6 +23,10 @@ _GRAM_ENTRIES = 1 << 22
 """Entries of W that are formed at a time where a Gram matrix is a product of matrices."""
 _MULTIPLICATIONS_PER_NANOSECOND = 15.0
 _NANOSECONDS_PER_ENTRY = 2.0
+_NANOSECONDS_PER_PRODUCT = 50.0
+"""Of the table of all products of two functions: a tenth of what it takes to make, since it is made once and used often."""
+_MOST_FOR_PRODUCTS = 4096
+"""Functions up to which that table is kept; it takes about 20 C² bytes."""
 
 
 class ProductFunctions:
@@ -68,13 +72,14 @@ class ProductFunctions:
     def gram(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64) -> Floats:
         """W diag(scaling) Wᵀ, shape (C, C): from the moments of all products, or by matrix products if that is less work."""
         points = digits.shape[1]
-        cells, cost = self._cheapest(2 * self._sets.shape[1], points)
-        entries = points * self.dimension
-        by_matrices = entries * (_NANOSECONDS_PER_ENTRY + self.dimension / _MULTIPLICATIONS_PER_NANOSECOND)
-        if by_matrices < cost + self.dimension**2 or not self._items.fits(2 * self._sets.shape[1]):
+        width = 2 * self._sets.shape[1]
+        cells, by_moments = self._cheapest(width, points)
+        by_moments += _NANOSECONDS_PER_PRODUCT * self.dimension**2
+        by_matrices = points * self.dimension * (_NANOSECONDS_PER_ENTRY + self.dimension / _MULTIPLICATIONS_PER_NANOSECOND)
+        if by_matrices < by_moments or self.dimension > _MOST_FOR_PRODUCTS or not self._items.fits(width):
             return self._gram_by_matrices(digits, scaling, dtype)
         products, plan = self._gram_plan(cells)
-        return products.gram(plan.apply(digits, scaling))
+        return products.gram(plan.apply(digits, scaling.astype(dtype, copy=False)))
 
     def _gram_by_matrices(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike) -> Floats:
         used = np.flatnonzero(scaling)

@@ -12,7 +12,7 @@ from dpsyn.basis.dimension import contrast_dimension
 from dpsyn.basis.operator import block_bounds
 from dpsyn.errors import ParameterError
 
-_ALLOWANCE = 32 << 20
+_ALLOWANCE = 48 << 20
 """Bytes for what does not grow with the problem: tables of a plan, chunks, the interpreter's own."""
 
 
