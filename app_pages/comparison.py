@@ -8,6 +8,7 @@ from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_ch
 from dpsyn.ui.lab import experiments, results
 from dpsyn.ui.lab.bar import workspace_bar
 from dpsyn.ui.lab.planner import planner
+from dpsyn.ui.lab.report import report_button
 
 QUIET = {"displayModeBar": False}
 
@@ -24,6 +25,7 @@ what = st.segmented_control(
     persist_state="session",
     label_visibility="collapsed",
 )
+report_button()
 if what == "Experiments":
     planner(current)
     widgets.show_message()

@@ -21,7 +21,7 @@ from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui.jobs import Job
 
 DEFAULT_SAMPLE = "asia"
-_SPLIT_SEED = 0
+SPLIT_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Dataset:
         target: the column to predict and, for DP-CDA, the class; None if there is no suitable one.
         held_out: share of the rows kept for testing; mechanisms never see them.
         two_valued_as_bit: whether every two-valued column counts as one bit.
+        sample: name of the bundled dataset, or None for the user's own.
     """
 
     table: Table
@@ -43,6 +44,7 @@ class Dataset:
     target: str | None = None
     held_out: float = 0.25
     two_valued_as_bit: bool = False
+    sample: str | None = None
     revision: int = field(default_factory=lambda: next_number("revision"))
 
     @cached_property
@@ -55,7 +57,7 @@ class Dataset:
         """Rows to learn from and held-out rows. The split is fixed, so every release is compared on the same rows."""
         if self.table.n < 2:
             return self.table, None
-        return self.table.split(self.held_out, np.random.default_rng(_SPLIT_SEED))
+        return self.table.split(self.held_out, np.random.default_rng(SPLIT_SEED))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -113,7 +115,7 @@ def use(new: Dataset) -> None:
 def use_sample(name: str) -> None:
     """Load a bundled dataset; its domain is public."""
     table = load_sample(name)
-    use(Dataset(table=table, full=table, target=SAMPLES[name].target))
+    use(Dataset(table=table, full=table, target=SAMPLES[name].target, sample=name))
 
 
 def use_upload(data: bytes, name: str) -> None:

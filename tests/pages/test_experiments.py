@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import finish_job
 
@@ -112,3 +113,35 @@ def test_a_folder_that_cannot_be_is_named(open_page):
     app.button(key="workspace_open").click().run()
     assert any("whole path" in w.value for w in app.warning)
     assert not app.exception
+
+
+def test_the_report_holds_verdicts_releases_and_experiments(open_page):
+    app = small(open_page)
+    app = app.switch_page("app_pages/generator.py").run()
+    app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
+    app.button(key="run").click().run()
+    app = finish_job(app)
+    app = plan(app, repeats=1, values="1")
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+
+    def write_report():
+        import streamlit as st
+
+        from dpsyn.ui.lab.report import report_bytes
+
+        st.session_state["the_report"] = report_bytes()
+
+    writer = AppTest.from_function(write_report, default_timeout=60)
+    for key in ("dataset", "releases", "experiments"):
+        writer.session_state[key] = app.session_state[key]
+    writer.run()
+    assert not writer.exception
+    text = writer.session_state["the_report"].decode()
+    release = app.session_state["releases"][0]
+    assert str(release.release.guarantee) in text
+    assert "Do the theorems apply?" in text
+    assert "Theorem" in text
+    assert "run_grid(" in text
+    assert text.count("Plotly.newPlot") >= 3
+    assert "reads private data: for teaching" in text

@@ -18,7 +18,11 @@ from dpsyn.ui.lab.experiments import Experiment
 
 QUIET = {"displayModeBar": False}
 POLL = 0.7
-_RISING = ("accuracy", "ROC-AUC")
+
+
+def is_rising(measure: str) -> bool:
+    """Whether more of it is better."""
+    return measure.startswith(("accuracy", "ROC-AUC"))
 
 
 def show(experiment: Experiment) -> None:
@@ -95,7 +99,7 @@ def _findings(experiment: Experiment) -> None:
             references=experiment.references.get(measure),
             wish=wish,
             labels=list(experiment.grid.configs),
-            proportional=not measure.startswith(_RISING),
+            proportional=not is_rising(measure),
         )
         st.plotly_chart(draw_curves(info), config=QUIET, key=f"lab_curve_{experiment.number}")
         st.caption(
@@ -116,12 +120,12 @@ def _findings(experiment: Experiment) -> None:
                 icon=":material/info:",
             )
     with table:
-        st.dataframe(_table(points), hide_index=True)
+        st.dataframe(points_table(points), hide_index=True)
         _downloads(experiment)
 
 
 def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
-    rising = measure.startswith(_RISING)
+    rising = is_rising(measure)
     direction: Literal["below", "above"] = "above" if rising else "below"
     if not st.toggle(f"I need {measure} {direction} …", key=f"lab_wish_on_{experiment.number}"):
         return None
@@ -154,7 +158,8 @@ def _refusals(experiment: Experiment) -> None:
         )
 
 
-def _table(points: list[Point]) -> pd.DataFrame:
+def points_table(points: list[Point]) -> pd.DataFrame:
+    """One line per mechanism and value."""
     return pd.DataFrame(
         [
             {
@@ -174,6 +179,8 @@ def _table(points: list[Point]) -> pd.DataFrame:
 
 
 def _downloads(experiment: Experiment) -> None:
+    from dpsyn.ui.lab.report import script_of
+
     results = list(experiment.results.values())
     with st.container(horizontal=True):
         st.download_button(
@@ -195,4 +202,13 @@ def _downloads(experiment: Experiment) -> None:
             icon=":material/description:",
             on_click="ignore",
             key=f"lab_json_{experiment.number}",
+        )
+        st.download_button(
+            "Script that does it again",
+            lambda: script_of(experiment).encode(),
+            f"experiment_{experiment.number}.py",
+            "text/x-python",
+            icon=":material/code:",
+            on_click="ignore",
+            key=f"lab_script_{experiment.number}",
         )
