@@ -16,8 +16,6 @@ from dpsyn.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
 
-_CHUNK_ENTRIES = 1 << 22
-
 
 def contrasts(size: int) -> Floats:
     """φ_0 = 1 and size - 1 functions on size codes, orthonormal under the uniform measure; shape (size, size).
@@ -149,26 +147,6 @@ class ContrastBasis:
                 moments = np.tensordot(moments, functions[j], axes=(0, 1))
             result[block.start : block.stop] = moments.ravel()
         return result
-
-    def apply(self, codes: Codes, weights: Floats) -> Floats:
-        """W x = Σ_i w(z_i) x_i, shape (C,), for weights x of shape (m,); W is formed a block of points at a time."""
-        codes = checked_codes(codes, self.sizes)
-        result = np.zeros(self.dimension)
-        for part in self._parts(len(codes)):
-            result += self._matrix(codes[part]) @ weights[part]
-        return result
-
-    def adjoint(self, codes: Codes, coefficients: Floats) -> Floats:
-        """Wᵀ y, shape (m,), for coefficients y of shape (C,); W is formed a block of points at a time."""
-        codes = checked_codes(codes, self.sizes)
-        result = np.empty(len(codes))
-        for part in self._parts(len(codes)):
-            result[part] = coefficients @ self._matrix(codes[part])
-        return result
-
-    def _parts(self, rows: int) -> list[slice]:
-        block = max(1, _CHUNK_ENTRIES // self.dimension)
-        return [slice(start, min(start + block, rows)) for start in range(0, rows, block)]
 
 
 def all_codes(sizes: Sequence[int]) -> Codes:

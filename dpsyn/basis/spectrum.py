@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dpsyn.basis.blocks import Block
 from dpsyn.basis.functions import Floats
-from dpsyn.basis.operator import Block, BlockOperator
+from dpsyn.basis.operator import BlockOperator
 from dpsyn.errors import ParameterError
 
 ROUNDING = 1e-10

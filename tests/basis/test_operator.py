@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from dpsyn.basis import functions as functions_module
 from dpsyn.basis import operator as module
+from dpsyn.basis.blocks import Block
 from dpsyn.basis.contrasts import ContrastBasis, all_codes
 from dpsyn.basis.digits import DigitLayout
 from dpsyn.basis.executors import ThreadExecutor, one_blas_thread
 from dpsyn.basis.functions import product_functions
-from dpsyn.basis.operator import Block, BlockOperator, block_bounds
+from dpsyn.basis.operator import BlockOperator, block_bounds
 from dpsyn.basis.walsh import walsh_matrix
 from dpsyn.errors import ParameterError
 

@@ -62,7 +62,7 @@ def test_asia_on_the_whole_cube() -> None:
     assert diagnostics["smallest_singular_value"] == 16.0
     basis = ContrastBasis((2,) * 8, 2)
     assert (diagnostics["points"] == all_codes((2,) * 8)).all()
-    of_density = basis.apply(diagnostics["points"], diagnostics["density"])
+    of_density = basis.matrix(diagnostics["points"]) @ diagnostics["density"]
     shrinkage = diagnostics["shrinkage"]
     wanted = (1 - shrinkage) * basis.means(table.codes) + shrinkage * (np.arange(37) == 0)
     assert np.abs(of_density - wanted).max() <= 1e-8
