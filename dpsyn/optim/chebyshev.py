@@ -123,8 +123,12 @@ def _structured_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: 
         seen["share"] = max(seen["share"], min(share, 1.0))
         tell(f"linear program, gap {gap:.1e}", seen["share"])
 
+    from threadpoolctl import threadpool_limits
+
     watch = Watch(told, math.inf if time_limit is None else time.monotonic() + time_limit)
-    pair = least_deviation(matrix, target, gap=_GAP_AIMED_AT, watch=watch)
+    # The blocks are so small that a second BLAS thread gains little, and on a busy machine it costs a factor of ten.
+    with threadpool_limits(1, user_api="blas"):
+        pair = least_deviation(matrix, target, gap=_GAP_AIMED_AT, watch=watch)
     return _checked(matrix, target, pair.density, pair.weights, "structured")
 
 
