@@ -205,9 +205,12 @@ class NoisyReweightingMechanism(Mechanism):
 
     def noisy_statistics(self, noise: NoiseSource, table: Table) -> npt.NDArray[np.float64]:
         """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,): the first release of the mechanism."""
-        sums = self._sums(table.codes)
+        return self.noisy_sums(noise, self._sums(table.codes)) / self.n
+
+    def noisy_sums(self, noise: NoiseSource, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Sums with the noise of the release, shape (…, |F|): an audit asks for many releases at once."""
         draw = noise.discrete_laplace if self.config.noise == "laplace" else noise.discrete_gaussian
-        return draw(sums, self.scale) / self.n
+        return draw(sums, self.scale)
 
     def _sums(self, codes: Codes) -> npt.NDArray[np.int64]:
         if self.family == "walsh":
