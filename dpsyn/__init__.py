@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dpsyn.data.table import Table as Table
     from dpsyn.domain import Attribute as Attribute
     from dpsyn.domain import Domain as Domain
+    from dpsyn.evaluation.local_loss import LossMeter as LossMeter
+    from dpsyn.evaluation.local_loss import local_loss as local_loss
     from dpsyn.evaluation.report import evaluate as evaluate
     from dpsyn.mechanisms.base import Release as Release
     from dpsyn.mechanisms.dp_cda import DPCDA as DPCDA
@@ -32,6 +34,7 @@ _HOME = {
     "DatasetStatistics": "dpsyn.data.statistics",
     "Domain": "dpsyn.domain",
     "Guarantee": "dpsyn.privacy.spec",
+    "LossMeter": "dpsyn.evaluation.local_loss",
     "NoisyReweighting": "dpsyn.mechanisms.noisy_reweighting",
     "PrivacySpec": "dpsyn.privacy.spec",
     "PrivateSampling": "dpsyn.mechanisms.private_sampling",
@@ -41,6 +44,7 @@ _HOME = {
     "feasibility": "dpsyn.theory.feasibility",
     "file_statistics": "dpsyn.data.large",
     "load_sample": "dpsyn.data.samples",
+    "local_loss": "dpsyn.evaluation.local_loss",
     "private_statistics": "dpsyn.privacy.private_statistics",
     "read_table": "dpsyn.data.read",
 }
