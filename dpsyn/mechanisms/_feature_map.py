@@ -116,7 +116,7 @@ class FeatureMap:
 
     @cached_property
     def _units(self) -> tuple[Floats, Floats, Floats]:
-        """Middle, half-width and largest absolute value in these units of every coordinate; 0, 1, ∞ where it is no number."""
+        """Middle, half-width and largest value in these units of every coordinate; 0, 1 and ∞ where it is no number."""
         middle, half, bound = np.zeros(self.dimension), np.ones(self.dimension), np.full(self.dimension, np.inf)
         for attribute, at, _ in self._blocks:
             if attribute.is_binned:

@@ -61,7 +61,11 @@ class Guarantee:
         source: theorem or proof.
         assumptions: what must hold outside the mechanism, in plain sentences.
         status: only ``"proven"`` claims certify a release; ``"unconfirmed_domain"`` becomes ``"proven"`` once somebody
-            confirms that the domain was known without looking at the data.
+            confirms that the domain was known without looking at the data; ``"published_but_wrong"`` is no guarantee, and
+            its ε is infinite, so that nothing that adds or compares ε can take it for one.
+
+    Raises:
+        ParameterError: a finite ε for what is published but wrong.
     """
 
     epsilon: float
@@ -72,12 +76,18 @@ class Guarantee:
     status: Status = "proven"
     unit: str = "row"
 
+    def __post_init__(self) -> None:
+        if self.status == "published_but_wrong" and math.isfinite(self.epsilon):
+            raise ParameterError("epsilon", self.epsilon, "infinity: what is published but wrong guarantees nothing")
+
     def __str__(self) -> str:
+        if self.status == "published_but_wrong":
+            return "no guarantee: what the paper claims is refuted, and no epsilon is known to hold"
         epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
         return f"{kind}-differentially private under {between}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for a record of the run."""
-        return asdict(self)
+        """Plain data for a record of the run; an infinite ε is None, as JSON has no such number."""
+        return asdict(self) | {"epsilon": self.epsilon if math.isfinite(self.epsilon) else None}

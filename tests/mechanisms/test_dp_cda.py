@@ -144,7 +144,7 @@ def test_public_sizes_give_the_exact_guarantee(neighbouring):
     config = dpsyn.DPCDA(target="grade", order_of_mixture=5, rows=31, class_sizes=sizes, clip_norm=0.8)
     mechanism = config.calibrate(spec, TABLE.domain, n=TABLE.n)
     facts = mechanism.calibrated()
-    assert facts["rows_per_class"] == 10
+    assert facts["rows_per_class"] == {"low": 10, "middle": 10, "high": 10}
     assert facts["sensitivity"] == pytest.approx(2 * 0.8 / 5)
     assert facts["sampling_rates"] == {"low": 5 / 170, "middle": 5 / 150, "high": 5 / 160}
     shared = {"order_of_mixture": 5, "sigma": facts["noise_scale"], "clip_norm": 0.8, "rows": 10, "delta": 1e-6}
@@ -217,7 +217,7 @@ def test_private_counts_split_the_budget(neighbouring):
 def test_noise_on_the_counts_has_the_stated_scale():
     """Mean absolute value of discrete Laplace noise of scale s: 2e^{-1/s}/(1 - e^{-2/s})."""
     mechanism = dpsyn.DPCDA(target="grade", rows=30, count_share=0.1).calibrate(SPEC, TABLE.domain, n=TABLE.n)
-    scale, margin = mechanism.count_noise
+    scale, margin = mechanism.budget.count_noise_scale, mechanism.budget.count_margin
     assert scale == pytest.approx(2 / 0.5)
     truth = np.array([10_000] * 3)
     noise = NoiseSource(np.random.default_rng(0))

@@ -1,0 +1,247 @@
+"""The configuration of DP-CDA, and its calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms._class_sizes import public_class_sizes, rows_of_classes
+from dpsyn.mechanisms._feature_map import FeatureMap
+from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
+from dpsyn.mechanisms.dp_cda._budget import Budget
+from dpsyn.privacy.dp_cda import Variant
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+    from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
+
+Scaling = Literal["public", "private"]
+Sampler = Literal["system", "exact"]
+
+PUBLIC_CLASSES_ASSUMPTION = (
+    "The list of classes and the number of rows made from each were fixed without looking at the data."
+)
+PUBLIC_SIZES_ASSUMPTION = "It is public knowledge that every class holds at least as many records as was declared."
+PUBLIC_RATE_ASSUMPTION = (
+    "The class sizes that set the sampling rates were stated without looking at the data; they need not be right."
+)
+PUBLIC_N_ASSUMPTION = "The number of records n is public; the settings of the release name it."
+FIXED_SETTINGS_ASSUMPTION = (
+    "l, c and the scaling were fixed without trying them on these records (what was tried counts as released)."
+)
+FLOATING_NOISE_ASSUMPTION = (
+    "The noise comes from NumPy's generator, keyed by the system's entropy, in floating point: it is taken for exactly "
+    "Gaussian and independent, which floating-point numbers are only nearly. noise_sampler='exact' closes that gap."
+)
+
+
+@dataclass(frozen=True)
+class DPCDA(Config):
+    """Each row of class k: the average of l records of class k plus N(0, σ²I), with the label k.
+
+    Differences from the paper (Section 3, Algorithm 1), without which its claim is false: no z-score by the data's own mean
+    and deviation; the sampling rate is l/N_k and not l/N; class sizes are public or estimated privately; labels are released
+    as they are, since the number of rows of each class is fixed beforehand. :meth:`as_published` is the paper's own.
+
+    Args:
+        target: the class column; a truth or categorical column.
+        order_of_mixture: l, records per average.
+        rows: T, rows in all, of which each of K classes gets ⌊T/K⌋; or T_k for each value of the target (None is the key of
+            missing values; a class may have 0). None takes n, where n is public (replace-one).
+        class_sizes: public facts: how many records each class holds at least (a number for all classes, or one for each
+            value of the target). None estimates them privately.
+        count_share: share of ε spent on estimating the class sizes; unused if they are public.
+        clip_norm: c, in units of scaled records. Records that are scaled by public bounds have norm at most 1, so a larger c
+            changes nothing there; standardised ones have a mean square norm of about 1.
+        variant: ``"fixed_size"`` draws l records of the class without replacement: an exchange moves the average by up to
+            2c/l, and the guarantee needs N_k ≥ the size accounted for. ``"poisson"`` picks each record with probability
+            l/(class size as stated or estimated) and divides the sum by l: a record moves it by up to c/l, so half the noise
+            is enough, and a wrong size only makes the averages too long or too short.
+        scaling: of numbers: ``"public"`` to [-1, 1] by their public bounds; ``"private"`` to (x - mean)/deviation, both
+            released with Gaussian noise. Categories are vertices of a regular simplex, truth values ±1, in either case.
+        scaling_share: share of ε that the release of means and deviations has by itself; unused with public scaling.
+        noise_sampler: of the noise on averages: ``"system"``, NumPy's generator keyed by the system's entropy, or
+            ``"exact"``, OpenDP's discrete Gaussian, about 10,000 draws a second. Counts, means and deviations always take
+            the exact one.
+
+    Raises:
+        ParameterError: a parameter is outside its range.
+    """
+
+    target: str = ""
+    order_of_mixture: int = 4
+    rows: Mapping[Any, int] | int | None = None
+    class_sizes: Mapping[Any, int] | int | None = None
+    count_share: float = 0.1
+    clip_norm: float = 1.0
+    variant: Variant = "fixed_size"
+    scaling: Scaling = "public"
+    scaling_share: float = 0.1
+    noise_sampler: Sampler = "system"
+
+    name: ClassVar[str] = "dp_cda"
+    title: ClassVar[str] = "DP-CDA"
+    paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
+
+    def __post_init__(self) -> None:
+        check_order_and_rows(self.order_of_mixture, self.rows)
+        for field in ("count_share", "scaling_share"):
+            if not 0 < getattr(self, field) < 1:
+                raise ParameterError(field, getattr(self, field), "a share strictly between 0 and 1")
+        check_clip_norm(self.clip_norm)
+        for field, kinds in (("variant", Variant), ("scaling", Scaling), ("noise_sampler", Sampler)):
+            if getattr(self, field) not in get_args(kinds):
+                raise ParameterError(field, getattr(self, field), f"one of {', '.join(map(repr, get_args(kinds)))}")
+        for field in ("rows", "class_sizes"):
+            if isinstance(getattr(self, field), Mapping):
+                object.__setattr__(self, field, dict(getattr(self, field)))
+
+    @classmethod
+    def as_published(
+        cls, target: str, order_of_mixture: int = 4, rows: int | None = None, clip_norm: float = 1.0
+    ) -> PublishedDPCDA:
+        """The paper's Algorithm 1 as printed, with its own formula for σ. No guarantee holds; it runs as a demonstration."""
+        from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
+
+        return PublishedDPCDA(target, order_of_mixture, rows, clip_norm)
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration as plain data; the values of the target become text."""
+        settings = asdict(self)
+        for field in ("rows", "class_sizes"):
+            if isinstance(settings[field], Mapping):
+                settings[field] = {str(value): int(number) for value, number in settings[field].items()}
+        return settings
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> DPCDAMechanism:
+        """The smallest σ that meets ``spec`` by the exact accountant (:mod:`dpsyn.privacy.mixing`).
+
+        With public class sizes L_k this is the guarantee between any two neighbours in which every class holds at least L_k
+        records; ``replace_one`` covers a change of the label. With ``class_sizes=None`` ε is split: the K counts are
+        released with discrete Laplace noise of scale (L1 sensitivity)/(``count_share``·ε), the sensitivity being 2 for
+        replace-one and 1 for add/remove; a margin t is taken off with P(any count exceeds the truth by more than t) ≤ β =
+        δ/10; the averages get the rest, (1 - ``count_share``)·ε and δ - β, at the sizes S_k found so. Classes with S_k ≤ l
+        are dropped: they get no rows. Poisson sampling needs no margin and no β, since its rates need not be right. Private
+        scaling is one Gaussian mechanism more, composed with the rows as privacy-loss distributions.
+
+        Proof that this composes. Let D, D' be neighbours in this order, c the released counts, and E the set of c with
+        S_k(c) ≤ N_k(D) for all classes kept; P(c ∉ E | D) ≤ β. For c ∈ E the averages B_c are made with noise for rates
+        l/S_k ≥ l/N_k(D), so they are (ε₂, δ - β)-indistinguishable between D and D': a class that loses a record was mixed
+        at rate l/N_k and still has N_k - 1 ≥ S_k - 1 ≥ l of them, one that gains a record is mixed at rate l/(N_k + 1). So
+        P(M(D) ∈ W) ≤ β + Σ_{c∈E} P(c|D)·(min(1, e^{ε₂} P(B_c(D') ∈ W)) + δ - β) ≤ δ + e^{ε₁+ε₂} P(M(D') ∈ W), the last
+        step by P(c|D) ≤ e^{ε₁} P(c|D'). D and D' may change places. What happens for c ∉ E is paid for by β. Means and
+        deviations are part of B_c: for any that come out, the rows have the same dominating pairs, and adaptive composition
+        allows that.
+
+        Raises:
+            CalibrationError: δ = 0, or no noise reaches ε; the message names an ε that can be reached.
+            ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, or ``rows`` is None
+                and n is not public.
+        """
+        from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+
+        check_calibration(spec, n)
+        if self.rows is None and spec.neighbouring == "add_remove":
+            allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"
+            raise ParameterError("rows", None, allowed)
+        attribute = class_column(self.target, domain)
+        features = FeatureMap(domain.project([name for name in domain.names if name != self.target]))
+        rows = rows_of_classes(self.rows, attribute, n)
+        # Poisson rates are l/size, so a size below l is refused alike.
+        sizes = public_class_sizes(self.class_sizes, attribute, n, self.order_of_mixture, rows)
+        if n < self.order_of_mixture:
+            raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
+        budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
+        mechanism = DPCDAMechanism(
+            config=self,
+            spec=spec,
+            domain=domain,
+            n=n,
+            guarantee=Guarantee(
+                epsilon=spec.epsilon,
+                delta=spec.delta,
+                neighbouring=spec.neighbouring,
+                source=self._source(budget),
+                assumptions=self._assumptions(spec, public_sizes=sizes is not None),
+            ),
+            features=features,
+            rows_per_class=rows,
+            public_sizes=sizes,
+            budget=budget,
+        )
+        if sizes is not None:
+            mechanism.noise_scale_for(sizes)
+        return mechanism
+
+    def _source(self, budget: Budget) -> str:
+        drawn = "Poisson samples of each class" if self.variant == "poisson" else "drawn without replacement from each class"
+        parts = [f"Privacy loss distributions of the averages, {drawn}"]
+        if budget.standard is not None:
+            parts.append("and of Gaussian noise on the sums that means and deviations come from")
+        if budget.counted:
+            parts.append("composed with discrete Laplace noise on the class counts")
+        return ", ".join(parts)
+
+    def _assumptions(self, spec: PrivacySpec, *, public_sizes: bool) -> tuple[str, ...]:
+        found = [PUBLIC_DOMAIN_ASSUMPTION, PUBLIC_CLASSES_ASSUMPTION, FIXED_SETTINGS_ASSUMPTION]
+        if spec.neighbouring == "replace_one":
+            found.append(PUBLIC_N_ASSUMPTION)
+        if public_sizes:
+            found.append(PUBLIC_SIZES_ASSUMPTION if self.variant == "fixed_size" else PUBLIC_RATE_ASSUMPTION)
+        if self.noise_sampler == "system":
+            found.append(FLOATING_NOISE_ASSUMPTION)
+        return tuple(found)
+
+
+def check_order_and_rows(order_of_mixture: object, rows: object) -> None:
+    """Raise unless both are whole numbers, at least 1; rows may be None or a mapping."""
+    for field, value in (("order_of_mixture", order_of_mixture), ("rows", rows)):
+        if field == "rows" and (value is None or isinstance(value, Mapping)):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ParameterError(field, value, "a whole number, at least 1")
+
+
+def check_clip_norm(clip_norm: float) -> None:
+    """Raise unless it is a finite positive number."""
+    if not (math.isfinite(clip_norm) and clip_norm > 0):
+        allowed = "a finite number > 0; 1 keeps records that are scaled by public bounds as they are"
+        raise ParameterError("clip_norm", clip_norm, allowed)
+
+
+def check_calibration(spec: PrivacySpec, n: int) -> None:
+    """Raise unless there are records and δ > 0."""
+    if n < 1:
+        raise ParameterError("n", n, "at least 1 row")
+    if spec.delta == 0:
+        raise CalibrationError(
+            "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "
+            f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
+        )
+
+
+def class_column(target: str, domain: Domain) -> Attribute:
+    """The attribute of the class.
+
+    Raises:
+        ParameterError: there is no such column, it is a number or a date, or it is the only one.
+    """
+    possible = [attribute.name for attribute in domain.attributes if not attribute.is_binned]
+    advice = (
+        f"one of {', '.join(map(repr, possible[:8]))}" if possible else "truth values or categories, which no column holds"
+    )
+    if target not in domain:
+        raise ParameterError("target", target, advice)
+    attribute = domain[target]
+    if attribute.is_binned:
+        raise ParameterError("target", target, f"a truth or categorical column: {advice}; this one is {attribute.kind}")
+    if len(domain) < 2:
+        raise ParameterError("target", target, "one column of several: DP-CDA mixes the other columns, and there are none")
+    return attribute

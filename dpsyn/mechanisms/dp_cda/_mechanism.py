@@ -1,0 +1,232 @@
+"""Calibrated DP-CDA: from records to noisy averages and back to rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.data.table import Table
+from dpsyn.errors import FailureError, InputError
+from dpsyn.mechanisms._class_sizes import class_values
+from dpsyn.mechanisms._feature_map import FeatureMap, Standard, clip_in_place
+from dpsyn.mechanisms.base import Mechanism, Progress
+from dpsyn.mechanisms.dp_cda._averaging import AddNoise, averages_in_blocks, gaussian_noise
+from dpsyn.mechanisms.dp_cda._budget import Budget
+from dpsyn.mechanisms.dp_cda._config import DPCDA
+from dpsyn.privacy import mixing
+from dpsyn.privacy.dp_cda import dp_cda_epsilon
+from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Sizes = Sequence[int | None]
+
+_SMALLEST_NOISE = 2.0**-20
+"""In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
+
+
+@dataclass(frozen=True)
+class DPCDAMechanism(Mechanism):
+    """Calibrated DP-CDA.
+
+    Attributes:
+        features: the map of the other columns to points.
+        rows_per_class: T_k in code order.
+        public_sizes: lower bounds on the class sizes in code order (Poisson: what the rates are made from), or None if they
+            are estimated at run time.
+        budget: ε and δ of every part.
+    """
+
+    config: DPCDA
+    features: FeatureMap = None  # type: ignore[assignment]
+    rows_per_class: tuple[int, ...] = ()
+    public_sizes: tuple[int, ...] | None = None
+    budget: Budget = None  # type: ignore[assignment]
+
+    @property
+    def radius(self) -> float:
+        """Largest norm of a record; records that are scaled by public bounds have norm at most 1 as it is."""
+        return self.config.clip_norm if self.budget.standard is not None else min(self.config.clip_norm, 1.0)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one record moves an average: exchanged, 2c/l; left out of a Poisson sum, c/l."""
+        return (1 if self.config.variant == "poisson" else 2) * self.radius / self.config.order_of_mixture
+
+    @property
+    def classes(self) -> list[Any]:
+        """The public list of classes, in code order."""
+        return class_values(self.domain[self.config.target])
+
+    def noise_scale_for(self, sizes: Sizes) -> float:
+        """σ for classes that hold at least ``sizes`` records (None: no rows), with the allowances for floating point.
+
+        Rounding both of two averages to a grid of step 2^-40·σ moves their difference by at most 2^-40·σ·√dimension, so the
+        multiplier z that accounting asks for is met by σ = zΔ(1 + 2^-30)(1 + z·2^-39·√dimension). Summing m records in any
+        order errs by at most m·2^-53·c·m/l in an average, so by m²·2^-53 of Δ = 2c/l in the difference of two; m = l, and
+        under Poisson sampling m ≤ 64·l + 1024 with a probability that no computer can tell from 1.
+        """
+        made = [(size, rows) for size, rows in zip(sizes, self.rows_per_class, strict=True) if size is not None and rows > 0]
+        poisson = self.config.variant == "poisson"
+        sigma = mixing.calibrate_sigma(
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            order_of_mixture=self.config.order_of_mixture,
+            clip_norm=self.radius,
+            class_sizes=[size for size, _ in made],
+            rows=[rows for _, rows in made],
+            neighbouring=self.spec.neighbouring,
+            variant=self.config.variant,
+            beside=() if self.budget.standard is None else (self.budget.standard.part,),
+        )
+        multiplier = sigma / self.sensitivity
+        summed = 64 * self.config.order_of_mixture + 1024 if poisson else self.config.order_of_mixture
+        allowance = (1 + GAUSSIAN_ROUNDING + summed**2 * 2.0**-52) * (
+            1 + multiplier * 2.0**-39 * math.sqrt(max(self.features.dimension, 1))
+        )
+        return max(sigma * allowance, _SMALLEST_NOISE * self.radius)
+
+    def calibrated(self) -> dict[str, Any]:
+        """Rows per class, sensitivity, the ledger, and σ and sampling rates (or, if sizes are estimated, None for both)."""
+        names = [str(value) for value in self.classes]
+        facts: dict[str, Any] = {
+            "classes": names,
+            "rows": sum(self.rows_per_class),
+            "rows_per_class": dict(zip(names, self.rows_per_class, strict=True)),
+            "sensitivity": self.sensitivity,
+            "dimension": self.features.dimension,
+            "noise_scale": None,
+            "sampling_rates": None,
+        }
+        averages: dict[str, Any] = {"epsilon": self.budget.epsilon, "scale": None}
+        if self.public_sizes is not None:
+            facts["noise_scale"] = averages["scale"] = self.noise_scale_for(self.public_sizes)
+            facts["sampling_rates"] = {
+                name: self.config.order_of_mixture / size if rows else 0.0
+                for name, size, rows in zip(names, self.public_sizes, self.rows_per_class, strict=True)
+            }
+            if self.budget.standard is not None:
+                averages["epsilon"] = self._epsilon_of_averages(self.public_sizes, averages["scale"])
+        else:
+            facts |= {
+                "epsilon_for_counts": self.budget.epsilon_for_counts,
+                "epsilon_for_averages": self.budget.epsilon,
+                "count_noise_scale": self.budget.count_noise_scale,
+                "count_margin": self.budget.count_margin,
+                "overstated_probability": self.budget.overstated_probability,
+            }
+        return facts | {"ledger": self.budget.ledger(self.spec, averages)}
+
+    def _epsilon_of_averages(self, sizes: tuple[int, ...], noise_scale: float) -> float:
+        """By themselves, at the δ that they share with means and deviations."""
+        return dp_cda_epsilon(
+            noise_scale,
+            self.budget.delta,
+            self.config.order_of_mixture,
+            self.radius,
+            sizes,
+            self.rows_per_class,
+            neighbouring=self.spec.neighbouring,
+            variant=self.config.variant,
+        )
+
+    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+        progress("scaling the records", 0.02)
+        labels = table.codes[:, self.domain.index(self.config.target)]
+        counts = np.bincount(labels, minlength=len(self.classes)).astype(np.int64)
+        standard = None if self.budget.standard is None else self.budget.standard.run(noise, self.features, table)
+        points = self.features.encode(table, standard)
+        clipped = clip_in_place(points, self.radius)
+        progress("finding the noise scale", 0.1)
+        sizes = self._sizes(noise, counts)
+        sigma = self.noise_scale_for(sizes)
+        mixed, drawn = self._mix(noise, points, labels, sizes, sigma, progress)
+        del points
+        progress("decoding", 0.9)
+        rows = self._decode(mixed, drawn, noise.generator, standard)
+        names = [str(value) for value in self.classes]
+        diagnostics = {
+            "noise_scale": sigma,
+            "class_counts": dict(zip(names, counts.tolist(), strict=True)),
+            "sizes_used": dict(zip(names, sizes, strict=True)),
+            "dropped_classes": [
+                name for name, size, made in zip(names, sizes, self.rows_per_class, strict=True) if size is None and made
+            ],
+            "clipped_share": clipped,
+        }
+        if standard is not None:
+            numbers = [attribute.name for attribute in self.features.numbers]
+            diagnostics["scaling"] = {
+                name: {"centre": float(centre), "spread": float(spread)}
+                for name, centre, spread in zip(numbers, standard.centre, standard.spread, strict=True)
+            }
+        return rows, diagnostics
+
+    def _sizes(self, noise: NoiseSource, counts: Integers) -> list[int | None]:
+        """Class sizes that are accounted for, in code order; None for a class that is dropped."""
+        made = self.rows_per_class
+        if self.public_sizes is not None:
+            for value, size, count, rows in zip(self.classes, self.public_sizes, counts, made, strict=True):
+                if count < size and rows and self.config.variant == "fixed_size":
+                    raise InputError(f"class {value!r} was declared to hold at least {size} records, and it does not")
+            return [size if rows else None for size, rows in zip(self.public_sizes, made, strict=True)]
+        order, margin = self.config.order_of_mixture, self.budget.count_margin
+        released = noise.discrete_laplace(counts, self.budget.count_noise_scale) - margin
+        sizes = [int(size) if size > order and rows else None for size, rows in zip(released, made, strict=True)]
+        if all(size is None for size in sizes):
+            lower = max((int(size) for size, rows in zip(released, made, strict=True) if rows), default=0) - 1
+            raise FailureError(
+                f"after noise and a margin of {margin} no class of {self.config.target!r} is known to hold more than "
+                f"{order} records: "
+                + (f"order_of_mixture = {lower} would do for one, or " if lower >= 1 else "")
+                + "lower order_of_mixture, raise epsilon or count_share, or state public class sizes"
+            )
+        return sizes
+
+    def _mix(
+        self, noise: NoiseSource, points: Floats, labels: npt.NDArray[Any], sizes: Sizes, sigma: float, progress: Progress
+    ) -> tuple[Floats, npt.NDArray[np.int32]]:
+        """T_k noisy averages of each class that is kept, times the length of the features, and their labels; shuffled."""
+        kept = [k for k, size in enumerate(sizes) if size is not None]
+        rows = np.array([self.rows_per_class[k] for k in kept])
+        places = noise.generator.permutation(int(rows.sum()))
+        mixed = np.empty((len(places), self.features.dimension))
+        drawn = np.empty(len(places), dtype=np.int32)
+        add_noise: AddNoise = (
+            gaussian_noise(sigma, noise.generator)
+            if self.config.noise_sampler == "system"
+            else lambda values: noise.gaussian(values, sigma)
+        )
+        done = 0
+        for k, count in zip(kept, rows.tolist(), strict=True):
+            where = places[done : done + count]
+            drawn[where] = k
+            size = sizes[k]
+            blocks = averages_in_blocks(
+                points[labels == k],
+                self.config.order_of_mixture,
+                count,
+                add_noise,
+                noise.generator,
+                variant=self.config.variant,
+                rate=None if size is None else self.config.order_of_mixture / size,
+            )
+            for start, block in blocks:
+                np.multiply(block, self.features.length, out=block)
+                mixed[where[start : start + len(block)]] = block
+                progress(f"mixing class {self.classes[k]}", 0.15 + 0.75 * (done + start) / len(places))
+            done += count
+        return mixed, drawn
+
+    def _decode(
+        self, mixed: Floats, drawn: npt.NDArray[np.int32], generator: np.random.Generator, standard: Standard | None
+    ) -> pd.DataFrame:
+        pieces = self.features.decode_pieces(mixed, generator, standard)
+        pieces.append(self.domain[self.config.target].decode(drawn, generator).to_frame(self.config.target))
+        return pd.concat(pieces, axis=1)[list(self.domain.names)]
