@@ -15,6 +15,7 @@ from typing import Any
 
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
+from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.reweighting_setting import LN2, ReweightingSetting, rho_for
 from dpsyn.theory.statistics_family import walsh_family
@@ -205,7 +206,27 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
         alternatives=beside,
         facts=facts,
         notes=_notes(setting, error),
+        symbols=_symbols(setting),
     )
+
+
+def _symbols(setting: ReweightingSetting) -> dict[str, str]:
+    family = setting.family
+    found = {
+        r"\Delta_1": latex_number(family.log_l1),
+        r"\Delta_2": latex_number(family.log_l2),
+        r"\varepsilon": latex_number(math.log(setting.epsilon)),
+        r"\gamma": latex_number(math.log(setting.failure_probability)),
+        r"\alpha": latex_number(math.log(setting.accuracy)),
+        "|F|": latex_number(family.log_size),
+        "K": latex_number(setting.log_condition_number),
+        "n": latex_number(setting.log_n),
+        "m": latex_number(setting.log_reduced_space),
+        "k": latex_number(setting.log_rows),
+    }
+    if setting.noise == "gaussian":
+        found[r"\rho"] = latex_number(math.log(rho_for(setting.epsilon, setting.delta)))
+    return found
 
 
 def _privacy(setting: ReweightingSetting) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from dpsyn.privacy.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
+from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.power_law import LN2, or_degenerate, power_law, remedy
 from dpsyn.theory.sampling_accuracy import promise_conditions, theorem_4_2
@@ -181,7 +182,24 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         alternatives=(*certificates, *([experimental] if experimental else [])),
         facts=facts,
         notes=_notes(setting, error, success),
+        symbols=_symbols(setting),
     )
+
+
+def _symbols(setting: PrivateSamplingSetting) -> dict[str, str]:
+    return {
+        r"\varepsilon": latex_number(math.log(setting.epsilon)),
+        r"\delta": latex_number(math.log(setting.floor)),
+        r"\Delta": latex_number(math.log(setting.ceiling)),
+        r"\gamma": latex_number(math.log(setting.failure_probability)),
+        r"\|f\|_\infty": latex_number(setting.log_max_frequency),
+        r"\binom{p}{\le d}": latex_number(setting.log_dimension),
+        "d": str(setting.degree),
+        "p": str(setting.p),
+        "n": latex_number(setting.log_n),
+        "m": latex_number(setting.log_reduced_space),
+        "k": latex_number(setting.log_rows),
+    }
 
 
 def log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
 from dpsyn.theory.conditions import Condition, Verdict
+from dpsyn.theory.filled import fill
 from dpsyn.theory.logarithms import LN10
 from dpsyn.ui.widgets import humanise, power_of_ten
 
@@ -86,10 +87,15 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
     )
 
 
-def show_formulas(conditions: Sequence[Condition]) -> None:
-    """Each condition as the paper writes it, with its note."""
+def show_formulas(conditions: Sequence[Condition], symbols: Mapping[str, str]) -> None:
+    """Each condition as the paper writes it, the same with the numbers of the page, and its note."""
     for condition in conditions:
-        st.markdown(f"**{condition.label}** ({condition.source}): ${condition.formula}$  \n{condition.note}")
+        lines = [f"**{condition.label}** ({condition.source})", f"${condition.formula}$"]
+        filled = fill(condition.formula, symbols)
+        # The experimental bound has letters of its own, and another m.
+        if filled != condition.formula and not condition.assumed and not condition.experimental:
+            lines.append(f"${filled}$ — {_mark(condition)}")
+        st.markdown("  \n".join([*lines, condition.note]))
 
 
 def show_verdict(verdict: Verdict) -> None:
@@ -103,5 +109,5 @@ def show_verdict(verdict: Verdict) -> None:
             st.caption(
                 "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
             )
-    with st.expander("Formulas"):
-        show_formulas((*verdict.conditions, *verdict.alternatives))
+    with st.expander("Formulas, with the numbers filled in"):
+        show_formulas((*verdict.conditions, *verdict.alternatives), verdict.symbols)
