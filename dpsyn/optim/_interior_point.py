@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from dpsyn.optim.control import Control
 from dpsyn.optim.matching import Floats, MatchingProblem
 
 _ITERATIONS = 60
@@ -31,7 +32,7 @@ class InteriorPoint:
     iterations: int
 
 
-def interior_point(problem: MatchingProblem) -> InteriorPoint | None:
+def interior_point(problem: MatchingProblem, control: Control | None = None) -> InteriorPoint | None:
     """min λ  subject to  W (p ∘ x) + λ (a - u) = a,  lower <= x <= upper,  0 <= λ <= 2.
 
     Mehrotra's predictor-corrector method, started at x = 1, λ = 1, which satisfies the equalities inside the box; λ <= 2
@@ -43,6 +44,9 @@ def interior_point(problem: MatchingProblem) -> InteriorPoint | None:
     iteration = 0
     while iteration < _ITERATIONS and state.gap() > _AIM:
         iteration += 1
+        if control is not None:
+            control.iterations += 1
+            control.tell("linear program", iteration / _ITERATIONS, gap=state.gap())
         scaling = 1.0 / (state.low_dual / state.low + state.high_dual / state.high)
         normal = state.normal_matrix(scaling)
         normal[np.diag_indices_from(normal)] *= 1.0 + 1e-13

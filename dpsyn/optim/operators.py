@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpsyn.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
-AnyFloats = npt.NDArray[np.floating[Any]]
+AnyFloats = npt.NDArray[Any]
 
 _BLOCK_ENTRIES = 1 << 22
 
@@ -33,17 +33,20 @@ class PointBlock(Protocol):
     def weights(self) -> Floats:
         """p > 0 of the points of the block, shape (b,)."""
 
-    def apply(self, x: AnyFloats, dtype: Any = np.float64) -> Floats:
+    def apply(self, x: Floats, dtype: Any = np.float64) -> Floats:
         """W_b x, shape (C,)."""
 
-    def adjoint(self, y: AnyFloats, dtype: Any = np.float64) -> AnyFloats:
+    def adjoint(self, y: Floats, dtype: Any = np.float64) -> AnyFloats:
         """W_bᵀ y, shape (b,)."""
 
-    def gram(self, scaling: AnyFloats, dtype: Any = np.float64) -> AnyFloats:
+    def gram(self, scaling: Floats, dtype: Any = np.float64) -> AnyFloats:
         """W_b diag(scaling) W_bᵀ, shape (C, C), for scaling >= 0."""
 
     def matrix(self, dtype: Any = np.float64) -> AnyFloats:
         """W_b itself, shape (C, b)."""
+
+    def columns(self, at: npt.NDArray[np.intp]) -> Floats:
+        """W_b[:, at]."""
 
 
 class PointOperator(Protocol):
@@ -55,16 +58,16 @@ class PointOperator(Protocol):
     def weights(self) -> Floats:
         """p, shape (m,)."""
 
-    def reduce(self, kernel: Callable[..., tuple[Any, ...]], *arguments: Any, vectors: Sequence[AnyFloats] = ()) -> Any:
+    def reduce(self, kernel: Callable[..., tuple[Any, ...]], *arguments: Any, vectors: Sequence[Floats] = ()) -> Any:
         """Sum over the blocks, in a fixed order, of the tuples kernel(block, \\*arguments, \\*parts of the vectors)."""
 
-    def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[AnyFloats] = ()) -> list[Any]:
+    def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[Floats] = ()) -> list[Any]:
         """kernel(block, \\*arguments, \\*parts of the vectors) of every block, in order."""
 
-    def matvec(self, x: AnyFloats) -> Floats:
+    def matvec(self, x: Floats) -> Floats:
         """W x, shape (C,)."""
 
-    def rmatvec(self, y: AnyFloats) -> Floats:
+    def rmatvec(self, y: Floats) -> Floats:
         """Wᵀ y, shape (m,)."""
 
     def sample(self, count: int, generator: np.random.Generator) -> PointOperator:
@@ -80,15 +83,15 @@ class DenseBlock:
     start: int
     stop: int
 
-    def apply(self, x: AnyFloats, dtype: Any = np.float64) -> Floats:
+    def apply(self, x: Floats, dtype: Any = np.float64) -> Floats:
         """W_b x."""
         return np.asarray(self.functions @ x, dtype=np.float64)
 
-    def adjoint(self, y: AnyFloats, dtype: Any = np.float64) -> AnyFloats:
+    def adjoint(self, y: Floats, dtype: Any = np.float64) -> AnyFloats:
         """W_bᵀ y."""
         return np.asarray(y @ self.functions)
 
-    def gram(self, scaling: AnyFloats, dtype: Any = np.float64) -> AnyFloats:
+    def gram(self, scaling: Floats, dtype: Any = np.float64) -> AnyFloats:
         """W_b diag(scaling) W_bᵀ."""
         used = np.flatnonzero(scaling)
         part = self.functions if len(used) == len(scaling) else self.functions[:, used]
@@ -98,6 +101,10 @@ class DenseBlock:
     def matrix(self, dtype: Any = np.float64) -> AnyFloats:
         """W_b."""
         return np.asarray(self.functions, dtype=dtype)
+
+    def columns(self, at: npt.NDArray[np.intp]) -> Floats:
+        """Some columns of W_b."""
+        return self.functions[:, at]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +123,9 @@ class DenseOperator:
     weights: Floats
 
     def __post_init__(self) -> None:
+        self._check()
+
+    def _check(self) -> None:
         if self.functions.ndim != 2 or self.weights.shape != (self.functions.shape[1],):
             raise ParameterError("functions", f"shape {self.functions.shape}", f"shape (C, {self.weights.size})")
         if not (self.weights.min() > 0 and abs(self.weights.sum() - 1) < 1e-9):
@@ -136,20 +146,20 @@ class DenseOperator:
             for at in range(0, points, size)
         )
 
-    def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[AnyFloats] = ()) -> list[Any]:
+    def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[Floats] = ()) -> list[Any]:
         """kernel of every block, in order."""
         return [kernel(block, *arguments, *(v[block.start : block.stop] for v in vectors)) for block in self.blocks]
 
-    def reduce(self, kernel: Callable[..., tuple[Any, ...]], *arguments: Any, vectors: Sequence[AnyFloats] = ()) -> Any:
+    def reduce(self, kernel: Callable[..., tuple[Any, ...]], *arguments: Any, vectors: Sequence[Floats] = ()) -> Any:
         """Sum of the kernel's tuples over the blocks."""
         parts = self.map(kernel, *arguments, vectors=vectors)
         return tuple(sum(part[1:], start=part[0]) for part in zip(*parts, strict=True))
 
-    def matvec(self, x: AnyFloats) -> Floats:
+    def matvec(self, x: Floats) -> Floats:
         """W x."""
         return np.asarray(self.functions @ x, dtype=np.float64)
 
-    def rmatvec(self, y: AnyFloats) -> Floats:
+    def rmatvec(self, y: Floats) -> Floats:
         """Wᵀ y."""
         return np.asarray(y @ self.functions, dtype=np.float64)
 
@@ -157,3 +167,10 @@ class DenseOperator:
         """Some of the columns, without repetition."""
         at = np.sort(generator.choice(self.shape[1], min(count, self.shape[1]), replace=False))
         return DenseOperator(np.ascontiguousarray(self.functions[:, at]), self.weights[at] / self.weights[at].sum())
+
+
+class Restriction(DenseOperator):
+    """Some of the points of another operator, with the weights that they have there."""
+
+    def _check(self) -> None:
+        pass

@@ -13,6 +13,7 @@ from dpsyn.optim.shrinkage import ShrinkageSolution, least_shrinkage
 
 SMALLEST_RATIO, LARGEST_RATIO = 1e-2, 1e3
 _TOLERANCE = 1e-7
+_SAME_BREAK = 1e-6
 _MOST_SOLVES = 80
 _UNIFORM = 1e-12
 _SHARE = 0.9
@@ -78,7 +79,9 @@ class ReachCurve:
         """The ρ at which one line piece ends and the next begins."""
         pairs = zip(self.tangents, self.tangents[1:], strict=False)
         found = [_meeting(left, right) for left, right in pairs if left.slope - right.slope > _TOLERANCE * left.slope]
-        return np.array(found)
+        breaks = np.array(found, dtype=np.float64)
+        # A solution found exactly at a break may bring a tangent between the two that meet there.
+        return breaks[np.diff(breaks, prepend=-np.inf) > _SAME_BREAK * breaks]
 
 
 def reach_curve(problem: MatchingProblem, *, smallest: float = SMALLEST_RATIO, largest: float = LARGEST_RATIO) -> ReachCurve:

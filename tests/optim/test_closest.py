@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import SolverError
-from dpsyn.optim import closest as module
+from dpsyn.optim import _levels as levels
 from dpsyn.optim.closest import clarabel_multipliers, closest_to_uniform
 from dpsyn.optim.shrinkage import least_shrinkage
 from tests.optim.problems import problem_on_domain, random_codes
@@ -78,7 +78,7 @@ def test_clarabel_helps_where_newton_alone_does_not_arrive(monkeypatch: pytest.M
     shrinkage = least_shrinkage(problem.with_box(0.02, 19.99)).shrinkage
     alone = closest_to_uniform(problem, shrinkage)
     assert alone.iterations > 4
-    monkeypatch.setattr(module, "_ITERATIONS", 3)
+    monkeypatch.setattr(levels, "_STEPS", 1)
     helped = closest_to_uniform(problem, shrinkage)
     assert helped.solver == "clarabel + newton"
     assert helped.ratio == pytest.approx(alone.ratio, abs=1e-7)
