@@ -18,6 +18,7 @@ PLOT_HEIGHT = 260
 """Pixels between title and axis; the legend is outside of them."""
 _TITLE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 17, 58, 24, 34
 _LINE_LENGTH = 60
+WIDE_LINE = 120
 _WIDE_LABEL = 21
 _LABEL_DISTANCE = 16
 
@@ -124,11 +125,22 @@ def rules(
     ]
 
 
-def finish(chart: Any, title: str, subtitle: str = "", *, legend_labels: Sequence[str] = (), plot: int = PLOT_HEIGHT) -> Any:
-    """Title, and a total height that leaves the plot ``plot`` pixels whatever stands around it."""
+def finish(
+    chart: Any,
+    title: str,
+    subtitle: str = "",
+    *,
+    legend_labels: Sequence[str] = (),
+    plot: int = PLOT_HEIGHT,
+    line_length: int = _LINE_LENGTH,
+) -> Any:
+    """Title, and a total height that leaves the plot ``plot`` pixels whatever stands around it.
+
+    ``line_length`` characters fit in a line of the subtitle; a chart across the whole page has room for more.
+    """
     import altair as alt
 
-    lines = textwrap.wrap(subtitle, _LINE_LENGTH)
+    lines = textwrap.wrap(subtitle, line_length)
     rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
     around = _TITLE + _SUBTITLE * len(lines) + _AXIS + (_LEGEND_GAP + _LEGEND_LINE * rows if rows else 0)
     heading = (
@@ -140,6 +152,16 @@ def finish(chart: Any, title: str, subtitle: str = "", *, legend_labels: Sequenc
         width="container",
         autosize=alt.AutoSizeParams(type="fit", contains="padding"),
     )
+
+
+def bar_axis(title: str, largest: float) -> Any:
+    """An axis for bars that leave room for words on their right: ticks up to the largest value only, no grid."""
+    import altair as alt
+
+    unit = 10.0 ** math.floor(math.log10(max(largest, 1e-12)))
+    step = next(s for s in (0.2 * unit, 0.5 * unit, unit, 2 * unit, 5 * unit) if largest / s <= 6)
+    ticks = [i * step for i in range(math.floor(largest / step * (1 + 1e-12)) + 1)]
+    return alt.Axis(title=title, titleAnchor="start", values=ticks, grid=False, domain=False, format="~g")
 
 
 def fine_ticks(domain: Domain) -> dict[str, Any]:

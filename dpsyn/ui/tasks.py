@@ -13,6 +13,8 @@ from dpsyn.mechanisms.base import Mechanism, Progress, Release
 if TYPE_CHECKING:
     from dpsyn.data.large import FileStatistics
     from dpsyn.evaluation.experiments.plan import Cell
+    from dpsyn.evaluation.local_loss import LocalLoss
+    from dpsyn.mechanisms.private_sampling import PrivateSampling
     from dpsyn.theory.calibration import Calibration
 
 
@@ -90,3 +92,10 @@ def run_experiment(
             hand_out({"result": event.result.to_dict()})
         progress("; ".join(running.values()) or "waiting", count / len(cells))
     return count
+
+
+def search_neighbours(config: PrivateSampling, table: Table, tries: int, seed: int, progress: Progress) -> LocalLoss:
+    """The largest loss of private sampling among neighbours of the table, on the S that the seed draws."""
+    from dpsyn.evaluation.local_loss import local_loss
+
+    return local_loss(config, table, tries=tries, generator=np.random.default_rng(seed), progress=progress)

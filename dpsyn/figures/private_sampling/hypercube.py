@@ -183,7 +183,7 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
             "yaxis": hidden,
             "zaxis": hidden,
             "aspectmode": "cube" if len(info.columns) > 2 else "data",
-            "camera": {"eye": {"x": 1.35, "y": 1.15, "z": 0.62}}
+            "camera": {"eye": {"x": 1.95, "y": 0.8, "z": 0.7}, "center": {"x": 0, "y": 0, "z": -0.06}}
             if len(info.columns) > 2
             else {"eye": {"x": 0, "y": -0.01, "z": 2}},
         }

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpsyn.basis.contrasts import ContrastBasis, all_codes
 from dpsyn.basis.dimension import contrast_dimension
+from dpsyn.basis.operator import BlockOperator
 from dpsyn.data.table import Table
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import FailureError, ParameterError, SolverError
@@ -28,6 +29,8 @@ MOST_ENTRIES = 1_200_000
 """Entries of W for which both programs answer within about a second."""
 COMFORTABLE_ENTRIES = 300_000
 """Entries of W for which they follow a slider."""
+MERGED_SHARE = 64
+"""The mechanism draws numbers of rows, not columns, where the domain has at most this many rows for every draw."""
 _INFLATIONS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 
 
@@ -128,10 +131,22 @@ def make_space(sizes: Sequence[int], degree: int, *, draws: int | None = None, s
     if draws is None:
         codes = all_codes(sizes)
         return Space(sizes, degree, len(codes), None, codes, np.ones(len(codes), dtype=np.int64), basis.matrix(codes))
-    generator = np.random.default_rng(seed)
-    drawn = np.stack([generator.integers(0, size, draws, dtype=np.int32) for size in sizes], axis=1)
-    codes, counts = np.unique(drawn, axis=0, return_counts=True)
-    return Space(sizes, degree, draws, seed, codes, counts.astype(np.int64), basis.matrix(codes))
+    codes, counts = _drawn(sizes, degree, draws, np.random.default_rng(seed))
+    return Space(sizes, degree, draws, seed, codes, counts, basis.matrix(codes))
+
+
+def _drawn(
+    sizes: tuple[int, ...], degree: int, draws: int, generator: np.random.Generator
+) -> tuple[Codes, npt.NDArray[np.int64]]:
+    """The distinct points and how often each was drawn: the very S that the mechanism makes of the same generator."""
+    cells = math.prod(sizes)
+    if draws * MERGED_SHARE < cells:
+        points = BlockOperator.uniform(sizes, degree, draws, generator).codes(np.arange(draws))
+        codes, counts = np.unique(points, axis=0, return_counts=True)
+    else:
+        drawn, counts = np.unique(generator.integers(0, cells, draws), return_counts=True)
+        codes = np.stack(np.unravel_index(drawn, sizes), axis=1)
+    return codes.astype(np.int32), counts.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ class LocalLoss:
         log_ratios: ln h*(θ)/h'*(θ) at every distinct point of S, ascending, shape (s,).
         worst: codes of the point where it is largest.
         shrinkage: λ of the data and of the neighbour.
-        uncertainty: what the residuals of the programs could have added or hidden, for k rows.
+        residual: the larger equality residual of the two densities.
     """
 
     rows: int
@@ -48,7 +48,7 @@ class LocalLoss:
     log_ratios: Floats
     worst: tuple[int, ...]
     shrinkage: tuple[float, float]
-    uncertainty: float
+    residual: float
 
 
 def neighbour_loss(
@@ -78,7 +78,7 @@ def neighbour_loss(
         log_ratios=np.sort(logs),
         worst=tuple(int(code) for code in instance.space.points[worst]),
         shrinkage=(one.shrinkage, two.shrinkage),
-        uncertainty=rows * (one.residual + two.residual) / floor,
+        residual=max(one.residual, two.residual),
     )
 
 
@@ -192,7 +192,7 @@ def draw_privacy(info: PrivacyInfo) -> Any:
     )
     words = base.mark_text(align="left", dx=12, color=GUIDE, fontWeight="bold").encode(y=y, x=x, text=alt.Text("text:N"))
     chart = alt.layer(stems, dots, words)
-    return _layers.finish(chart, info.title, info.subtitle, legend_labels=kinds, plot=34 * len(shown) + 10)
+    return _layers.finish(chart, info.title, info.subtitle, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)
 
 
 def _short(value: float) -> str:
@@ -231,4 +231,6 @@ def draw_log_ratios(loss: LocalLoss, ceiling_ratio: float) -> Any:
         marks = [(limit, "ln(ceiling/floor): the certificate for one row"), (-limit, "−ln(ceiling/floor)")]
         layers = _layers.rules(marks, y_domain, labels_left=True, title="bounded ratio") + layers
     words = f"Largest in size: {most:.4g} a row" + ("." if inside else f"; the certificate allows {limit:.3g}.")
-    return _layers.finish(alt.layer(*layers), "What one row gives away, point by point", words, plot=210)
+    return _layers.finish(
+        alt.layer(*layers), "ln h*/h'* at every point of S", words, plot=210, line_length=_layers.WIDE_LINE
+    )

@@ -111,4 +111,4 @@ def draw_spectrum(info: SpectrumInfo) -> Any:
     dots = alt.Chart(rows).mark_circle(size=55 if len(rows) <= 120 else 24, opacity=0.9)
     tips = [alt.Tooltip("rank:Q", title="rank"), alt.Tooltip("value:N", title="eigenvalue")]
     layers.append(dots.encode(x=x, y=y, color=alt.Color("colour:N", scale=None, legend=None), tooltip=tips))
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle)
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, line_length=90)

@@ -140,9 +140,10 @@ def draw_timing(info: TimingInfo) -> Any:
     )
     if info.dots:
         dots = pd.DataFrame(info.dots, columns=["series", "x", "y", "text"])
+        fill = alt.Fill("series:N", scale=alt.Scale(domain=labels, range=[_COLOURS[one] for one in labels]), legend=None)
         layers.append(
             alt.Chart(dots)
             .mark_circle(size=95, opacity=0.95, stroke="#ffffff", strokeWidth=1)
-            .encode(x=x, y=y, color=colour, tooltip=alt.Tooltip("text:N", title="measured"))
+            .encode(x=x, y=y, fill=fill, tooltip=alt.Tooltip("text:N", title="measured"))
         )
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)

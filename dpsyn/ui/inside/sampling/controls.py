@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
 
+from dpsyn.basis.dimension import contrast_dimension
 from dpsyn.data.table import Table
 from dpsyn.figures.private_sampling.instance import (
     Instance,
@@ -98,63 +100,59 @@ def choose(current: Dataset) -> Settings | None:
     first = comfortable_columns(domain, 2, [current.target] if current.target in options else [])
     with st.container(border=True):
         left, right = st.columns([3, 2], gap="medium")
-        with left:
-            columns = st.multiselect(
-                "Columns that take part",
-                options,
-                default=first or options[:1],
-                format_func=lambda name: f"{name} · {domain[name].size}",
-                key=f"is_columns_{current.revision}",
-                help="Beside each name stands the number of its values. Few columns keep the pictures quick.",
-            )
+        columns = left.multiselect(
+            "Columns that take part",
+            options,
+            default=first or options[:1],
+            format_func=lambda name: f"{name} · {domain[name].size}",
+            key=f"is_columns_{current.revision}",
+            help="Beside each name stands the number of its values. Few columns keep the pictures quick.",
+        )
+        floor = right.slider(
+            "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", persist_state="session",
+            help="Smallest density of h*, relative to uniform. The linear program must stay above twice the floor.",
+        )  # fmt: skip
+        ceiling = right.slider(
+            "ceiling (the papers' Δ)", 1.05, 10.0, 2.0, 0.05, key="is_ceiling", persist_state="session",
+            help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
+        )  # fmt: skip
+        with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             degree = st.segmented_control(
-                "d, the degree of the marginals",
-                [1, 2, 3],
-                default=2,
-                required=True,
-                key="is_degree",
-                persist_state="session",
-            )
-        with right:
-            floor = st.slider(
-                "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", persist_state="session",
-                help="Smallest density of h*, relative to uniform. The linear program must stay above twice the floor.",
+                "d, degree of marginals", [1, 2, 3], default=2, required=True, key="is_degree", persist_state="session",
+                width="content",
             )  # fmt: skip
-            ceiling = st.slider(
-                "ceiling (the papers' Δ)", 1.05, 10.0, 2.0, 0.05, key="is_ceiling", persist_state="session",
-                help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
-            )  # fmt: skip
-        if not columns:
-            st.caption("Choose at least one column.")
-            return None
-        chosen = tuple(name for name in domain.names if name in columns)
-        draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
+            if not columns:
+                st.caption("Choose at least one column.")
+                return None
+            chosen = tuple(name for name in domain.names if name in columns)
+            draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
     return Settings(chosen, degree, floor, ceiling, draws, seed)
 
 
 def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
-    degree = min(degree, len(sizes))
+    degree, cells = min(degree, len(sizes)), math.prod(sizes)
     fits = largest_whole(sizes, degree)
     seed = int(st.session_state.setdefault("is_seed", 1))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind = st.segmented_control(
-            "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", persist_state="session",
-            disabled=not fits, width="content",
-        )  # fmt: skip
-        if fits and kind == WHOLE:
-            return None, seed
-        draws = st.select_slider(
-            "m (points of S)", DRAWS, value=1000, format_func=lambda m: f"{m:,}", key="is_draws", persist_state="session",
-            width=360,
-        )  # fmt: skip
-        st.button("Draw S again", icon=":material/casino:", key="is_again", on_click=_next_seed)
-        st.caption(f"seed {seed}", width="content")
-    if not fits:
-        st.caption("The whole domain is too large for these pictures, so S is drawn.")
-    most = most_draws(sizes, degree)
-    if draws > most:
-        st.caption(f"These pictures follow a slider up to m = {most:,} here.")
-    return min(int(draws), most), seed
+    kind = st.segmented_control(
+        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", persist_state="session",
+        disabled=not fits, width="content", help=None if fits else "The whole domain is too large for these pictures.",
+    )  # fmt: skip
+    if fits and kind == WHOLE:
+        return None, seed
+    dimension = contrast_dimension(sizes, degree)
+    options = [m for m in DRAWS if m <= most_draws(sizes, degree) and m < cells] or [DRAWS[0]]
+    usual = next((m for m in options if m >= 4 * dimension), options[-1])
+    draws = st.select_slider(
+        "m (points of S)",
+        options,
+        value=usual,
+        format_func=lambda m: f"{m:,}",
+        key=f"is_draws_{dimension}_{cells}",
+        width=260,
+    )
+    st.button(f"Draw S again (seed {seed})", icon=":material/casino:", key="is_again", on_click=_next_seed)
+    # Of a domain with no more rows than m the mechanism takes the whole.
+    return (None if draws >= cells else int(draws)), seed
 
 
 def _next_seed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import streamlit as st
 
@@ -17,17 +19,24 @@ from dpsyn.figures.private_sampling.privacy import (
     neighbour_loss,
     privacy_info,
 )
-from dpsyn.ui import widgets
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.ui import jobs, state, widgets
 from dpsyn.ui.inside._panel import empty, panel
-from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered
+from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.ui.state import Dataset
 
+if TYPE_CHECKING:
+    from dpsyn.evaluation.local_loss import LocalLoss as Search
+
+THIS, WORST = "This neighbour", "Worst one found"
+_FOUND = "inside_sampling_search"
 _LISTED = 500
-THIS = "this neighbour"
+_TRIES = 200
+_Row = tuple[int, ...]
 
 
 def show_privacy(current: Dataset, settings: Settings) -> None:
-    """Certificates for k rows beside the exact loss of one neighbour."""
+    """Certificates for k rows beside the exact loss of one neighbour, and of the worst that a search found."""
     floor, ceiling = settings.floor, settings.ceiling
     with panel(
         "What is promised, and what a neighbour really gives away",
@@ -44,28 +53,30 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
         with left:
             rows = int(st.number_input("k (rows drawn)", 1, 100_000, 1, key="is_rows", persist_state="session"))
             leaves, comes = _pick(current, settings, instance)
-            st.caption(f"One of {instance.n:,} rows is replaced. Searching the dropdowns by typing works.")
-        key = ("loss", current.revision, settings, leaves, comes)
-        loss = remembered(key, lambda: neighbour_loss(instance, leaves, comes, floor=floor, ceiling=ceiling))
+            key = ("loss", current.revision, settings, leaves, comes)
+            loss = remembered(key, lambda: neighbour_loss(instance, leaves, comes, floor=floor, ceiling=ceiling))
+            _facts(instance, loss, rows)
+        found = _found(current, settings)
         observed = [Claim(THIS, rows * loss.epsilon, OBSERVED, f"worst at {_text(instance, loss.worst)}")]
+        if found is not None:
+            observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))
         claims = certificates(instance, floor=floor, ceiling=ceiling, rows=rows)
         with right:
             st.altair_chart(draw_privacy(privacy_info(claims, observed, rows=rows)), key="is_claims")
-        with left:
-            _facts(instance, loss, rows)
-    with panel("Where the loss comes from", badge=True):
+            _search(current, settings, instance, found, rows)
+    with panel("Where this neighbour's loss comes from", badge=True):
         st.altair_chart(draw_log_ratios(loss, ceiling / floor), key="is_log_ratios")
 
 
 def _facts(instance: Instance, loss: LocalLoss, rows: int) -> None:
     st.metric(f"Exact loss of {rows:,} row{'' if rows == 1 else 's'}", widgets.number(rows * loss.epsilon))
     st.caption(
-        f"Worst at *{_text(instance, loss.worst)}*. λ moves from {loss.shrinkage[0]:.6f} to {loss.shrinkage[1]:.6f}. The "
-        f"programs' residuals could change the loss by {widgets.number(rows * loss.uncertainty)}."
+        f"Worst at *{_text(instance, loss.worst)}*. λ moves from {loss.shrinkage[0]:.6f} to {loss.shrinkage[1]:.6f}. Both "
+        f"densities meet their marginals to {widgets.number(loss.residual)}."
     )
 
 
-def _pick(current: Dataset, settings: Settings, instance: Instance) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _pick(current: Dataset, settings: Settings, instance: Instance) -> tuple[_Row, _Row]:
     present, counts = remembered(
         ("present", current.revision, settings.columns), lambda: np.unique(instance.codes, axis=0, return_counts=True)
     )
@@ -73,10 +84,11 @@ def _pick(current: Dataset, settings: Settings, instance: Instance) -> tuple[tup
     leaving = {f"{_text(instance, present[i])} · {counts[i]:,}×": i for i in order}
     candidates = _candidates(instance)
     coming = {_text(instance, row): i for i, row in enumerate(candidates)}
-    place = f"{current.revision}_{hash(settings.columns)}"
-    out = st.selectbox("The row that leaves", list(leaving), key=f"is_leaves_{place}", help="Rarest rows first.")
-    into = st.selectbox("The row that comes", list(coming), key=f"is_comes_{place}")
-    return tuple(int(c) for c in present[leaving[out]]), tuple(int(c) for c in candidates[coming[into]])
+    st.caption(f"One of {instance.n:,} rows is replaced ({', '.join(settings.columns)}):")
+    place = f"{current.revision}_{'_'.join(settings.columns)}"
+    out = st.selectbox("the row that leaves, rarest first", list(leaving), key=f"is_leaves_{place}")
+    into = st.selectbox("the row that comes", list(coming), index=len(coming) - 1, key=f"is_comes_{place}")
+    return _plain(present[leaving[out]]), _plain(candidates[coming[into]])
 
 
 def _candidates(instance: Instance) -> Codes:
@@ -85,6 +97,54 @@ def _candidates(instance: Instance) -> Codes:
     return np.asarray(points[np.unique(chosen)])
 
 
-def _text(instance: Instance, codes: Codes | tuple[int, ...]) -> str:
+def _found(current: Dataset, settings: Settings) -> Search | None:
+    kept: dict[str, Any] | None = st.session_state.get(_FOUND)
+    if kept is None or (kept["revision"], kept["settings"]) != (current.revision, settings):
+        return None
+    found: Search = kept["value"]
+    return found
+
+
+def _search(current: Dataset, settings: Settings, instance: Instance, found: Search | None, rows: int) -> None:
+    if st.button(
+        "Search for the worst neighbour", icon=":material/search:", key="is_search", disabled=state.job() is not None,
+        help="All of them if they are few, otherwise those that move h* most, and some at random.",
+    ):  # fmt: skip
+        config = PrivateSampling(
+            degree=instance.space.degree, floor=settings.floor, ceiling=settings.ceiling, reduced_space_size=settings.draws,
+            rows=1,
+        )  # fmt: skip
+        state.set_job(
+            jobs.start(
+                "dpsyn.ui.tasks:search_neighbours",
+                label="Search over neighbours",
+                context={"kind": "kept", "key": _FOUND, "revision": current.revision, "settings": settings},
+                config=config,
+                table=rows_of(current, settings.columns),
+                tries=_TRIES,
+                seed=settings.seed,
+            )
+        )
+        st.rerun()
+    if found is None:
+        return
+    tried = f"{len(found.losses):,} of {found.neighbours:,} neighbours"
+    if found.worst is None:
+        st.caption(f"{tried} were tried: all have the same density.")
+        return
+    change = found.worst.change
+    pair = [_text(instance, row) for row in (change.removed, change.added) if row is not None]
+    st.caption(
+        f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
+        f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So for "
+        f"these rows the true ε is at least {widgets.number(rows * found.lower_bound)}; nothing is proven about other rows."
+    )
+
+
+def _plain(codes: Codes) -> _Row:
+    return tuple(int(code) for code in codes)
+
+
+def _text(instance: Instance, codes: Any) -> str:
     attributes = instance.domain.attributes
     return ", ".join(f"{a.labels()[int(code)]}" for a, code in zip(attributes, codes, strict=True))
