@@ -57,9 +57,13 @@ class Block:
         """The block of its first points, ``count`` of them or all."""
         return Block(self._functions, self._digits[:, :count], self.start, self.weights[:count])
 
-    def codes(self) -> Codes:
-        """The points, shape (b, number of columns)."""
-        return self._functions.layout.decode(self._digits)
+    def digits(self, at: npt.NDArray[np.integer[Any]]) -> Digits:
+        """Some of the points as they are packed, shape (number of digits, k)."""
+        return self._digits[:, at]
+
+    def codes(self, at: npt.NDArray[np.integer[Any]] | slice = slice(None)) -> Codes:
+        """The points, or some of them, shape (k, number of columns)."""
+        return self._functions.layout.decode(self._digits[:, at])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,8 @@ _GRAM_ENTRIES = 1 << 22
 """Entries of W that are formed at a time where a Gram matrix is a product of matrices."""
 _MULTIPLICATIONS_PER_NANOSECOND = 15.0
 _NANOSECONDS_PER_ENTRY = 2.0
+_SHARE_WORTH_CHOOSING = 0.9
+"""Points of positive scaling are picked out where they are at most this share of a block."""
 _NANOSECONDS_PER_PRODUCT = 50.0
 """Of the table of all products of two functions: a tenth of what it takes to make, since it is made once and used often."""
 _MOST_FOR_PRODUCTS = 4096
@@ -71,7 +73,12 @@ class ProductFunctions:
 
     def gram(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64) -> Floats:
         """W diag(scaling) Wᵀ, shape (C, C): from the moments of all products, or by matrix products if that is less work."""
+        used = np.flatnonzero(scaling)
+        if len(used) < _SHARE_WORTH_CHOOSING * len(scaling):
+            digits, scaling = digits[:, used], scaling[used]
         points = digits.shape[1]
+        if points == 0:
+            return np.zeros((self.dimension, self.dimension))
         width = 2 * self._sets.shape[1]
         cells, by_moments = self._cheapest(width, points)
         by_moments += _NANOSECONDS_PER_PRODUCT * self.dimension**2
@@ -82,11 +89,10 @@ class ProductFunctions:
         return products.gram(plan.apply(digits, scaling.astype(dtype, copy=False)))
 
     def _gram_by_matrices(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike) -> Floats:
-        used = np.flatnonzero(scaling)
         result = np.zeros((self.dimension, self.dimension))
         step = max(1, _GRAM_ENTRIES // self.dimension)
-        for start in range(0, len(used), step):
-            at = used[start : start + step]
+        for start in range(0, digits.shape[1], step):
+            at = slice(start, start + step)
             root = (self.matrix(digits[:, at]) * np.sqrt(scaling[at])).astype(dtype, copy=False)
             result += root @ root.T
         return result

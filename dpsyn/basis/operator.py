@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpsyn.basis.blocks import Block, Kernel, Shard, add_up, map_shard, reduce_shard
 from dpsyn.basis.contingency import check_sizes_and_degree, checked_codes
 from dpsyn.basis.contrasts import all_codes
-from dpsyn.basis.digits import DigitLayout
+from dpsyn.basis.digits import DigitLayout, Digits
 from dpsyn.basis.executors import Executor, ThreadExecutor
 from dpsyn.basis.functions import Floats, product_functions
 from dpsyn.basis.points import KeptPoints, Points, SeededPoints
@@ -46,6 +46,7 @@ class BlockOperator:
         self.degree = degree
         self.functions = product_functions(self.sizes, degree)
         self.shape = (self.functions.dimension, bounds[-1])
+        self._bounds = bounds
         self._weights = weights
         self._executor = executor or ThreadExecutor()
         edges = _shard_edges(len(bounds) - 1)
@@ -176,11 +177,20 @@ class BlockOperator:
         """
         if not 1 <= count <= self.shape[1]:
             raise ParameterError("count", count, f"1 to m = {self.shape[1]}")
-        chosen = np.sort(generator.choice(self.shape[1], count, replace=False, shuffle=False))
+        sizes = np.diff(self._bounds)
+        # Block by block, so that the memory does not grow with m.
+        shares = generator.multivariate_hypergeometric(sizes, count, method="marginals")
+        chosen = np.concatenate(
+            [
+                start + np.sort(generator.choice(size, share, replace=False, shuffle=False))
+                for start, size, share in zip(self._bounds[:-1], sizes, shares, strict=True)
+            ]
+        )
+        digits = np.concatenate(self.map(_digits_at, chosen), axis=1)
         weights = None
         if self._weights is not None:
             weights = self._weights[chosen] / self._weights[chosen].sum()
-        return BlockOperator.from_codes(self.sizes, self.degree, self.codes(chosen), weights)
+        return BlockOperator(self.sizes, self.degree, KeptPoints(digits), block_bounds(count), weights)
 
     def codes(self, indices: npt.NDArray[np.integer[Any]]) -> Codes:
         """Points by their numbers, shape (k, number of columns)."""
@@ -220,6 +230,14 @@ def _gram_of_weights(block: Block) -> tuple[Floats]:
 
 
 def _codes_at(block: Block, indices: npt.NDArray[np.integer[Any]]) -> Codes:
+    return block.codes(_inside(block, indices))
+
+
+def _digits_at(block: Block, indices: npt.NDArray[np.integer[Any]]) -> Digits:
+    return block.digits(_inside(block, indices))
+
+
+def _inside(block: Block, indices: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """Which of the ascending indices lie in the block, counted from its start."""
     low, high = np.searchsorted(indices, (block.start, block.stop))
-    codes: Codes = block.codes()[indices[low:high] - block.start]
-    return codes
+    return np.asarray(indices[low:high] - block.start, dtype=np.int64)

@@ -326,3 +326,28 @@ def test_blas_gets_its_threads_back_when_the_last_sum_is_done() -> None:
             pass
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_samples_are_uniform_over_blocks() -> None:
+    operator = BlockOperator.from_codes((50,), 1, np.arange(50)[:, None])
+    generator = np.random.default_rng(3)
+    hits = np.zeros(50)
+    for _ in range(400):
+        hits[operator.sample(7, generator).codes(np.arange(7))[:, 0]] += 1
+    # Each point is hit 56 times on average, standard deviation 6.9.
+    assert hits.sum() == 2800
+    assert hits.min() > 25
+    assert hits.max() < 90
+    pair = np.array([len(set(operator.sample(5, generator).codes(np.arange(5))[:, 0] // 10)) for _ in range(300)])
+    # Five of fifty points fall into five different tens with probability 10^5/C(50, 5) = 4.7 %: not one from every block.
+    assert 2 <= (pair == 5).sum() <= 32
+
+
+def test_gram_of_few_or_no_points() -> None:
+    codes = random_codes((3, 2, 2), 100, 0)
+    matrix = ContrastBasis((3, 2, 2), 2).matrix(codes)
+    operator = BlockOperator.from_codes((3, 2, 2), 2, codes)
+    for used in (0, 1, 5, 89, 91, 100):
+        scaling = np.where(np.arange(100) < used, 0.5, 0.0)
+        assert operator.gram(scaling) == pytest.approx((matrix * scaling) @ matrix.T, abs=1e-11)
