@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from dpsyn.basis.executors import one_blas_thread
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.optim._chebyshev_columns import least_deviation
 from dpsyn.optim._chebyshev_interior import Watch
@@ -123,11 +124,9 @@ def _structured_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: 
         seen["share"] = max(seen["share"], min(share, 1.0))
         tell(f"linear program, gap {gap:.1e}", seen["share"])
 
-    from threadpoolctl import threadpool_limits
-
     watch = Watch(told, math.inf if time_limit is None else time.monotonic() + time_limit)
     # The blocks are so small that a second BLAS thread gains little, and on a busy machine it costs a factor of ten.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         pair = least_deviation(matrix, target, gap=_GAP_AIMED_AT, watch=watch)
     return _checked(matrix, target, pair.density, pair.weights, "structured")
 

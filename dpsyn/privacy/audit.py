@@ -51,7 +51,7 @@ class Audit:
         confidence: of the bound.
         runs: runs on each of the two datasets, those for choosing the set included.
         claim: the ε that was claimed, if one was.
-        side, cut: the set of outputs: scores at and above (or at and below) this number.
+        side, cut: the set of outputs: scores above (or below) this number.
         likelier_on: on which dataset that set is the likelier.
         hits, misses: how many of ``tested`` runs a side fell into it, on the likelier dataset and on the other.
         tested: runs a side that the bound rests on.
@@ -226,7 +226,8 @@ def _inside(scores: Floats, side: str, cut: float) -> npt.NDArray[np.bool_]:
 
 def _choose(scores: tuple[Floats, Floats], delta: float, confidence: float) -> _Chosen:
     """The set that would give the largest bound on these runs."""
-    both = np.unique(np.concatenate(scores))
+    values = np.unique(np.concatenate(scores))
+    both = values[:-1] / 2 + values[1:] / 2 if len(values) > 1 else values
     # Evenly many scores between the cuts, and every one of the outermost, where the ratio is largest.
     positions = np.unique(np.linspace(0, len(both) - 1, _CUTS).round().astype(int))
     ends = np.unique(np.clip(np.concatenate([np.arange(50), len(both) - 1 - np.arange(50)]), 0, len(both) - 1))

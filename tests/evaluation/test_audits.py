@@ -1,0 +1,139 @@
+"""The mechanisms under audit: never above their claim, and caught when their noise is halved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.audits import audit_dp_cda, audit_noisy_reweighting, audit_published_dp_cda, worst_rows
+from dpsyn.mechanisms.dp_cda import PublishedDPCDA
+from dpsyn.privacy import sensitivity
+
+RUNS = 4_000
+
+
+def cube(p: int) -> Domain:
+    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
+
+
+def categories(*sizes: int) -> Domain:
+    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(s)), public=True) for j, s in enumerate(sizes))
+
+
+def reweighting(domain: Domain, noise: str, epsilon: float = 1.0):
+    config = dpsyn.NoisyReweighting(degree=2, noise=noise)
+    return config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5 if noise == "gaussian" else 0.0), domain, n=50)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("domain", [cube(2), cube(4), categories(3, 2, 4)], ids=["2 bits", "4 bits", "categories"])
+def test_noisy_statistics_stay_below_their_claims(domain, noise):
+    found = audit_noisy_reweighting(
+        reweighting(domain, noise), runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1)
+    )
+    assert not found.refuted
+    assert found.epsilon <= 1
+    assert found.delta == (1e-5 if noise == "gaussian" else 0.0)
+    assert (found.sharpest is None) == (noise == "laplace")
+
+
+def test_of_pure_epsilon_most_is_found():
+    found = audit_noisy_reweighting(reweighting(cube(2), "laplace"), generator=np.random.default_rng(1))
+    assert 0.85 < found.epsilon <= 1
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("domain", [cube(2), categories(3, 2, 4)], ids=["bits", "categories"])
+def test_halved_noise_is_caught(domain, noise):
+    found = audit_noisy_reweighting(
+        reweighting(domain, noise), runs=20_000, noise_factor=0.5, generator=np.random.default_rng(1)
+    )
+    assert found.refuted
+    assert "refutes" in str(found)
+
+
+def test_the_exact_samplers_can_be_audited():
+    found = audit_noisy_reweighting(reweighting(cube(2), "laplace"), runs=1000)
+    assert found.epsilon > 0.3
+    assert not found.refuted
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_the_worst_rows_attain_the_sensitivity(degree):
+    mechanism = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), cube(6), n=10)
+    one, other = worst_rows(mechanism)
+    moved = np.abs(mechanism._sums(one) - mechanism._sums(other)).sum()
+    assert moved == sensitivity.walsh_sum_l1(6, degree)
+    tables = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), categories(3, 2, 4, 5), n=10)
+    one, other = worst_rows(tables)
+    assert np.abs(tables._sums(one) - tables._sums(other)).sum() == sensitivity.contingency_count_l1(4, degree)
+
+
+def mixing(order: int = 2, sizes: object = 20, rows: int = 20, epsilon: float = 2.0, **settings):
+    domain = Domain.of(
+        [
+            Attribute("x", "numeric", lower=0.0, upper=1.0, public=True),
+            Attribute("class", "truth", ("no", "yes"), public=True),
+        ]
+    )
+    config = dpsyn.DPCDA(target="class", order_of_mixture=order, rows=rows, class_sizes=sizes, **settings)
+    return config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), domain, n=100)
+
+
+@pytest.mark.parametrize("pair", ["same_class", "label_change"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+@pytest.mark.parametrize("order", [1, 4, 20])
+def test_mixed_rows_stay_below_their_claims(order, variant, pair):
+    mechanism = mixing(order, {"no": 20, "yes": 50}, variant=variant, epsilon=5.0)
+    found = audit_dp_cda(mechanism, pair=pair, runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1))
+    assert 0 < found.epsilon <= 5
+    assert not found.refuted
+
+
+@pytest.mark.parametrize("pair", ["same_class", "label_change"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_mixed_rows_with_halved_noise_are_caught(variant, pair):
+    mechanism = mixing(4, 50, rows=40, epsilon=5.0, variant=variant)
+    found = audit_dp_cda(mechanism, pair=pair, runs=6_000, noise_factor=0.5, generator=np.random.default_rng(1))
+    assert found.refuted
+
+
+def published(columns: int, epsilon: float = 5.0):
+    numbers = [Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(columns)]
+    domain = Domain.of([*numbers, Attribute("class", "truth", ("no", "yes"), public=True)])
+    config = PublishedDPCDA(target="class", order_of_mixture=4, rows=100)
+    return config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), domain, n=200)
+
+
+def test_the_z_score_breaks_the_algorithm_as_published():
+    found = audit_published_dp_cda(published(16), runs=2_000, generator=np.random.default_rng(1))
+    assert found.refuted
+    # Nothing is left of privacy: every run tells the two datasets apart.
+    assert found.epsilon == found.largest > 5
+    assert (found.hits, found.misses) == (1000, 0)
+
+
+def test_ours_at_the_same_numbers_is_not_broken():
+    numbers = [Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(16)]
+    domain = Domain.of([*numbers, Attribute("class", "truth", ("no", "yes"), public=True)])
+    config = dpsyn.DPCDA(target="class", order_of_mixture=4, rows=100, class_sizes=100)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), domain, n=200)
+    found = audit_dp_cda(mechanism, runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1))
+    assert not found.refuted
+
+
+def test_wrong_input_names_the_field():
+    with pytest.raises(ParameterError) as caught:
+        audit_noisy_reweighting(reweighting(cube(2), "laplace"), noise_factor=0.0)
+    assert caught.value.field == "noise_factor"
+    with pytest.raises(ParameterError) as caught:
+        audit_dp_cda(mixing(), pair="other")
+    assert caught.value.field == "pair"
+    domain = mixing().domain
+    estimated = dpsyn.DPCDA(target="class", rows=4).calibrate(dpsyn.PrivacySpec(2.0, 1e-5), domain, n=100)
+    with pytest.raises(ParameterError) as caught:
+        audit_dp_cda(estimated)
+    assert caught.value.field == "class_sizes"
