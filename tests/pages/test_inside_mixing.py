@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpsyn.ui.inside.mixing import VIEWS
+from tests.pages.conftest import finish_job
 
 
 def at(open_page, sample=None):
@@ -138,3 +139,17 @@ def test_a_wide_table(open_page):
     for name in VIEWS:
         view(app, name)
         assert pictures(app) >= 1
+
+
+def test_accuracy_against_l_is_measured_in_the_background(open_page):
+    app = view(at(open_page, "breast_cancer"), "Order of mixture")
+    assert "Nothing has been measured yet" in words(app)
+    next(m for m in app.multiselect if m.label == "l").set_value([2, 32])
+    next(n for n in app.number_input if n.key == "in_cda_draws").set_value(1)
+    next(b for b in app.button if b.label == "Measure").click().run()
+    quiet(finish_job(quiet(app)))
+    assert not app.error
+    found = app.session_state["in_cda_accuracy"]["value"]
+    assert {(s.order_of_mixture, s.epsilon) for s in found.scores} == {(2, None), (2, 10.0), (32, None), (32, 10.0)}
+    assert all(s.accuracy is not None for s in found.scores)
+    assert "Best l by this measure" in words(app)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dpsyn.errors import CalibrationError
+from dpsyn.privacy._mixing_rdp import rdp_limit
 from dpsyn.privacy.dp_cda import Accountant, Change, Variant, dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.theory.mixing_noise import MixingFacts, first_guess, smallest_sigma
 
 TOLERANCE = 0.01
 """Relative excess of ε, and of σ: what is shown is never less private than it says."""
@@ -56,27 +58,46 @@ def needed_sigma(
     """
     if order_of_mixture > sizes.smallest or (accountant != "exact" and sizes.variant != "fixed_size"):
         return None
-    try:
-        return dp_cda_noise_scale(
-            epsilon,
-            sizes.delta,
-            order_of_mixture,
-            sizes.clip,
-            sizes.counts,
-            sizes.rows,
-            accountant,
-            variant=sizes.variant,
-            tolerance=tolerance,
-        )
-    except CalibrationError:
+    if accountant == "rdp" and epsilon <= 1.01 * rdp_limit(sizes.delta):
         return None
+    if accountant == "published":
+        try:
+            return dp_cda_noise_scale(
+                epsilon, sizes.delta, order_of_mixture, sizes.clip, sizes.counts, sizes.rows, accountant
+            )
+        except CalibrationError:
+            return None
+
+    def epsilon_of(sigma: float) -> float:
+        return spent_epsilon(sizes, order_of_mixture, sigma, accountant=accountant, tolerance=tolerance)
+
+    return smallest_sigma(epsilon_of, epsilon, _guess(sizes, order_of_mixture, epsilon), tolerance)
+
+
+def _guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:
+    """About σ; a Poisson sum needs about half of it."""
+    classes = len(sizes.counts)
+    facts = MixingFacts(
+        n=sizes.smallest * classes,
+        classes=classes,
+        smallest_class=sizes.smallest,
+        rows=sizes.rows * classes,
+        delta=sizes.delta,
+        clip_norm=sizes.clip,
+    )
+    return first_guess(facts, order_of_mixture, epsilon) / (2 if sizes.variant == "poisson" else 1)
 
 
 @lru_cache(maxsize=4096)
 def spent_epsilon(
-    sizes: Sizes, order_of_mixture: int, sigma: float, change: Change = "replace_one", tolerance: float = TOLERANCE
+    sizes: Sizes,
+    order_of_mixture: int,
+    sigma: float,
+    change: Change = "replace_one",
+    accountant: Accountant = "exact",
+    tolerance: float = TOLERANCE,
 ) -> float:
-    """The exact ε at δ of a change of one record; too large by ``tolerance`` at most."""
+    """ε at δ of a change of one record; the exact one is too large by ``tolerance`` at most."""
     return dp_cda_epsilon(
         sigma,
         sizes.delta,
@@ -84,7 +105,7 @@ def spent_epsilon(
         sizes.clip,
         sizes.counts,
         sizes.rows,
-        "exact",
+        accountant,
         change,
         variant=sizes.variant,
         tolerance=tolerance,

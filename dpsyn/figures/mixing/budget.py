@@ -140,6 +140,11 @@ def budget_info(
     )
 
 
+def _percent(share: float) -> str:
+    """All with one digit after the point, so that they line up; tiny ones with two digits that count."""
+    return f"{100 * share:.1f} %" if share >= 1e-3 else f"{100 * share:.2g} %"
+
+
 def draw_budget(info: BudgetInfo) -> Any:
     """An Altair chart of :class:`BudgetInfo`: a bar for each part, the binding one darker, a rule at the ε asked for."""
     import altair as alt
@@ -154,10 +159,10 @@ def draw_budget(info: BudgetInfo) -> Any:
             "kind": "binds" if at == 0 else part.kind,
             "what": part.kind,
             "size": f"{part.size:,}",
-            "rate": f"{100 * part.rate:.3g} %",
+            "rate": _percent(part.rate),
             "rows": f"{part.rows:,}",
             "text": f"ε = {rounded_up(part.epsilon, 3)}",
-            "share": f"l/N = {100 * part.rate:.2g} %" if part.kind == INSIDE else "",
+            "share": f"l/N = {_percent(part.rate)}" if part.kind == INSIDE else "",
             "end": 1.7 * largest,
             "middle": 1.36 * largest,
         }
@@ -167,7 +172,8 @@ def draw_budget(info: BudgetInfo) -> Any:
     names = [row["name"] for row in rows]
     kinds = ["binds", *sorted({part.kind for part in shown[1:]})]
     colours = [HERE, *(BLUE if kind == INSIDE else SKY for kind in kinds[1:])]
-    x = alt.X("epsilon:Q", title="exact ε", scale=alt.Scale(domain=[0, 1.7 * largest], nice=False), stack=None)
+    scale = alt.Scale(domain=[0, 1.7 * largest], nice=False)
+    x = alt.X("epsilon:Q", axis=_layers.bar_axis("exact ε", largest), scale=scale, stack=None)
     y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=160, ticks=False, domain=False, labelPadding=8))
     tooltip = [
         alt.Tooltip(f"{field}:N", title=title)

@@ -126,7 +126,8 @@ def draw_noise(info: NoiseInfo) -> Any:
     largest = max([info.epsilon, *(line.spent for line in info.lines if line.spent and math.isfinite(line.spent))])
     for row in rows:
         row["end"] = 2.1 * largest
-    x = alt.X("spent:Q", title="exact ε", scale=alt.Scale(domain=[0, 2.1 * largest], nice=False), stack=None)
+    scale = alt.Scale(domain=[0, 2.1 * largest], nice=False)
+    x = alt.X("spent:Q", axis=_layers.bar_axis("exact ε", largest), scale=scale, stack=None)
     y = alt.Y("accountant:N", title=None, sort=names, axis=alt.Axis(labelLimit=0, ticks=False, domain=False, labelPadding=8))
     colour = alt.Color(
         "accountant:N", legend=None, scale=alt.Scale(domain=names, range=[COLOURS[line.accountant] for line in info.lines])

@@ -77,7 +77,9 @@ def draw_norms(info: NormsInfo) -> Any:
         if count
     ]
     table = pd.DataFrame(rows, columns=["from", "to", "count", "kind", "range"])
-    x = alt.X("from:Q", title="norm of a scaled record", scale=alt.Scale(domain=[0, 1.02], nice=False))
+    top = max(info.counts, default=1) or 1
+    axis = alt.Axis(title="norm of a scaled record", tickCount=10, format=".1f")
+    x = alt.X("from:Q", axis=axis, scale=alt.Scale(domain=[0, 1.02], nice=False))
     labels = [kept, cut]
     bars = (
         alt.Chart(table)
@@ -85,7 +87,7 @@ def draw_norms(info: NormsInfo) -> Any:
         .encode(
             x=x,
             x2=alt.X2("to:Q"),
-            y=alt.Y("count:Q", title="records", stack=None),
+            y=alt.Y("count:Q", title="records", stack=None, scale=alt.Scale(domain=[0, 1.18 * top], nice=False)),
             y2=alt.datum(0),
             color=alt.Color(
                 "kind:N",

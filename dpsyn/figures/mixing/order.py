@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from scipy.interpolate import PchipInterpolator
 
 from dpsyn.figures import _layers
 from dpsyn.figures.mixing.accounting import ROUGH, Sizes, needed_sigma
 from dpsyn.figures.mixing.noise import COLOURS, NAMES
 from dpsyn.figures.mixing.records import Records
-from dpsyn.figures.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, log_axis
-from dpsyn.privacy.dp_cda import ACCOUNTANTS, Accountant
+from dpsyn.figures.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, log_axis, series_scales
+from dpsyn.privacy.dp_cda import Accountant
+
+if TYPE_CHECKING:
+    from dpsyn.evaluation.order_of_mixture import OrderScores
 
 ORDERS = tuple(2**i for i in range(10))
 BETWEEN, WITHIN = "between classes: class means", "inside a class: variety"
@@ -22,17 +26,16 @@ BETWEEN, WITHIN = "between classes: class means", "inside a class: variety"
 
 @dataclass(frozen=True)
 class OrderPoint:
-    """At one l: σ by accountant, and squared lengths of what is between and inside classes over the exact noise's dσ²."""
+    """At one l: σ by the exact accountant and the published one, and squared lengths of the signal over the noise's dσ².
+
+    The signal is what differs between classes, and what varies inside them. The published σ is found for every other l.
+    """
 
     order_of_mixture: int
-    sigmas: dict[Accountant, float | None]
+    sigma: float
+    published: float | None
     between: float
     within: float
-
-    @property
-    def sigma(self) -> float:
-        """σ by the exact accountant."""
-        return self.sigmas["exact"] or 0.0
 
     @property
     def total(self) -> float:
@@ -61,7 +64,7 @@ class OrderInfo:
 
 
 def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, orders: Sequence[int] = ORDERS) -> OrderInfo:
-    """Signal and noise of a row at (ε, δ) for several l, by the exact accountant; the σ of the others beside it.
+    """Signal and noise of a row at (ε, δ) for several l, by the exact accountant; the published σ beside it.
 
     A row is a class mean, plus a deviation (:class:`~dpsyn.figures.mixing.records.Signal`), plus noise of squared length
     dσ(l)². Everything but the height of the curves follows from public numbers.
@@ -75,16 +78,13 @@ def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, ord
     """
     points = []
     kept = records.mixable(here)
-    for order in sorted({*orders, here}):
-        if order > sizes.smallest or not records.dimension:
-            continue
-        sigmas = {name: needed_sigma(sizes, name, order, epsilon, ROUGH) for name in ACCOUNTANTS}
-        sigma = sigmas["exact"]
-        if not sigma:
-            continue
+    possible = sorted(order for order in {*orders, here} if order <= sizes.smallest and records.dimension)
+    known = sorted({*possible[::2], *possible[-1:], *({here} & set(possible))})
+    for order, sigma in zip(possible, _exact_sigmas(sizes, possible, known, epsilon), strict=True):
         found = records.signal(order, min(sizes.clip, 1.0), kept, sizes.variant)
         noise = records.dimension * sigma**2
-        points.append(OrderPoint(order, sigmas, found.between / noise, found.within / noise))
+        published = needed_sigma(sizes, "published", order, epsilon, ROUGH) if order in known else None
+        points.append(OrderPoint(order, sigma, published, found.between / noise, found.within / noise))
     detailed = [point for point in points if point.order_of_mixture in orders and point.within > 0]
     return OrderInfo(
         title="Signal over noise against l",
@@ -96,34 +96,46 @@ def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, ord
     )
 
 
+def _exact_sigmas(sizes: Sizes, orders: Sequence[int], known: Sequence[int], epsilon: float) -> list[float]:
+    """σ by the exact accountant at the ``known`` l, and between them from a smooth curve through ln(σl)."""
+    if not orders:
+        return []
+    products = [math.log((needed_sigma(sizes, "exact", order, epsilon, ROUGH) or 1e-300) * order) for order in known]
+    if len(known) == 1:
+        return [math.exp(products[0]) / known[0]] * len(orders)
+    smooth = PchipInterpolator([math.log(order) for order in known], products)
+    return [math.exp(float(smooth(math.log(order)))) / order for order in orders]
+
+
 def draw_needed(info: OrderInfo) -> Any:
-    """An Altair chart of σ against l by three accountants on logarithmic axes, the l in use marked."""
+    """An Altair chart of σ against l by both accountants on logarithmic axes, the l in use marked."""
     import altair as alt
 
     rows: list[dict[str, Any]] = [
         {
             "x": math.log2(point.order_of_mixture),
             "y": math.log10(sigma),
-            "accountant": NAMES[name],
+            "accountant": NAMES[name],  # type: ignore[index]
             "l": point.order_of_mixture,
             "sigma": f"{sigma:.3g}",
         }
         for point in info.points
-        for name, sigma in point.sigmas.items()
+        for name, sigma in (("exact", point.sigma), ("published", point.published))
         if sigma
     ]
-    names: list[Accountant] = ["exact", "rdp", "published"]
+    names: list[Accountant] = ["exact", "published"]
     labels = [NAMES[name] for name in names if any(row["accountant"] == NAMES[name] for row in rows)]
     shown = [name for name in names if NAMES[name] in labels]
     table = pd.DataFrame(rows, columns=["x", "y", "accountant", "l", "sigma"])
     x_domain = _layers.domain_of([row["x"] for row in rows] or [0.0, 1.0])
     y_domain = _layers.domain_of([row["y"] for row in rows] or [0.0])
+    colours = alt.Scale(domain=labels, range=[COLOURS[name] for name in shown])
     channels = {
         "color": alt.Color(
             "accountant:N",
             title=None,
             sort=None,
-            scale=alt.Scale(domain=labels, range=[COLOURS[name] for name in shown]),
+            scale=colours,
             legend=_layers.legend(labels),
         ),
         "strokeDash": alt.StrokeDash(
@@ -146,7 +158,9 @@ def draw_needed(info: OrderInfo) -> Any:
     )
     layers = [
         base.mark_line(strokeWidth=2).encode(**channels),
-        base.mark_point(filled=True, size=45, opacity=1).encode(color=channels["color"]),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            color=alt.Color("accountant:N", sort=None, scale=colours, legend=None)
+        ),
         *_here(info),
     ]
     title = f"Noise needed for ε = {info.epsilon:g}"
@@ -257,6 +271,30 @@ class AccuracyInfo:
     floor: float
 
 
+def accuracy_info(found: OrderScores, subtitle: str) -> AccuracyInfo:
+    """Means and standard deviations of the draws, for every ε in the order asked for."""
+    summary = found.summary()
+    lines = []
+    for epsilon in dict.fromkeys(score.epsilon for score in found.scores):
+        same = summary["epsilon"].isna() if epsilon is None else summary["epsilon"] == epsilon
+        part = summary[same]
+        lines.append(
+            AccuracyLine(
+                epsilon,
+                tuple(int(order) for order in part["order_of_mixture"]),
+                tuple(float(mean) for mean in part["accuracy"]),
+                tuple(float(spread) for spread in part["spread"]),
+            )
+        )
+    return AccuracyInfo(
+        title=f"Accuracy of {found.real.scores[0].classifier} against l",
+        subtitle=subtitle,
+        lines=tuple(line for line in lines if line.orders),
+        ceiling=found.real.scores[0].accuracy,
+        floor=found.real.majority_accuracy,
+    )
+
+
 def draw_accuracy(info: AccuracyInfo) -> Any:
     """An Altair chart of :class:`AccuracyInfo`: lines with bars of one standard deviation, rules for ceiling and floor."""
     import altair as alt
@@ -288,14 +326,19 @@ def draw_accuracy(info: AccuracyInfo) -> Any:
         x=x,
         tooltip=[alt.Tooltip("series:N", title=" "), alt.Tooltip("l:Q"), alt.Tooltip("shown:N", title="accuracy")],
     )
+    colours, _ = series_scales(labels)
     channels = _layers.line_channels(labels)
     layers = [
         *_layers.rules(marks, y_domain, title="beside it"),
         base.mark_rule(size=1.5, opacity=0.6).encode(
-            y=alt.Y("low:Q", scale=_layers.scale(y_domain)), y2=alt.Y2("high:Q"), color=channels["color"]
+            y=alt.Y("low:Q", scale=_layers.scale(y_domain)),
+            y2=alt.Y2("high:Q"),
+            color=alt.Color("series:N", sort=None, scale=colours, legend=None),
         ),
         base.mark_line(strokeWidth=2).encode(y=y, **channels),
-        base.mark_point(filled=True, size=50, opacity=1).encode(y=y, color=channels["color"]),
+        base.mark_point(filled=True, size=50, opacity=1).encode(
+            y=y, color=alt.Color("series:N", sort=None, scale=colours, legend=None)
+        ),
     ]
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, plot=320)
 

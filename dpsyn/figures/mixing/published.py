@@ -143,6 +143,7 @@ def draw_published(info: PublishedInfo) -> Any:
     )
     y_scale = _layers.scale(y_domain)
     legend = _layers.legend(orders)
+    legend.symbolType = "stroke"
     colour = alt.Color(
         "l:N", title=None, sort=None, scale=alt.Scale(domain=orders, range=list(SERIES[: len(orders)])), legend=legend
     )

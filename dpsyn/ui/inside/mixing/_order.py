@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpsyn.figures.mixing.order import OrderInfo, draw_needed, draw_order, order_info
-from dpsyn.ui.inside._panel import panel
-from dpsyn.ui.inside.mixing._controls import Bench
+from dpsyn.figures.mixing.order import (
+    OrderInfo,
+    accuracy_info,
+    best_line,
+    draw_accuracy,
+    draw_needed,
+    draw_order,
+    order_info,
+)
+from dpsyn.ui import jobs, state
+from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.mixing._controls import ORDERS, Bench
+
+_KEPT = "in_cda_accuracy"
+_OTHERS = (1.0, 5.0, 10.0, 20.0)
+_NO_NOISE = "no noise"
 
 
 def order(bench: Bench) -> None:
@@ -18,6 +31,7 @@ def order(bench: Bench) -> None:
         _needed(bench, info)
     with right:
         _signal(info)
+    _accuracy(bench)
 
 
 def _needed(bench: Bench, info: OrderInfo) -> None:
@@ -36,3 +50,84 @@ def _signal(info: OrderInfo) -> None:
                 f"The variety inside classes stands out most at l = {info.best}. That l follows from public numbers: the "
                 "records' own variance only lifts the curve, it does not move its top."
             )
+
+
+def _accuracy(bench: Bench) -> None:
+    caption = (
+        "Figure 2 and Table 2 of the paper on this data: rows are made for every l, a logistic regression learns from them "
+        "and is tested on the held-out real rows. The releases are demonstrations by a seed."
+    )
+    with panel("What a classifier makes of it", True, caption):
+        held_out = bench.current.parts[1]
+        if held_out is None:
+            empty("There are no held-out rows to test on: the table has one row only.")
+            return
+        options = [order for order in ORDERS if order <= max(bench.records.sizes)]
+        with st.form("in_cda_accuracy_form", border=False):
+            left, middle, right, last = st.columns([3, 3, 1, 1], gap="medium", vertical_alignment="bottom")
+            orders = left.multiselect(
+                "l", options, [order for order in options if order <= 64], key=f"in_cda_tried_{bench.current.revision}"
+            )
+            epsilons = sorted({*_OTHERS, bench.epsilon}, reverse=True)
+            names = {_NO_NOISE: None} | {f"{value:g}": value for value in epsilons}
+            chosen = middle.multiselect(
+                "ε",
+                list(names),
+                [_NO_NOISE, f"{bench.epsilon:g}"],
+                key=f"in_cda_tried_epsilons_{bench.epsilon}",
+                max_selections=5,
+            )
+            draws = right.number_input("Draws", 1, 20, 3, key="in_cda_draws", persist_state="session")
+            asked = last.form_submit_button(
+                "Measure", icon=":material/straighten:", type="primary", disabled=state.job() is not None
+            )
+        if asked and orders and chosen:
+            _measure(bench, orders, [names[name] for name in chosen], int(draws))
+        elif asked:
+            st.warning("Choose at least one l and one ε.", icon=":material/warning:")
+        _measured(bench)
+
+
+def _measure(bench: Bench, orders: list[int], epsilons: list[float | None], draws: int) -> None:
+    learn, held_out = bench.current.parts
+    setting = f"T = {bench.rows:,}, δ = {bench.delta:g}, c = {bench.clip_norm:g}, {draws} draw{'s' * (draws > 1)}"
+    state.set_job(
+        jobs.start(
+            "dpsyn.evaluation.order_of_mixture:accuracy_by_order",
+            label="Accuracy against l",
+            context={
+                "kind": "kept",
+                "key": _KEPT,
+                "revision": bench.current.revision,
+                "target": bench.records.target,
+                "subtitle": setting,
+            },
+            table=learn,
+            holdout=held_out,
+            target=bench.records.target,
+            epsilons=tuple(epsilons),
+            delta=bench.delta,
+            orders=tuple(sorted(orders)),
+            rows=bench.rows,
+            clip_norm=bench.clip_norm,
+            draws=draws,
+        )
+    )
+    st.rerun()
+
+
+def _measured(bench: Bench) -> None:
+    found = st.session_state.get(_KEPT)
+    if found is None or (found["revision"], found["target"]) != (bench.current.revision, bench.records.target):
+        st.caption("Nothing has been measured yet for this data and class. A few l take a few seconds each.")
+        return
+    scores = found["value"]
+    info = accuracy_info(scores, found["subtitle"])
+    if info.lines:
+        st.altair_chart(draw_accuracy(info), key="in_cda_accuracy_chart")
+        st.caption(best_line(info))
+    notes = dict.fromkeys(score.note for score in scores.scores if score.accuracy is None)
+    for note in list(notes)[:3]:
+        st.caption(f"A release that could not be made: {note}")
+    if not scores.public_sizes:
+        st.caption("The smallest class has fewer records than some l: there the sizes were estimated from a share of ε.")
