@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import math
+import time
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,9 +15,9 @@ from dpsyn.optim.matching import Floats, MatchingProblem
 from dpsyn.optim.shrinkage import ShrinkageSolution, least_shrinkage
 
 SMALLEST_RATIO, LARGEST_RATIO = 1e-2, 1e3
-_TOLERANCE = 1e-7
+TOLERANCE = 1e-7
 _SAME_BREAK = 1e-6
-_MOST_SOLVES = 80
+MOST_SOLVES = 80
 _UNIFORM = 1e-12
 _SHARE = 0.9
 _PROOF = 1e-5
@@ -50,24 +53,30 @@ class ReachCurve:
     1 - λ = min(1, (1 - lower)·φ(ρ)) at ρ = (upper - 1)/(1 - lower). So the few line pieces of φ are λ for every box.
 
     Attributes:
-        tangents: by ascending ρ; φ is their minimum. Empty if the data's statistics are those of the uniform density.
-        exact: no two neighbours leave room for a piece in between (to a relative 1e-7).
+        tangents: by ascending ρ; their minimum is at least φ. Empty if the data's statistics are those of the uniform
+            density.
+        gap: that minimum exceeds φ by no more than this share of φ, between the first ρ and the last.
     """
 
     tangents: tuple[Tangent, ...]
-    exact: bool
+    gap: float
+
+    @property
+    def exact(self) -> bool:
+        """The minimum of the tangents is φ: no line piece was left out."""
+        return self.gap <= TOLERANCE
 
     def best(self, ratio: float) -> Tangent | None:
         """The tangent that is smallest at ρ, that is the dual solution there; None if λ = 0 for every box."""
         return min(self.tangents, key=lambda tangent: tangent.at(ratio), default=None)
 
     def value(self, ratio: float) -> float:
-        """φ(ρ); infinite if the data's statistics are those of the uniform density."""
+        """φ(ρ), or a little more; infinite if the data's statistics are those of the uniform density."""
         tangent = self.best(ratio)
         return math.inf if tangent is None else tangent.at(ratio)
 
     def shrinkage(self, lower: float, upper: float) -> float:
-        """λ for the box lower <= x <= upper, with lower <= 1 <= upper."""
+        """λ for the box lower <= x <= upper, with lower <= 1 <= upper; where the curve is not exact, a little less."""
         room, above = 1.0 - lower, max(0.0, upper - 1.0)
         if not self.tangents:
             return 0.0
@@ -77,50 +86,85 @@ class ReachCurve:
 
     def breaks(self) -> Floats:
         """The ρ at which one line piece ends and the next begins."""
-        pairs = zip(self.tangents, self.tangents[1:], strict=False)
-        found = [_meeting(left, right) for left, right in pairs if left.slope - right.slope > _TOLERANCE * left.slope]
-        breaks = np.array(found, dtype=np.float64)
-        # A solution found exactly at a break may bring a tangent between the two that meet there.
-        return breaks[np.diff(breaks, prepend=-np.inf) > _SAME_BREAK * breaks]
+        found: list[float] = []
+        for left, right in pairwise(self.tangents):
+            meeting = _meeting(left, right)
+            # A solution right at a break adds a tangent between its two neighbours, which both meet it there.
+            if meeting is None or (found and meeting - found[-1] <= TOLERANCE * meeting):
+                continue
+            if left.slope - right.slope > TOLERANCE * left.slope:
+                found.append(meeting)
+        return np.array(found)
+
+    def with_solution_at(self, problem: MatchingProblem, ratio: float) -> ReachCurve:
+        """The curve made exact at one ρ, by solving the linear program there unless it is exact already.
+
+        Raises:
+            SolverError: the linear program has no usable solution.
+        """
+        if self.exact or not self.tangents or any(tangent.ratio == ratio for tangent in self.tangents):
+            return self
+        new = _solve(problem, ratio, float(np.abs(problem.towards).max()), self.value(ratio))
+        return ReachCurve(tuple(sorted((*self.tangents, new), key=lambda tangent: tangent.ratio)), self.gap)
 
 
-def reach_curve(problem: MatchingProblem, *, smallest: float = SMALLEST_RATIO, largest: float = LARGEST_RATIO) -> ReachCurve:
-    """All line pieces of φ between two ρ, by solving the linear program where neighbouring tangents meet.
+def reach_curve(
+    problem: MatchingProblem,
+    *,
+    smallest: float = SMALLEST_RATIO,
+    largest: float = LARGEST_RATIO,
+    most_solves: int = MOST_SOLVES,
+    seconds: float = math.inf,
+) -> ReachCurve:
+    """The line pieces of φ between two ρ, by solving the linear program where neighbouring tangents meet.
 
     Each solution is a tangent; where two of them meet, either φ is there, and no piece lies between, or a new one is found.
+    The widest gap is closed first, so that stopping early leaves a curve that is nearly right everywhere.
+
+    Args:
+        problem: the statistics; its box does not matter.
+        smallest: ρ at which the curve begins.
+        largest: ρ at which it ends.
+        most_solves: linear programs to solve at most.
+        seconds: after which no further one is begun.
 
     Raises:
         SolverError: the linear program has no usable solution at some ρ, or one whose multipliers do not prove it.
     """
     spread = float(np.abs(problem.towards).max())
     if spread < _UNIFORM:
-        return ReachCurve((), exact=True)
-    first = _solve(problem, 1.0, spread)
-    found = [first]
-    for ratio in (smallest, largest):
-        found.append(_solve(problem, ratio, spread, first.at(ratio)))
-    found.sort(key=lambda tangent: tangent.ratio)
-    left, solves = 0, len(found)
-    while left + 1 < len(found) and solves < _MOST_SOLVES:
-        one, two = found[left], found[left + 1]
+        return ReachCurve((), 0.0)
+    begun = time.perf_counter()
+    middle = _solve(problem, 1.0, spread)
+    found = [_solve(problem, smallest, spread, middle.at(smallest)), middle]
+    found.append(_solve(problem, largest, spread, middle.at(largest)))
+    solves = len(found)
+    pieces = [(-_room(one, two), one.ratio, one, two) for one, two in pairwise(found)]
+    heapq.heapify(pieces)
+    while -pieces[0][0] > TOLERANCE and solves < most_solves and time.perf_counter() - begun < seconds:
+        _, _, one, two = heapq.heappop(pieces)
         meeting = _meeting(one, two)
-        if meeting is None or not one.ratio < meeting < two.ratio or _settled(one, two, meeting):
-            left += 1
-            continue
+        assert meeting is not None  # there is no room between tangents that do not meet
         new = _solve(problem, meeting, spread, one.at(meeting))
         solves += 1
-        if new.value >= one.at(meeting) * (1 - _TOLERANCE):
+        if new.value >= one.at(meeting) * (1 - TOLERANCE):
             # φ is where the two tangents meet: neither side has room for another piece.
-            left += 1
+            heapq.heappush(pieces, (0.0, one.ratio, one, two))
             continue
-        found.insert(left + 1, new)
-    return ReachCurve(tuple(found), exact=left + 1 >= len(found))
+        found.append(new)
+        heapq.heappush(pieces, (-_room(one, new), one.ratio, one, new))
+        heapq.heappush(pieces, (-_room(new, two), new.ratio, new, two))
+    return ReachCurve(tuple(sorted(found, key=lambda tangent: tangent.ratio)), -pieces[0][0])
 
 
-def _settled(one: Tangent, two: Tangent, meeting: float) -> bool:
+def _room(one: Tangent, two: Tangent) -> float:
+    """By what share of φ the tangents may exceed it between them: where they meet, against the chord."""
+    meeting = _meeting(one, two)
+    if meeting is None or not one.ratio < meeting < two.ratio:
+        return 0.0
     share = (meeting - one.ratio) / (two.ratio - one.ratio)
     chord = (1 - share) * one.value + share * two.value
-    return one.at(meeting) - chord <= _TOLERANCE * one.at(meeting)
+    return max(0.0, one.at(meeting) / chord - 1)
 
 
 def _meeting(one: Tangent, two: Tangent) -> float | None:

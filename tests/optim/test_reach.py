@@ -92,3 +92,18 @@ def test_tangents_bound_the_curve_from_above_and_touch_it() -> None:
     assert [t.slope for t in curve.tangents] == sorted((t.slope for t in curve.tangents), reverse=True)
     for tangent in curve.tangents:
         assert float(tangent.multipliers @ (problem.target - problem.uniform)) == pytest.approx(1.0)
+
+
+def test_a_curve_that_stopped_early_brackets_the_true_one_and_is_made_exact_where_asked() -> None:
+    problem = problem_on_domain((2,) * 5, 2, random_codes((2,) * 5, 25, 3), 0.25, 2.0)
+    whole, early = reach_curve(problem), reach_curve(problem, most_solves=5)
+    assert whole.exact
+    assert not early.exact
+    assert len(early.tangents) == 5
+    for ratio in np.geomspace(0.02, 500, 40):
+        assert whole.value(ratio) <= early.value(ratio) * (1 + 1e-9)
+        assert early.value(ratio) <= whole.value(ratio) * (1 + early.gap + 1e-9)
+    middle = early.with_solution_at(problem, 3.0)
+    assert middle.value(3.0) == pytest.approx(whole.value(3.0), rel=1e-7)
+    assert middle.with_solution_at(problem, 3.0) is middle
+    assert whole.with_solution_at(problem, 3.0) is whole

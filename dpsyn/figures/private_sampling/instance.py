@@ -31,6 +31,8 @@ COMFORTABLE_ENTRIES = 300_000
 """Entries of W for which they follow a slider."""
 MERGED_SHARE = 64
 """The mechanism draws numbers of rows, not columns, where the domain has at most this many rows for every draw."""
+_MOST_SOLVES = 60
+_MOST_SECONDS = 4.0
 _INFLATIONS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 
 
@@ -206,8 +208,15 @@ class Instance:
 
     @cached_property
     def reach(self) -> ReachCurve:
-        """λ for every floor and ceiling."""
-        return reach_curve(self.problem)
+        """λ for every floor and ceiling; on a drawn S with many line pieces, nearly."""
+        return reach_curve(self.problem, most_solves=_MOST_SOLVES, seconds=_MOST_SECONDS)
+
+    def shrinkage(self, floor: float, ceiling: float) -> float:
+        """λ at this floor and ceiling; what it takes to make :attr:`reach` exact there is kept."""
+        lower, upper = 2 * floor, ceiling - floor
+        if lower < 1 < upper:
+            self.__dict__["reach"] = self.reach.with_solution_at(self.problem, (upper - 1) / (1 - lower))
+        return self.reach.shrinkage(lower, upper)
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -231,7 +240,7 @@ class Instance:
         return replace(self, codes=codes, target=self.target + (pair[:, 1] - pair[:, 0]) / self.n)
 
     def density(self, floor: float, ceiling: float, *, shrinkage: float | None = None) -> Density:
-        """Steps 3 and 4; without ``shrinkage`` λ comes from :attr:`reach`, so that only the quadratic program is solved.
+        """Steps 3 and 4; without ``shrinkage`` λ comes from :attr:`reach`; mostly only the QP is solved.
 
         Uniform, with a note, at a degenerate box and where the solver fails, as the mechanism does.
         """
@@ -239,7 +248,7 @@ class Instance:
         ones = np.ones(len(self.space.points))
         if is_degenerate(floor, ceiling):
             return Density(floor, ceiling, 1.0, ones, 0.0, "only the uniform density fits this box")
-        least = self.reach.shrinkage(2 * floor, ceiling - floor) if shrinkage is None else shrinkage
+        least = self.shrinkage(floor, ceiling) if shrinkage is None else shrinkage
         wide = self.problem.with_box(floor, ceiling)
         reason = ""
         for inflation in _INFLATIONS:

@@ -26,7 +26,7 @@ _MOST_CELLS = 10
 
 @dataclass(frozen=True)
 class ShrinkageInfo:
-    """λ along one slider, the other one fixed. Exact: λ is 1 - min over a few planes of their height.
+    """λ along one slider, the other one fixed. λ is 1 - min over a few planes of their height.
 
     Attributes:
         axis: what varies.
@@ -56,26 +56,28 @@ def shrinkage_info(instance: Instance, axis: Axis, *, floor: float, ceiling: flo
         ceiling: where the second one stands.
         largest: end of the axis of the ceiling.
     """
+    here = instance.shrinkage(floor, ceiling)
     reach = instance.reach
+    ratios = reach.breaks() if reach.exact else np.empty(0)
     if axis == "ceiling":
         grid = np.linspace(1 + floor, max(largest, ceiling), _POINTS)
-        corners = [1 + floor + ratio * (1 - 2 * floor) for ratio in reach.breaks()]
+        corners = [1 + floor + ratio * (1 - 2 * floor) for ratio in ratios]
     else:
         end = min(0.5, ceiling - 1)
         grid = np.linspace(min(0.005, end / 2), end, _POINTS)
         # ρ = (ceiling - floor - 1)/(1 - 2·floor), solved for the floor.
-        corners = [(ceiling - 1 - r) / (1 - 2 * r) for r in reach.breaks() if abs(1 - 2 * r) > 1e-9]
+        corners = [(ceiling - 1 - r) / (1 - 2 * r) for r in ratios if abs(1 - 2 * r) > 1e-9]
     inner = [c for c in corners if grid[0] < c < grid[-1]]
     xs = np.unique(np.concatenate([grid, inner]))
     boxes = [(2 * floor, x - floor) if axis == "ceiling" else (2 * x, ceiling - x) for x in xs]
     values = [reach.shrinkage(low, high) for low, high in boxes]
     at = {float(x): value for x, value in zip(xs, values, strict=True)}
-    here = reach.shrinkage(2 * floor, ceiling - floor)
     fixed = f"floor {floor:g}" if axis == "ceiling" else f"ceiling {ceiling:g}"
     return ShrinkageInfo(
         axis=axis,
         title=f"λ against the {axis}",
-        subtitle=f"At {fixed}; now λ = {here:.4f}. Dots: other cells begin to bind.",
+        subtitle=f"At {fixed}; now λ = {here:.4f}. "
+        + ("Dots: other cells begin to bind." if reach.exact else f"1 − λ is drawn to within {reach.gap:.1g} of itself."),
         x=tuple(float(x) for x in xs),
         shrinkage=tuple(values),
         empty=tuple(2 * floor if axis == "ceiling" else float(min(1.0, 2 * x)) for x in xs),
@@ -196,7 +198,7 @@ def binding_info(instance: Instance, *, floor: float, ceiling: float, most: int 
     lower, upper = 2 * floor, ceiling - floor
     cells = all_cells(instance)
     labels = [attribute.labels() for attribute in instance.domain.attributes]
-    shrinkage = instance.reach.shrinkage(lower, upper)
+    shrinkage = instance.shrinkage(floor, ceiling)
     room, above = 1 - lower, max(0.0, upper - 1)
     tangent = instance.reach.best(above / room if room > 0 else 1e3)
     single = [_binding(cell, 0.0, lower, upper, labels, instance.domain.names) for cell in cells]
