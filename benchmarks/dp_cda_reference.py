@@ -3,10 +3,10 @@
 Usage: python benchmarks/dp_cda_reference.py TABLE.csv
 
 The table has one row for each dataset size, ε and l, at δ = 1e-5 and c = 1, and these columns: ``i_pub`` σ by the published
-formula, ``iv_addrem``, ``iv_sym``, ``iv_cross`` σ by exact accounting of one record more or fewer, replaced inside its class, and
-moved to another class, ``v_pois_*`` the same for Poisson mixing, ``true_at_i_*`` and ``true_at_ii_*`` the exact ε at the
-σ of ``i_pub`` and ``ii_wbk``. Prints the largest relative difference of every column, where it occurs, and whether all σ agree
-within 0.5 % and all ε within 1 %; exits with 1 if not.
+formula, ``iv_addrem``, ``iv_sym``, ``iv_cross`` σ by exact accounting of one record more or fewer, replaced inside its
+class, and moved to another class, ``v_pois_*`` the same for Poisson mixing, ``true_at_i_*`` and ``true_at_ii_*`` the exact ε
+at the σ of ``i_pub`` and ``ii_wbk``. Prints the largest relative difference of every column, where it occurs, and whether
+all σ agree within 0.5 % and all ε within 1 %; exits with 1 if not.
 """
 
 from __future__ import annotations

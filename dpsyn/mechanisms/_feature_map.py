@@ -88,7 +88,7 @@ class FeatureMap:
         """Their coordinates, shape (q,)."""
         return np.array([at.start for attribute, at, _ in self._blocks if attribute.is_binned], dtype=np.int64)
 
-    @property
+    @cached_property
     def length(self) -> float:
         """Square root of the number of columns with coordinates: what points are divided by."""
         return math.sqrt(max(1, sum(at.stop > at.start for _, at, _ in self._blocks)))

@@ -205,7 +205,7 @@ class DPCDAMechanism(Mechanism):
         )
         done = 0
         for k, count in zip(kept, rows.tolist(), strict=True):
-            where = places[done : done + count]
+            where = np.sort(places[done : done + count])  # rows of a class are exchangeable; memory is written in order
             drawn[where] = k
             size = sizes[k]
             blocks = averages_in_blocks(
