@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpsyn.basis.digits import Digits
 from dpsyn.basis.functions import Floats, ProductFunctions
-from dpsyn.basis.points import Points, SeededPoints
+from dpsyn.basis.points import KeptPoints, Points
 from dpsyn.domain import Codes
 
 Kernel = Callable[..., tuple[Any, ...]]
@@ -84,8 +84,8 @@ class Shard:
 
     @property
     def is_light(self) -> bool:
-        """Whether its points are still seeds."""
-        return isinstance(self.points, SeededPoints)
+        """Whether its points are still to be made: then it is a few numbers long."""
+        return not isinstance(self.points, KeptPoints)
 
     def kept(self) -> Shard:
         """The same with its points in memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -11,11 +12,10 @@ import numpy.typing as npt
 
 from dpsyn.basis.blocks import Block, Kernel, Shard, add_up, map_shard, reduce_shard
 from dpsyn.basis.contingency import check_sizes_and_degree, checked_codes
-from dpsyn.basis.contrasts import all_codes
 from dpsyn.basis.digits import DigitLayout, Digits
 from dpsyn.basis.executors import Executor, ThreadExecutor
 from dpsyn.basis.functions import Floats, product_functions
-from dpsyn.basis.points import KeptPoints, Points, SeededPoints
+from dpsyn.basis.points import DomainPoints, KeptPoints, Points, SeededPoints
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 
@@ -72,7 +72,8 @@ class BlockOperator:
         Args:
             sizes: number of codes of each column.
             degree: d, at least 1.
-            codes: the points, shape (m, number of columns); repetitions are allowed.
+            codes: the points, shape (m, number of columns); repetitions are allowed. Bits are the codes 0 and 1, which
+                stand for -1 and 1.
             weights: p > 0 with sum 1, shape (m,); None for 1/m each.
             executor: where sums are computed; None for threads.
 
@@ -121,7 +122,9 @@ class BlockOperator:
     def whole(cls, sizes: Sequence[int], degree: int, executor: Executor | None = None) -> BlockOperator:
         """The operator on every point of the product domain, in the order of all_codes, each of weight 1/Π sizes."""
         check_sizes_and_degree(sizes, degree)
-        return cls.from_codes(sizes, degree, all_codes(sizes), None, executor)
+        count = math.prod(sizes)
+        points = DomainPoints(DigitLayout(sizes), 0, count)
+        return cls(sizes, degree, points, block_bounds(count), None, executor)
 
     @property
     def weights(self) -> Floats:

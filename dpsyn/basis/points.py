@@ -1,4 +1,4 @@
-"""Where the points of an operator come from: kept in memory, or drawn again from seeds wherever they are needed."""
+"""Where the points of an operator come from: given, drawn from seeds wherever they are needed, or the whole domain."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from dpsyn.basis.digits import DigitLayout, Digits
+
+_AT_A_TIME = 1 << 16
 
 
 class Points(Protocol):
@@ -97,3 +99,37 @@ class SeededPoints:
         for start, stop in pairwise(self.bounds):
             digits[:, start - first : stop - first] = self.block(start, stop)
         return KeptPoints(digits, first)
+
+
+@dataclass(frozen=True, eq=False)
+class DomainPoints:
+    """The points start … stop-1 of the whole product domain, in the order of all_codes: the last column runs fastest."""
+
+    layout: DigitLayout
+    start: int
+    stop: int
+
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return self.stop - self.start
+
+    def block(self, start: int, stop: int) -> Digits:
+        """Made from the numbers of the points."""
+        left = np.arange(start, stop, dtype=np.int64)
+        codes = np.empty((stop - start, len(self.layout.sizes)), dtype=np.int32, order="F")
+        for column in range(len(self.layout.sizes) - 1, -1, -1):
+            left, codes[:, column] = np.divmod(left, self.layout.sizes[column])
+        return self.layout.encode(codes)
+
+    def part(self, start: int, stop: int) -> DomainPoints:
+        """Two other numbers."""
+        return DomainPoints(self.layout, start, stop)
+
+    def kept(self) -> KeptPoints:
+        """The points in memory."""
+        digits = np.empty((len(self.layout.groups), self.count), dtype=self.layout.dtype)
+        for start in range(self.start, self.stop, _AT_A_TIME):
+            stop = min(start + _AT_A_TIME, self.stop)
+            digits[:, start - self.start : stop - self.start] = self.block(start, stop)
+        return KeptPoints(digits, self.start)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 
@@ -18,7 +19,7 @@ def cluster() -> Iterator[Executor]:
     """Two worker processes on this machine."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", worker_dashboard_address=":0"
         ) as workers,
         executor_for(workers.scheduler_address) as executor,
     ):
@@ -95,3 +96,18 @@ def test_without_the_extra_the_message_says_what_to_install(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ParameterError, match=r"pip install 'dpsyn\[cluster\]'"):
         executor_for("tcp://127.0.0.1:8786")
+
+
+def test_points_of_a_worker_that_dies_are_drawn_again() -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", worker_dashboard_address=":0"
+        ) as workers,
+        executor_for(workers.scheduler_address) as executor,
+    ):
+        operator = BlockOperator.uniform((2,) * 16, 1, 600_000, np.random.default_rng(3), executor)
+        before = operator.gram()
+        client = executor._client  # type: ignore[attr-defined]
+        victim = next(iter(client.who_has([operator._handles[0]]).values()))[0]
+        client.run(os._exit, 1, workers=[victim], wait=False, on_error="ignore")
+        assert (operator.gram() == before).all()

@@ -112,6 +112,15 @@ def test_whole_domain_is_orthonormal() -> None:
     assert (operator.codes(np.arange(24)) == all_codes((3, 2, 4))).all()
 
 
+def test_whole_domain_over_several_blocks() -> None:
+    sizes = (5, 2, 1, 40, 3, 150)  # 180,000 points, two blocks
+    operator = BlockOperator.whole(sizes, 1)
+    assert len(operator.map(_span)) == 2
+    at = np.array([0, 179_999, 89_999, 90_000, 123_456])
+    assert (operator.codes(at) == np.stack(np.unravel_index(at, sizes), axis=1)).all()
+    assert operator.gram() == pytest.approx(np.eye(operator.shape[0]), abs=1e-11)
+
+
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 10 points and shards of several blocks."""
