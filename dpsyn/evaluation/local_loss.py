@@ -171,7 +171,7 @@ class LossMeter:
         """
         self.neighbours.check(change, self.neighbouring)
         problem = self._problem_at(*self.neighbours.after(change))
-        matched = self.densities.match(problem)
+        matched = self.densities.match(problem, start=self._matched)
         if matched.failed:
             raise SolverError(f"no density was found for the neighbour: {'; '.join(matched.faults)}")
         other = self._distribution_of(matched)

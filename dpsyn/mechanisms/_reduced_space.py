@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dpsyn.basis.executors import Executor
 from dpsyn.basis.operator import BlockOperator
+from dpsyn.basis.spectrum import conditioning, spectrum
 from dpsyn.domain import Codes
 from dpsyn.errors import FailureError
 from dpsyn.mechanisms._space_size import SpaceSize, failure_threshold, safe_draws
@@ -24,6 +25,8 @@ MOST_DRAWS_OF_S = 20
 MERGED_UP_TO = 1 << 22
 """Draws among which equal ones are merged. Merging saves work where many coincide and changes nothing else."""
 _MERGED_SHARE = 64
+_SPECTRUM_WORK = 3e11
+"""m·C² up to which all eigenvalues are computed."""
 _DENSE_ENTRIES = 4_000_000
 
 
@@ -35,8 +38,9 @@ class ReducedSpace:
         operator: W on the s points that are told apart, each with its share of the m draws as weight.
         counts: how often each of them was drawn, with sum m, shape (s,); None where all count once.
         m: number of draws, or of rows of the whole domain.
-        spectrum: eigenvalues of W diag(p) Wᵀ in ascending order, shape (C,): those of W Wᵀ/m over all m draws.
-        smallest_singular_value: of W on all m points.
+        spectrum: eigenvalues of W diag(p) Wᵀ in ascending order, shape (C,): those of W Wᵀ/m over all m draws; None where S
+            is so large that the smallest was only bounded.
+        smallest_singular_value: of W on all m points; where there is no spectrum, a proven lower bound on it.
         threshold: below it the draw counts as a "Failure"; see :func:`~dpsyn.mechanisms._space_size.failure_threshold`.
         redraws: spaces that were drawn before and failed.
     """
@@ -44,7 +48,7 @@ class ReducedSpace:
     operator: BlockOperator
     counts: Integers | None
     m: int
-    spectrum: Floats
+    spectrum: Floats | None
     smallest_singular_value: float
     threshold: float
     redraws: int = 0
@@ -91,10 +95,16 @@ def draw_space(size: SpaceSize, generator: np.random.Generator, executor: Execut
     largest = 0.0
     for redraws in range(MOST_DRAWS_OF_S):
         operator, counts = _draw(size, generator, executor)
-        spectrum: Floats = np.linalg.eigvalsh(operator.gram()).astype(np.float64)
-        smallest = math.sqrt(size.m * max(0.0, float(spectrum[0])))
-        if smallest >= threshold:
-            return ReducedSpace(operator, counts, size.m, spectrum, smallest, threshold, redraws)
+        values: Floats | None = None
+        if operator.shape[1] * size.dimension**2 <= _SPECTRUM_WORK:
+            values = spectrum(operator)
+            smallest = math.sqrt(size.m * max(0.0, float(values[0])))
+            passes = smallest >= threshold
+        else:
+            test = conditioning(operator, threshold / math.sqrt(size.m))
+            smallest, passes = test.smallest * math.sqrt(size.m), test.passes
+        if passes:
+            return ReducedSpace(operator, counts, size.m, values, smallest, threshold, redraws)
         largest = max(largest, smallest)
     raise FailureError(
         f"Failure (step 2 of the algorithm, decided without the data): in {MOST_DRAWS_OF_S} draws of S the smallest "

@@ -219,7 +219,7 @@ def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float
 def test_a_failing_solver_gives_uniform_rows_and_no_exception(
     monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
 ) -> None:
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **named: object) -> None:
         raise fault("no answer")
 
     table = _table([[0, 0]] * 6, _domain(2, 3))

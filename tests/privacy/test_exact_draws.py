@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.exact_draws import TOTAL, bounded_distribution
+from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, bounded_distribution, positions, shared, whole_counts
 
 
 @settings(max_examples=100, deadline=None)
@@ -40,6 +41,61 @@ def test_a_density_inside_the_box_is_kept() -> None:
     ratio *= multiplicity.sum() / (ratio @ multiplicity)
     distribution = bounded_distribution(ratio, multiplicity, 0.1, 3.0)
     assert distribution.probabilities == pytest.approx(ratio * multiplicity / multiplicity.sum(), rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    blocks=st.lists(st.integers(1, 12), min_size=1, max_size=6),
+    floor=st.floats(1e-6, 0.5),
+    above=st.floats(1e-6, 1e6),
+    wild=st.booleans(),
+)
+def test_blocks_share_the_mass_and_stay_in_the_box_exactly(
+    seed: int, blocks: list[int], floor: float, above: float, wild: bool
+) -> None:
+    generator = np.random.default_rng(seed)
+    ceiling = 1 + floor + above
+    points = sum(blocks)
+    multiplicity = generator.integers(1, 4, points)
+    m = int(multiplicity.sum())
+    ratio = generator.normal(1, 30, points) if wild else generator.uniform(floor, min(ceiling, 3), points)
+    if not wild:
+        ratio *= m / (ratio @ multiplicity)
+    edges = np.cumsum([0, *blocks])
+    parts = [whole_counts(ratio[a:b], multiplicity[a:b], m, floor, ceiling) for a, b in pairwise(edges)]
+    shares = shared([part.totals() for part in parts])
+    assert sum(shares) == TOTAL
+    settled = [part.settled(share) for part, share in zip(parts, shares, strict=True)]
+    for counts, share in zip(settled, shares, strict=True):
+        assert sum(int(c) for c in counts) == share
+    counts = np.concatenate(settled)
+    for count, c in zip(counts, multiplicity, strict=True):
+        assert Fraction(floor) * int(c) / m <= Fraction(int(count), TOTAL) <= Fraction(ceiling) * int(c) / m
+    if not wild and ratio.min() >= floor and ratio.max() <= ceiling:
+        assert counts / TOTAL == pytest.approx(ratio * multiplicity / m, rel=1e-12)
+
+
+def test_a_block_that_changed_its_mind_stays_in_the_box() -> None:
+    ratio, multiplicity = np.array([0.4, 1.1, 1.5, 1.0]), np.ones(4, dtype=np.int64)
+    first = whole_counts(ratio[:2], multiplicity[:2], 4, 0.3, 1.6)
+    second = whole_counts(ratio[2:], multiplicity[2:], 4, 0.3, 1.6)
+    shares = shared([first.totals(), second.totals()])
+    # The second pass finds other numbers, as another machine might: the share and the bounds still hold.
+    later = whole_counts(np.array([1.6, 0.3]), multiplicity[:2], 4, 0.3, 1.6).settled(shares[0])
+    assert int(later.sum()) == shares[0]
+    assert later.min() >= first.lower.max()
+    assert later.max() <= first.upper.min()
+
+
+def test_a_number_belongs_to_the_point_whose_part_it_lies_in() -> None:
+    counts = np.array([3, 0, 2, 1])
+    assert positions(counts, np.arange(6)).tolist() == [0, 0, 0, 2, 2, 3]
+
+
+def test_blocks_without_room_are_refused() -> None:
+    with pytest.raises(ParameterError, match="box"):
+        shared([BlockTotals(counts=TOTAL // 2, room_above=5, room_below=TOTAL // 2)])
 
 
 def test_draws_follow_the_counts() -> None:

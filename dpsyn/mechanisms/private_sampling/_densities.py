@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import scipy.sparse as sp
 
 from dpsyn.basis.contrasts import ContrastBasis
 from dpsyn.domain import Codes
 from dpsyn.mechanisms._reduced_space import ReducedSpace
-from dpsyn.mechanisms.private_sampling._solve import Matched, Tell, match, no_word
+from dpsyn.mechanisms.private_sampling._solve import Clock, Matched, match, uniform
 from dpsyn.optim.matching import Floats, MatchingProblem
 from dpsyn.privacy.certificates import is_degenerate
 
@@ -56,8 +55,8 @@ class Densities:
         sparse = None if self.sparse_functions is None else self.basis.sparse_means(codes)
         return self.problem(self.basis.means(codes), sparse)
 
-    def match(self, problem: MatchingProblem, tell: Tell = no_word) -> Matched:
+    def match(self, problem: MatchingProblem, clock: Clock | None = None, start: Matched | None = None) -> Matched:
         """The density that rows are drawn from; the uniform one where the box leaves no other."""
         if is_degenerate(self.floor, self.ceiling):
-            return Matched(np.ones(self.space.points), 1.0, pinned=True)
-        return match(problem, tell)
+            return Matched(uniform(problem), 1.0, pinned=True)
+        return match(problem, clock or Clock(), start)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpsyn.basis.executors import executor_for
@@ -15,15 +16,15 @@ from dpsyn.mechanisms._space_size import SpaceSize
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.private_sampling._config import IGNORES_DATA, PrivateSampling
 from dpsyn.mechanisms.private_sampling._densities import Densities
+from dpsyn.mechanisms.private_sampling._diagnostics import POINTS_KEPT, binding_cells, geometry_of, of_density, of_space
+from dpsyn.mechanisms.private_sampling._draws import draw_rows
 from dpsyn.mechanisms.private_sampling._solve import Clock
 from dpsyn.privacy.certificates import (
     ReducedSpaceGeometry,
     bounded_ratio_epsilon,
-    measured_geometry,
     stability_epsilon,
     whole_cube_geometry,
 )
-from dpsyn.privacy.exact_draws import bounded_distribution
 from dpsyn.privacy.noise import NoiseSource
 
 
@@ -76,30 +77,22 @@ class PrivateSamplingMechanism(Mechanism):
         clock("measuring the marginals of the data", 0.1)
         problem = densities.problem_of(table.codes)
         matched = densities.match(problem, clock)
-        found = matched.found()
-        if matched.pinned:
-            found["note"] = IGNORES_DATA
         clock("drawing rows", 0.95)
-        distribution = bounded_distribution(matched.ratio, space.multiplicity, config.floor, config.ceiling)
-        drawn = distribution.draw(noise.generator, self.rows)
-        rows = self.domain.decode(space.operator.codes(drawn), noise.generator)
-        density = distribution.probabilities
-        found["residual"] = problem.residual(density / problem.weights, matched.shrinkage)
-        if self.size.space == "cube" and not self.size.whole and self.spec.neighbouring == "replace_one":
-            geometry = measured_geometry(
-                problem.functions, space.multiplicity, len(self.domain), min(config.degree, len(self.domain))
-            )
-            found["experimental_stability_epsilon"] = self._stability(geometry)
-        return rows, {
+        keep = space.points <= POINTS_KEPT
+        drawn = draw_rows(space, matched.density, config.floor, config.ceiling, self.rows, noise.generator, keep=keep)
+        rows = self.domain.decode(drawn.codes, noise.generator)
+        diagnostics = {
             **self.calibrated(),
-            **found,
-            "redraws": space.redraws,
-            "distinct_points": space.points,
-            "spectrum": space.spectrum,
-            "smallest_singular_value": space.smallest_singular_value,
-            "failure_threshold": space.threshold,
-            "points": space.codes,
-            "multiplicity": space.multiplicity,
-            "density": density,
+            **matched.found(),
+            **of_space(space),
+            **of_density(drawn),
+            "residual": float(np.abs(drawn.statistics - problem.wanted(matched.shrinkage)).max()),
+            "binding": binding_cells(self.domain, densities.basis, problem, matched),
             "seconds": clock.seconds(),
         }
+        if matched.pinned:
+            diagnostics["note"] = IGNORES_DATA
+        if self.size.space == "cube" and not self.size.whole and self.spec.neighbouring == "replace_one":
+            geometry = geometry_of(space)
+            diagnostics["experimental_stability_epsilon"] = None if geometry is None else self._stability(geometry)
+        return rows, diagnostics

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,19 @@ import numpy as np
 from dpsyn.errors import SolverError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.optim.closest import ClosestSolution, closest_to_uniform
+from dpsyn.optim.control import SolverProgress
 from dpsyn.optim.matching import Floats, MatchingProblem
 from dpsyn.optim.shrinkage import ShrinkageSolution, least_shrinkage
+from dpsyn.optim.solution import ClippedDensity, Density
 
 Tell = Callable[[str, float], None]
 """Told of the step that begins and of the share of the work that is done."""
 
 _INFLATIONS = (1e-9, 1e-7, 1e-5)
 _SOLVER_FAULTS = (SolverError, ArithmeticError, ValueError, RuntimeError, MemoryError)
+_NO_LIMIT = 1 << 62
+"""Memory was looked at before the data were; a refusal now would come too late."""
+_LINEAR, _QUADRATIC, _SOLVED = 0.15, 0.6, 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +32,14 @@ class Matched:
     """What the two programs found; or the uniform density, where one of them found nothing.
 
     Attributes:
-        ratio: x = m·h of every point, shape (s,).
+        density: x = m·h on every point.
         shrinkage: the λ that x was matched at; 1 for the uniform density.
         linear, quadratic: the solutions, None where a solver failed.
         faults: what the failed attempts said.
         pinned: the box leaves the uniform density alone, and nothing was solved.
     """
 
-    ratio: Floats
+    density: Density = field(repr=False)
     shrinkage: float
     linear: ShrinkageSolution | None = None
     quadratic: ClosestSolution | None = None
@@ -45,6 +50,11 @@ class Matched:
     def failed(self) -> bool:
         """The uniform density stands in for a solution that was not found."""
         return self.quadratic is None and not self.pinned
+
+    @property
+    def ratio(self) -> Floats:
+        """x, shape (s,)."""
+        return self.density.values
 
     def found(self) -> dict[str, Any]:
         """The solvers' words, λ, residuals and gaps, for the diagnostics."""
@@ -58,6 +68,8 @@ class Matched:
             "linear_program": f"{self.linear.status} ({self.linear.solver})",
             "linear_program_residual": self.linear.residual,
             "linear_program_gap": self.linear.gap,
+            "linear_program_iterations": self.linear.iterations,
+            "linear_program_seconds": self.linear.seconds,
             "least_shrinkage": self.linear.shrinkage,
         }
         if self.quadratic is None:
@@ -68,6 +80,8 @@ class Matched:
             ),
             "quadratic_program_residual": self.quadratic.residual,
             "quadratic_program_gap": self.quadratic.gap,
+            "quadratic_program_iterations": self.quadratic.iterations,
+            "quadratic_program_seconds": self.quadratic.seconds,
         }
 
 
@@ -79,56 +93,86 @@ def no_word(step: str, share: float) -> None:
     """Tell nobody."""
 
 
-def match(problem: MatchingProblem, tell: Tell) -> Matched:
+def uniform(problem: MatchingProblem) -> Density:
+    """x = 1."""
+    return ClippedDensity(problem.operator, np.zeros_like(problem.target), problem.lower, problem.upper)
+
+
+def match(problem: MatchingProblem, clock: Clock, start: Matched | None = None) -> Matched:
     """The density closest to uniform at the least λ, for the problem with the box [floor, ceiling].
 
     A failure of a solver gives the uniform density: it lies in the box, and an exception would tell. Whatever a solver
-    raises on numbers that it cannot handle counts as its failure, for the same reason. What ``tell`` raises, to cancel,
-    passes through.
+    raises on numbers that it cannot handle counts as its failure, for the same reason. What the clock's listener raises,
+    to cancel, passes through.
+
+    Args:
+        problem: the statistics and the box.
+        clock: told of the steps.
+        start: the solution for statistics nearby.
     """
-
-    def careful(step: str, share: float) -> None:
-        try:
-            tell(step, share)
-        except Exception as reason:
-            raise _Stopped from reason
-
     try:
-        return _match(problem, careful)
+        return _match(problem, clock, start)
     except _Stopped as stop:
         raise stop.__cause__ or stop from None
 
 
-def _match(problem: MatchingProblem, tell: Tell) -> Matched:
-    ones = np.ones(problem.points)
-    tell("linear program", 0.2)
+def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Matched:
+    clock("linear program", _LINEAR)
     try:
-        linear = least_shrinkage(problem.with_box(2 * problem.lower, problem.upper - problem.lower))
+        linear = least_shrinkage(
+            problem.with_box(2 * problem.lower, problem.upper - problem.lower),
+            start=None if start is None else start.linear,
+            progress=clock.inside("linear program", _LINEAR, _QUADRATIC),
+            memory_limit=_NO_LIMIT,
+        )
     except _SOLVER_FAULTS as fault:
-        return Matched(ones, 1.0, faults=(str(fault),))
-    tell("quadratic program", 0.7)
+        return Matched(uniform(problem), 1.0, faults=(str(fault),))
+    clock("quadratic program", _QUADRATIC)
     faults: list[str] = []
     for inflation in _INFLATIONS:
         shrinkage = min(1.0, linear.shrinkage + inflation)
         try:
-            closest = closest_to_uniform(problem, shrinkage)
+            closest = closest_to_uniform(
+                problem,
+                shrinkage,
+                start=None if start is None else start.quadratic,
+                progress=clock.inside("quadratic program", _QUADRATIC, _SOLVED),
+                memory_limit=_NO_LIMIT,
+            )
         except _SOLVER_FAULTS as fault:
             faults.append(str(fault))
             continue
-        return Matched(closest.ratio, shrinkage, linear, closest, tuple(faults))
-    return Matched(ones, 1.0, linear, None, tuple(faults))
+        return Matched(closest.density, shrinkage, linear, closest, tuple(faults))
+    return Matched(uniform(problem), 1.0, linear, None, tuple(faults))
 
 
 class Clock:
-    """Tells of progress, and keeps how long each step took."""
+    """Tells of progress, which never goes back, and keeps how long each step took."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress = no_word) -> None:
         self._progress = progress
         self._steps: list[tuple[str, float]] = []
+        self._furthest = 0.0
 
     def __call__(self, step: str, share: float) -> None:
         self._steps.append((step, time.perf_counter()))
-        self._progress(step, share)
+        self._tell(step, share)
+
+    def inside(self, step: str, low: float, high: float) -> SolverProgress:
+        """A listener for a solver whose work is the part from ``low`` to ``high`` of the whole."""
+
+        def listen(what: str, share: float, numbers: Mapping[str, float]) -> None:
+            known = [f"{name} {value:.3g}" for name, value in numbers.items()]
+            try:
+                self._tell(f"{step}: {', '.join([what, *known])}", low + (high - low) * share)
+            except Exception as reason:
+                raise _Stopped from reason
+
+        return listen
+
+    def _tell(self, step: str, share: float) -> None:
+        self._furthest = max(self._furthest, share)
+        self._progress(step, self._furthest)
 
     def seconds(self) -> dict[str, float]:
         """Seconds by step, up to now."""
