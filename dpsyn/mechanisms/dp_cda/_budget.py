@@ -56,7 +56,7 @@ class Budget:
         return cls(first, beta, epsilon, delta, scale, margin, standard)
 
     def ledger(self, spec: PrivacySpec, averages: dict[str, Any]) -> list[dict[str, Any]]:
-        """One entry a part, then the whole. ε and δ of a part are those that it has by itself.
+        """One entry a part; shares add up to 1. ε and δ of a part are those that it has by itself.
 
         Counts and the rest compose by adding up; means, deviations and averages as privacy-loss distributions, so that
         together they have ``epsilon`` and ``delta`` of the rest although their own ε add up to more.
@@ -91,5 +91,4 @@ class Budget:
                 }
             )
         entries.append({"name": "averages", "share": rest - share, "delta": self.delta, "noise": "Gaussian"} | averages)
-        whole = {"epsilon": spec.epsilon, "delta": spec.delta, "noise": "", "scale": None}
-        return [*entries, {"name": "together", "share": 1.0} | whole]
+        return entries
