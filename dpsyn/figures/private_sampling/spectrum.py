@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.figures import _layers
-from dpsyn.figures.private_sampling.instance import Space
+from dpsyn.figures.private_sampling.space import Space
 from dpsyn.figures.theme import BLUE, GUIDE, HERE, log_axis
 
 _SMALLEST = -6.0

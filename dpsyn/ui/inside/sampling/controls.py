@@ -11,15 +11,8 @@ import streamlit as st
 
 from dpsyn.basis.dimension import contrast_dimension
 from dpsyn.data.table import Table
-from dpsyn.figures.private_sampling.instance import (
-    Instance,
-    Space,
-    comfortable_columns,
-    largest_whole,
-    make_instance,
-    make_space,
-    most_draws,
-)
+from dpsyn.figures.private_sampling.instance import Instance, make_instance
+from dpsyn.figures.private_sampling.space import Space, comfortable_columns, largest_whole, make_space, most_draws
 from dpsyn.ui import widgets
 from dpsyn.ui.state import Dataset
 

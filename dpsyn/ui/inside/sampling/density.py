@@ -7,7 +7,8 @@ import streamlit as st
 from dpsyn.domain import Domain
 from dpsyn.figures.private_sampling.density import density_info, draw_density
 from dpsyn.figures.private_sampling.hypercube import MOST_BITS, as_bits, draw_hypercube, hypercube_info
-from dpsyn.figures.private_sampling.instance import Instance, make_instance, make_space
+from dpsyn.figures.private_sampling.instance import Instance, make_instance
+from dpsyn.figures.private_sampling.space import make_space
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.ui.state import Dataset

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpsyn.figures.private_sampling.shrinkage import (
-    AXES,
-    BindingInfo,
-    binding_info,
-    draw_binding,
-    draw_shrinkage,
-    shrinkage_info,
-)
+from dpsyn.figures.private_sampling.binding import BindingInfo, binding_info, draw_binding
+from dpsyn.figures.private_sampling.shrinkage import AXES, draw_shrinkage, shrinkage_info
 from dpsyn.ui import widgets
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of
