@@ -35,17 +35,21 @@ class ProductTable:
         self._functions = functions
         self._parts: list[Index | sp.csr_array]
         count = len(functions)
-        step = max(1, _CHUNK_PAIRS // count)
         chunks: list[tuple[int, Index, Integers, Floats | None]] = []
-        distinct = np.zeros(0, dtype=np.int64)
-        for start in range(0, count, step):
-            some = functions[start : start + step]
+        seen: list[Integers] = []
+        self._starts = [0]
+        while (start := self._starts[-1]) < count:
+            # Pairs f <= g, and some more: rows start … stop-1 with columns from start on.
+            others = functions[start:]
+            some = others[: max(1, _CHUNK_PAIRS // len(others))]
             row, sets, value = self._expand(
-                np.concatenate([np.repeat(some, count, axis=0), np.tile(functions, (len(some), 1))], axis=1)
+                np.concatenate([np.repeat(some, len(others), axis=0), np.tile(others, (len(some), 1))], axis=1)
             )
             key = items.keys(sets)
-            distinct = np.union1d(distinct, key)
-            chunks.append((len(some) * count, row.astype(np.int32), key, None if (value == 1.0).all() else value))
+            seen.append(np.unique(key))
+            chunks.append((len(some) * len(others), row.astype(np.int32), key, None if (value == 1.0).all() else value))
+            self._starts.append(start + len(some))
+        distinct = np.unique(np.concatenate(seen))
         self.moments = _sets(distinct, items.base, 2 * functions.shape[1])
         self._parts = []
         # Popped one by one: the keys of all pairs and the finished tables are not in memory together.
@@ -63,8 +67,13 @@ class ProductTable:
     def gram(self, moments: Floats) -> Floats:
         """[Σ_h coefficient · moment_h], shape (C, C)."""
         count = len(self._functions)
-        entries = [moments[part] if isinstance(part, np.ndarray) else part @ moments for part in self._parts]
-        return np.concatenate(entries).reshape(count, count)
+        result = np.empty((count, count))
+        for start, stop, part in zip(self._starts[:-1], self._starts[1:], self._parts, strict=True):
+            entries = moments[part] if isinstance(part, np.ndarray) else part @ moments
+            rows = entries.reshape(stop - start, count - start)
+            result[start:stop, start:] = rows
+            result[start:, start:stop] = rows.T
+        return result
 
     def _expand(self, pairs: Integers) -> tuple[Integers, Integers, Floats]:
         """Number of the pair, set of items and coefficient of every term."""

@@ -27,8 +27,8 @@ _SHARE_WORTH_CHOOSING = 0.9
 """Points of positive scaling are picked out where they are at most this share of a block."""
 _NANOSECONDS_PER_PRODUCT = 50.0
 """Of the table of all products of two functions: a tenth of what it takes to make, since it is made once and used often."""
-_MOST_FOR_PRODUCTS = 4096
-"""Functions up to which that table is kept; it takes about 20 C² bytes."""
+MOST_FOR_PRODUCTS = 6000
+"""Functions up to which that table is kept; it takes about 17 C² bytes, and 70 C² while it is made."""
 
 
 class ProductFunctions:
@@ -83,7 +83,7 @@ class ProductFunctions:
         cells, by_moments = self._cheapest(width, points)
         by_moments += _NANOSECONDS_PER_PRODUCT * self.dimension**2
         by_matrices = points * self.dimension * (_NANOSECONDS_PER_ENTRY + self.dimension / _MULTIPLICATIONS_PER_NANOSECOND)
-        if by_matrices < by_moments or self.dimension > _MOST_FOR_PRODUCTS or not self._items.fits(width):
+        if by_matrices < by_moments or self.dimension > MOST_FOR_PRODUCTS or not self._items.fits(width):
             return self._gram_by_matrices(digits, scaling, dtype)
         products, plan = self._gram_plan(cells)
         return products.gram(plan.apply(digits, scaling.astype(dtype, copy=False)))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dpsyn.basis.digits import DigitLayout
 from dpsyn.basis.dimension import contrast_dimension
+from dpsyn.basis.functions import MOST_FOR_PRODUCTS
 from dpsyn.basis.operator import block_bounds
 from dpsyn.errors import ParameterError
 
@@ -65,11 +66,12 @@ def estimate_memory(
     prepared = functions * (8 * width + 40)
     results = 32 * functions
     if gram:
+        results += 16 * functions**2
+    if gram and functions <= MOST_FOR_PRODUCTS:
         moments = contrast_dimension(sizes, 2 * width)
         moments = min(moments, functions * (functions + 1) // 2)
-        prepared += 80 * functions**2 + moments * (16 * width + 80)
+        prepared += 70 * functions**2 + moments * (16 * width + 80)
         per_thread += largest * 8 * width + 16 * functions**2 + 8 * moments
-        results += 16 * functions**2
     return MemoryEstimate(
         layout.bytes_per_point * count, 8 * count if weighted else 0, prepared + _ALLOWANCE, threads * per_thread + results
     )
