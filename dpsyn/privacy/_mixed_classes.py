@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from numbers import Integral
 from typing import Literal
 
 from dpsyn.errors import ParameterError
@@ -77,12 +78,12 @@ def mixed_classes(
 
 def check_whole(field: str, value: object, allowed: str, least: int = 1) -> None:
     """Raise unless the value is a whole number, at least ``least``."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ParameterError(field, value, f"a whole number, {allowed}")
 
 
 def _per_class(field: str, values: int | Sequence[int]) -> list[int] | None:
-    if hasattr(values, "__index__"):
+    if isinstance(values, Integral):
         check_whole(field, values, "at least 1")
         return None
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Literal
 
 from dpsyn.errors import CalibrationError, ParameterError
@@ -239,11 +240,11 @@ def _published_totals(
 
 
 def _length(values: int | Sequence[int]) -> int:
-    return 0 if hasattr(values, "__index__") else len(values)
+    return 0 if isinstance(values, Integral) else len(values)
 
 
 def _sum(values: int | Sequence[int], length: int) -> int:
-    return int(values) * length if hasattr(values, "__index__") else int(sum(values))
+    return int(values) * length if isinstance(values, Integral) else int(sum(values))
 
 
 def _up(value: float) -> str:

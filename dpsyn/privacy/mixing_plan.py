@@ -60,8 +60,8 @@ def plan_order_of_mixture(
 
     Let s² be the mean square distance of the records of a class of N from their mean. Averages of l drawn without
     replacement scatter around that mean with E‖·‖² = (s²/l)·(N - l)/(N - 1), Poisson sums over l with E‖·‖² =
-    (m²/l)·(1 - l/N), m² being the mean square norm. The noise has E‖·‖² = d·σ(l)². The ratio of the two says how much of what
-    tells the rows of a class apart comes from records. s² and m² are private; both are at most c², which is put in their
+    (m²/l)·(1 - l/N), m² being the mean square norm. The noise has E‖·‖² = d·σ(l)². Their ratio says how much of what tells
+    the rows of a class apart comes from records. s² and m² are private; both are at most c², which is put in their
     place: true ratios are smaller by a factor s²/c² that is the same for every l, so the best l is not affected.
 
     For small l, σ falls like 1/l and the ratio grows with l; later σ levels off while averages keep shrinking, and it falls.
