@@ -14,7 +14,7 @@ from dpsyn.basis.operator import BlockOperator
 from dpsyn.basis.spectrum import conditioning, spectrum
 from dpsyn.domain import Codes
 from dpsyn.errors import FailureError
-from dpsyn.mechanisms._space_size import SpaceSize, failure_threshold, safe_draws
+from dpsyn.mechanisms._space_size import MERGED_UP_TO, SpaceSize, failure_threshold, safe_draws
 from dpsyn.optim.operators import DenseOperator, PointOperator
 
 Integers = npt.NDArray[np.int64]
@@ -22,8 +22,6 @@ Floats = npt.NDArray[np.float64]
 
 MOST_DRAWS_OF_S = 20
 """Reduced spaces drawn before the algorithm's "Failure" is the outcome of a run."""
-MERGED_UP_TO = 1 << 22
-"""Draws among which equal ones are merged. Merging saves work where many coincide and changes nothing else."""
 _MERGED_SHARE = 64
 _SPECTRUM_WORK = 3e11
 """m·C² up to which all eigenvalues are computed."""

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpsyn.basis.dimension import contrast_dimension
+from dpsyn.basis.executors import available_processors
+from dpsyn.basis.memory import available_memory, estimate_memory
+from dpsyn.basis.operator import LARGEST_BLOCK
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
+from dpsyn.optim.control import solver_bytes
 
+MERGED_UP_TO = 1 << 22
+"""Draws among which equal ones are merged. Merging saves work where many coincide and changes nothing else."""
 WHOLE_DOMAIN_AT_MOST = 65_536
 FEWEST_DRAWS = 2_000
 DRAWS_PER_FUNCTION = 4
 """m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
 SPACES = ("cube", "product")
-LARGEST_DIMENSION = 3_000
-LARGEST_MATRIX = 100_000_000
-"""Entries of W: 0.8 GB."""
+_DENSE_UP_TO = 4_000_000
+"""Entries of W up to which it is kept as an array."""
 
 
 @dataclass(frozen=True)
@@ -41,37 +46,34 @@ class SpaceSize:
     space: str = "product"
 
 
-def space_size(domain: Domain, degree: int, reduced_space_size: int | None, space: str | None = None) -> SpaceSize:
+def space_size(
+    domain: Domain,
+    degree: int,
+    reduced_space_size: int | None,
+    space: str | None = None,
+    *,
+    elsewhere: bool = False,
+    memory_limit: int | None = None,
+) -> SpaceSize:
     """The size that the settings ask for, or that fits: the whole domain if it is small, else :func:`default_draws`.
 
+    Args:
+        domain: of the rows.
+        degree: d.
+        reduced_space_size: m, or None for the default.
+        space: ``"cube"``, ``"product"``, or None for the one that suits the domain.
+        elsewhere: the points live on the workers of a cluster, and only what does not grow with m has to fit here.
+        memory_limit: bytes; None for what this machine has left.
+
     Raises:
-        ParameterError: the space is not one of the domain, or there are too many functions or too large a matrix W; the
-            message says what would fit.
+        ParameterError: the space is not one of the domain, there are fewer points than functions, or the memory does not
+            suffice; the message has the estimate and says what would fit.
     """
     shape = domain.shape
     kind = _kind(domain, space)
     dimension = contrast_dimension(shape, degree)
-    if reduced_space_size is None:
-        whole = domain.size <= WHOLE_DOMAIN_AT_MOST and domain.size * dimension <= LARGEST_MATRIX
-    else:
-        whole = domain.size <= reduced_space_size
-    draws = reduced_space_size or default_draws(shape, degree)
-    m = domain.size if whole else draws
-    points = min(m, domain.size)
-    if dimension > LARGEST_DIMENSION or points * dimension > LARGEST_MATRIX:
-        if dimension <= LARGEST_DIMENSION:
-            raise ParameterError(
-                "reduced_space_size",
-                m,
-                f"with C = {dimension:,} functions the matrix of {points:,} points would take "
-                f"{points * dimension * 8 / 1e9:.1f} GB; at most {LARGEST_MATRIX // dimension:,} points fit",
-            )
-        raise ParameterError(
-            "degree",
-            degree,
-            f"it makes C = {dimension:,} functions (with m = {m:,} points {points * dimension * 8 / 1e9:,.1f} GB); at most "
-            f"{LARGEST_DIMENSION:,} are solved for. {_what_fits(shape, degree)}",
-        )
+    whole = domain.size <= (WHOLE_DOMAIN_AT_MOST if reduced_space_size is None else reduced_space_size)
+    m = domain.size if whole else (reduced_space_size or default_draws(shape, degree))
     if not whole and m < dimension:
         raise ParameterError(
             "reduced_space_size",
@@ -79,7 +81,46 @@ def space_size(domain: Domain, degree: int, reduced_space_size: int | None, spac
             f"{dimension:,} functions cannot be independent on fewer points than that; take about "
             f"{default_draws(shape, degree):,}",
         )
+    _require_memory(shape, degree, m, elsewhere, available_memory() if memory_limit is None else memory_limit)
     return SpaceSize(shape, degree, dimension, m, whole, kind)
+
+
+def bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool = False) -> int:
+    """Memory of a run at most: the points, Gram matrices, the solvers, and the density while rows are drawn."""
+    dimension = contrast_dimension(shape, degree)
+    points = min(m, LARGEST_BLOCK) if elsewhere else m
+    weighted = not elsewhere and m <= MERGED_UP_TO
+    operator = estimate_memory(shape, degree, points, available_processors(), weighted=weighted).total
+    return operator + solver_bytes(dimension, points, dense=dimension * points <= _DENSE_UP_TO)
+
+
+def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool, allowed: int | None) -> None:
+    needed = bytes_needed(shape, degree, m, elsewhere=elsewhere)
+    if allowed is None or needed <= allowed:
+        return
+    dimension = contrast_dimension(shape, degree)
+    says = f"with C = {dimension:,} functions it needs about {_gigabytes(needed)}, and {_gigabytes(allowed)} may be used"
+    most = _largest_that_fits(shape, degree, dimension, m, elsewhere, allowed)
+    if most is not None:
+        raise ParameterError("reduced_space_size", m, f"{says}; at most about {most:,} points fit")
+    raise ParameterError("degree", degree, f"{says} (m = {m:,}). {_what_fits(shape, degree, elsewhere, allowed)}")
+
+
+def _largest_that_fits(
+    shape: tuple[int, ...], degree: int, dimension: int, m: int, elsewhere: bool, allowed: int
+) -> int | None:
+    """An m that fits, to two digits; None if even the fewest that can be solved for do not."""
+    low, high = dimension, m
+    if bytes_needed(shape, degree, low, elsewhere=elsewhere) > allowed:
+        return None
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if bytes_needed(shape, degree, middle, elsewhere=elsewhere) <= allowed else (low, middle)
+    return int(float(f"{low:.1e}")) if float(f"{low:.1e}") <= low else low
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:,.2g} GB" if count < 1e11 else f"{count / 1e9:,.0f} GB"
 
 
 def _kind(domain: Domain, space: str | None) -> str:
@@ -129,22 +170,22 @@ def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1
     return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
 
 
-def _what_fits(shape: Sequence[int], degree: int) -> str:
+def _what_fits(shape: Sequence[int], degree: int, elsewhere: bool, allowed: int) -> str:
+    def fits(shape: Sequence[int], degree: int) -> bool:
+        size = math.prod(shape)
+        m = size if size <= WHOLE_DOMAIN_AT_MOST else default_draws(shape, degree)
+        return bytes_needed(shape, degree, m, elsewhere=elsewhere) <= allowed
+
     advice = []
-    lower = next((d for d in range(degree - 1, 0, -1) if contrast_dimension(shape, d) <= LARGEST_DIMENSION), None)
+    lower = next((d for d in range(degree - 1, 0, -1) if fits(shape, d)), None)
     if lower is not None:
         advice.append(f"degree = {lower}")
     by_size = sorted(shape)
-    columns = next(
-        (q for q in range(len(shape) - 1, 0, -1) if contrast_dimension(by_size[:q], degree) <= LARGEST_DIMENSION), None
-    )
+    columns = next((q for q in range(len(shape) - 1, 0, -1) if fits(by_size[:q], degree)), None)
     if columns is not None:
         advice.append(f"the {columns} columns with the fewest values")
     most = max(shape)
-    bins = next(
-        (b for b in range(most - 1, 1, -1) if contrast_dimension([min(b, s) for s in shape], degree) <= LARGEST_DIMENSION),
-        None,
-    )
+    bins = next((b for b in range(most - 1, 1, -1) if fits([min(b, s) for s in shape], degree)), None)
     if bins is not None:
         advice.append(f"at most {bins} bins or categories a column")
     return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"

@@ -20,6 +20,7 @@ from dpsyn.data.samples import load_sample
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError, SolverError
+from dpsyn.mechanisms import _space_size as sizes_module
 from dpsyn.mechanisms._reduced_space import draw_space
 from dpsyn.mechanisms._space_size import SpaceSize, default_draws, norm_comparison, safe_draws, space_size
 from dpsyn.mechanisms.private_sampling import (
@@ -442,20 +443,36 @@ def test_wrong_parameters(parameter: str, value: object) -> None:
     assert caught.value.field == parameter
 
 
-def test_too_many_functions_say_what_would_fit() -> None:
+def test_too_many_functions_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
     domain = _domain(*(30,) * 12)
-    with pytest.raises(ParameterError, match="degree = 1") as caught:
+    with pytest.raises(ParameterError, match=r"degree = 1.*") as caught:
         PrivateSampling(degree=2).calibrate(LOOSE, domain, n=10)
     assert caught.value.field == "degree"
-    assert "55,855" in str(caught.value)
+    assert "C = 55,855" in str(caught.value)
+    assert "4 GB may be used" in str(caught.value)
     columns = int(re.search(r"the (\d+) columns", str(caught.value))[1])
     bins = int(re.search(r"at most (\d+) bins", str(caught.value))[1])
     PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(30,) * columns), n=10)
     PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(bins,) * 12), n=10)
 
 
-@pytest.mark.parametrize("size", [30, 10_000_000])
-def test_reduced_spaces_too_small_or_too_large(size: int) -> None:
-    with pytest.raises(ParameterError) as caught:
-        PrivateSampling(reduced_space_size=size).calibrate(LOOSE, _domain(*(2,) * 30), n=10)
+def test_too_many_points_say_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
+    domain = _domain(*(2,) * 54)
+    with pytest.raises(ParameterError, match=r"GB.*at most about [\d,]+ points fit") as caught:
+        PrivateSampling(reduced_space_size=10**12).calibrate(LOOSE, domain, n=10)
+    assert caught.value.field == "reduced_space_size"
+    fits = int(re.search(r"about ([\d,]+) points", str(caught.value))[1].replace(",", ""))
+    assert fits > 10_000_000
+    PrivateSampling(reduced_space_size=fits).calibrate(LOOSE, domain, n=10)
+    with pytest.raises(ParameterError, match="may be used"):
+        PrivateSampling(reduced_space_size=2 * fits).calibrate(LOOSE, domain, n=10)
+    # On a cluster only what does not grow with m has to fit here.
+    PrivateSampling(reduced_space_size=10**12, scheduler="tcp://nowhere:1").calibrate(LOOSE, domain, n=10)
+
+
+def test_a_reduced_space_of_fewer_points_than_functions_is_refused() -> None:
+    with pytest.raises(ParameterError, match="cannot be independent") as caught:
+        PrivateSampling(reduced_space_size=30).calibrate(LOOSE, _domain(*(2,) * 30), n=10)
     assert caught.value.field == "reduced_space_size"

@@ -109,7 +109,8 @@ class PrivateSampling(Config):
 
         if n < 1:
             raise ParameterError("n", n, "at least 1 row")
-        size = space_size(domain, self.degree, self.reduced_space_size, self.space)
+        elsewhere = self.scheduler is not None
+        size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
         theorem = self._theorem_per_row(spec, n, size)
         by_theorem = theorem is not None and theorem < ratio
