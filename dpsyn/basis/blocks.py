@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.basis.digits import Digits
-from dpsyn.basis.functions import Floats, ProductFunctions
+from dpsyn.basis.functions import Floats, GramSums, ProductFunctions
 from dpsyn.basis.points import KeptPoints, Points
 from dpsyn.domain import Codes
 
@@ -44,6 +44,10 @@ class Block:
     def gram(self, scaling: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
         """W_b diag(scaling) W_bᵀ, shape (C, C), for scaling >= 0 of shape (b,)."""
         return self._functions.gram(self._digits, scaling, dtype)
+
+    def gram_sums(self, scaling: Floats, dtype: npt.DTypeLike = np.float64) -> GramSums:
+        """What :meth:`gram` follows from, in a form that is smaller to add up; see BlockOperator.gram_of."""
+        return self._functions.gram_sums(self._digits, scaling, dtype)
 
     def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """W_b, shape (C, b)."""

@@ -17,6 +17,7 @@ from dpsyn.basis.contrasts import ContrastBasis
 from dpsyn.basis.digits import DigitLayout, Digits
 
 Floats = npt.NDArray[np.float64]
+GramSums = tuple[Floats | float, Floats | float]
 
 _CELLS_TRIED = (4, 8, 16, 32, 64, 128, 256)
 _GRAM_ENTRIES = 1 << 22
@@ -72,21 +73,36 @@ class ProductFunctions:
         return self.basis.matrix(self.layout.decode(digits))
 
     def gram(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64) -> Floats:
-        """W diag(scaling) Wᵀ, shape (C, C): from the moments of all products, or by matrix products if that is less work."""
+        """W diag(scaling) Wᵀ, shape (C, C)."""
+        return self.gram_of(self.gram_sums(digits, scaling, dtype))
+
+    def gram_sums(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64) -> GramSums:
+        """What W diag(scaling) Wᵀ follows from, to be added over blocks: a matrix, and moments of all products of functions.
+
+        Each block adds to one of the two, whichever is less work; moments are also far fewer than C² numbers to send.
+        """
         used = np.flatnonzero(scaling)
         if len(used) < _SHARE_WORTH_CHOOSING * len(scaling):
             digits, scaling = digits[:, used], scaling[used]
         points = digits.shape[1]
         if points == 0:
-            return np.zeros((self.dimension, self.dimension))
+            return 0.0, 0.0
         width = 2 * self._sets.shape[1]
         cells, by_moments = self._cheapest(width, points)
         by_moments += _NANOSECONDS_PER_PRODUCT * self.dimension**2
         by_matrices = points * self.dimension * (_NANOSECONDS_PER_ENTRY + self.dimension / _MULTIPLICATIONS_PER_NANOSECOND)
         if by_matrices < by_moments or self.dimension > MOST_FOR_PRODUCTS or not self._items.fits(width):
-            return self._gram_by_matrices(digits, scaling, dtype)
-        products, plan = self._gram_plan(cells)
-        return products.gram(plan.apply(digits, scaling.astype(dtype, copy=False)))
+            return self._gram_by_matrices(digits, scaling, dtype), 0.0
+        return 0.0, self._gram_plan(cells).apply(digits, scaling.astype(dtype, copy=False))
+
+    def gram_of(self, sums: GramSums) -> Floats:
+        """The Gram matrix of :meth:`gram_sums`, or of several of them added up."""
+        matrix, moments = sums
+        result = (
+            np.zeros((self.dimension, self.dimension)) if isinstance(moments, float) else self._product_table().gram(moments)
+        )
+        result += matrix
+        return result
 
     def _gram_by_matrices(self, digits: Digits, scaling: npt.NDArray[Any], dtype: npt.DTypeLike) -> Floats:
         result = np.zeros((self.dimension, self.dimension))
@@ -111,13 +127,18 @@ class ProductFunctions:
                 self._plans[cells] = TablePlan(self.layout, self._items, self._sets, cells)
             return self._plans[cells]
 
-    def _gram_plan(self, cells: int) -> tuple[ProductTable, TablePlan]:
+    def _gram_plan(self, cells: int) -> TablePlan:
+        with self._lock:
+            if cells not in self._gram_plans:
+                moments = self._product_table().moments
+                self._gram_plans[cells] = TablePlan(self.layout, self._items, moments, cells)
+            return self._gram_plans[cells]
+
+    def _product_table(self) -> ProductTable:
         with self._lock:
             if self._products is None:
                 self._products = ProductTable(self._items, self._sets)
-            if cells not in self._gram_plans:
-                self._gram_plans[cells] = TablePlan(self.layout, self._items, self._products.moments, cells)
-            return self._products, self._gram_plans[cells]
+            return self._products
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ from dpsyn.basis.blocks import Block, Kernel, Shard, add_up, map_shard, reduce_s
 from dpsyn.basis.contingency import check_sizes_and_degree, checked_codes
 from dpsyn.basis.digits import DigitLayout, Digits
 from dpsyn.basis.executors import Executor, ThreadExecutor
-from dpsyn.basis.functions import Floats, product_functions
+from dpsyn.basis.functions import Floats, GramSums, product_functions
 from dpsyn.basis.points import DomainPoints, KeptPoints, Points, SeededPoints
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
@@ -167,10 +167,12 @@ class BlockOperator:
     def gram(self, scaling: Floats | None = None) -> Floats:
         """W diag(scaling) Wᵀ, shape (C, C), for scaling >= 0 of shape (m,); None for the weights."""
         if scaling is None:
-            total: Floats = self.reduce(_gram_of_weights)[0]
-            return total
-        total = self.reduce(_gram, vectors=(scaling,))[0]
-        return total
+            return self.gram_of(self.reduce(_gram_of_weights))
+        return self.gram_of(self.reduce(_gram, vectors=(scaling,)))
+
+    def gram_of(self, sums: Any) -> Floats:
+        """The Gram matrix that :meth:`Block.gram_sums` of the blocks add up to, shape (C, C)."""
+        return self.functions.gram_of(sums)
 
     def sample(self, count: int, generator: np.random.Generator) -> BlockOperator:
         """The operator on a uniform choice of the points without repetition, their weights scaled to sum 1, in threads.
@@ -224,12 +226,12 @@ def _adjoint(block: Block, y: Floats) -> Floats:
     return block.adjoint(y)
 
 
-def _gram(block: Block, scaling: Floats) -> tuple[Floats]:
-    return (block.gram(scaling),)
+def _gram(block: Block, scaling: Floats) -> GramSums:
+    return block.gram_sums(scaling)
 
 
-def _gram_of_weights(block: Block) -> tuple[Floats]:
-    return (block.gram(block.weights),)
+def _gram_of_weights(block: Block) -> GramSums:
+    return block.gram_sums(block.weights)
 
 
 def _codes_at(block: Block, indices: npt.NDArray[np.integer[Any]]) -> Codes:

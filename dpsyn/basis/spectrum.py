@@ -85,8 +85,8 @@ def conditioning(operator: BlockOperator, threshold: float, *, exact: bool = Fal
 
 
 def _smallest(operator: BlockOperator, stop: int, threshold: float) -> Conditioning:
-    gram, used = operator.reduce(_first_gram, stop)
-    lowest = float(np.linalg.eigvalsh(gram)[0])
+    *sums, used = operator.reduce(_first_gram, stop)
+    lowest = float(np.linalg.eigvalsh(operator.gram_of(sums))[0])
     exact = bool(used == operator.shape[1])
     passes = lowest >= threshold**2 if exact else lowest - ROUNDING >= threshold**2
     return Conditioning(passes, math.sqrt(max(0.0, lowest)), threshold, exact, int(used))
@@ -96,4 +96,4 @@ def _first_gram(block: Block, stop: int) -> tuple[Any, ...]:
     if block.start >= stop:
         return ()
     first = block.head(stop - block.start)
-    return first.gram(first.weights), first.stop - first.start
+    return *first.gram_sums(first.weights), first.stop - first.start

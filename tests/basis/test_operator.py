@@ -360,3 +360,22 @@ def test_gram_of_few_or_no_points() -> None:
     for used in (0, 1, 5, 89, 91, 100):
         scaling = np.where(np.arange(100) < used, 0.5, 0.0)
         assert operator.gram(scaling) == pytest.approx((matrix * scaling) @ matrix.T, abs=1e-11)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_may_add_to_a_gram_matrix_in_different_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = random_codes((2,) * 6, 35, 0)
+    matrix = ContrastBasis((2,) * 6, 1).matrix(codes)
+    scaling = np.ones(35)
+    scaling[10:20] = 0.0
+    scaling[20:24] = 0.0
+    operator = BlockOperator.from_codes((2,) * 6, 1, codes)
+    monkeypatch.setattr(functions_module, "_NANOSECONDS_PER_PRODUCT", 0.0)
+    monkeypatch.setattr(functions_module.ProductFunctions, "_cheapest", lambda self, width, points: (16, 110.0))
+    kinds = [tuple(isinstance(part, np.ndarray) for part in sums) for sums in operator.map(_sums, vectors=(scaling,))]
+    assert kinds == [(False, True), (False, False), (True, False), (True, False)]
+    assert operator.gram(scaling) == pytest.approx((matrix * scaling) @ matrix.T, abs=1e-12)
+
+
+def _sums(block: Block, scaling: np.ndarray) -> tuple[object, object]:
+    return block.gram_sums(scaling)
