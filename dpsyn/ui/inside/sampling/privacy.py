@@ -38,6 +38,7 @@ _Row = tuple[int, ...]
 def show_privacy(current: Dataset, settings: Settings) -> None:
     """Certificates for k rows beside the exact loss of one neighbour, and of the worst that a search found."""
     floor, ceiling = settings.floor, settings.ceiling
+    loss: LocalLoss | None = None
     with panel(
         "What is promised, and what a neighbour really gives away",
         badge=True,
@@ -64,6 +65,8 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
         with right:
             st.altair_chart(draw_privacy(privacy_info(claims, observed, rows=rows)), key="is_claims")
             _search(current, settings, instance, found, rows)
+    if loss is None:
+        return
     with panel("Where this neighbour's loss comes from", badge=True):
         st.altair_chart(draw_log_ratios(loss, ceiling / floor), key="is_log_ratios")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpsyn.figures.private_sampling.binding import BindingInfo, binding_info, draw_binding
+from dpsyn.figures.private_sampling.instance import Instance
 from dpsyn.figures.private_sampling.shrinkage import AXES, draw_shrinkage, shrinkage_info
 from dpsyn.ui import widgets
 from dpsyn.ui.inside._panel import empty, panel
@@ -15,6 +16,7 @@ from dpsyn.ui.state import Dataset
 def show_shrinkage(current: Dataset, settings: Settings) -> None:
     """λ along both sliders, and why it is not smaller."""
     floor, ceiling = settings.floor, settings.ceiling
+    instance: Instance | None = None
     with panel(
         "How much uniform noise must be mixed in",
         badge=True,
@@ -22,18 +24,17 @@ def show_shrinkage(current: Dataset, settings: Settings) -> None:
         "density between 2·floor and ceiling − floor. Move the sliders.",
     ):
         box_note(settings)
-        instance = instance_of(current, settings)
         if ceiling < 1 + floor:
             empty("Even λ = 1 does not fit: the ceiling must be at least 1 + floor.")
             return
+        instance = instance_of(current, settings)
         left, right = st.columns(2, gap="medium")
         for column, axis in zip((left, right), AXES, strict=True):
             info = shrinkage_info(instance, axis, floor=floor, ceiling=ceiling)
             column.altair_chart(draw_shrinkage(info), key=f"is_against_{axis}")
+    if instance is None:
+        return
     with panel("Why λ cannot be smaller", badge=True):
-        if ceiling < 1 + floor:
-            empty("There is no λ at this floor and ceiling.")
-            return
         found = binding_info(instance, floor=floor, ceiling=ceiling)
         if not found.cells:
             empty("λ = 0: some density in the box has the very marginals of the data. Nothing binds.")

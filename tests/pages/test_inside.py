@@ -1,0 +1,201 @@
+"""Private sampling from the inside: every section for every kind of data, sliders in place, words instead of tracebacks."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import dpsyn
+from dpsyn.data.samples import SAMPLES
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.ui.inside.sampling.sections import SECTIONS
+from tests.pages.conftest import finish_job
+
+SPACE, SHRINKAGE, DENSITY, PRIVACY, TIME = SECTIONS
+
+
+def charts(app):
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart")) + len(app.get("plotly_chart"))
+
+
+def badges(app):
+    return [m.value for m in app.markdown if "-badge[" in m.value]
+
+
+def words(app):
+    return " ".join(e.value for kind in (app.markdown, app.caption, app.info, app.warning, app.error) for e in kind)
+
+
+def section(app, name):
+    app.segmented_control(key="is_section").set_value(name).run()
+    assert not app.exception, app.exception
+    return app
+
+
+def upload(app, data):
+    app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
+    assert not app.exception, app.exception
+    return app.switch_page("app_pages/inside.py").run()
+
+
+def test_each_section_draws_and_says_what_it_reads(open_page):
+    app = open_page("inside")
+    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 2, 2), (PRIVACY, 2, 2), (TIME, 1, 1)):
+        section(app, name)
+        assert charts(app) == pictures
+        said = [badge for badge in badges(app) if "eads private data" in badge or "Public facts" in badge]
+        assert len(said) == panels
+        assert all(("Public facts" in badge) == (name == SPACE) for badge in said)
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES))
+def test_every_sample_opens_in_every_section(open_page, sample):
+    app = open_page("home")
+    app.pills(key="sample").set_value(sample).run()
+    app = app.switch_page("app_pages/inside.py").run()
+    for name in SECTIONS:
+        section(app, name)
+        assert not app.error
+        assert charts(app) >= 1
+
+
+def test_lambda_follows_the_sliders_as_the_mechanism_says(open_page):
+    app = section(open_page("inside"), SHRINKAGE)
+    app.slider(key="is_floor").set_value(0.1)
+    app.slider(key="is_ceiling").set_value(4.0).run()
+    assert not app.exception
+    dataset = app.session_state["dataset"]
+    mechanism = PrivateSampling(floor=0.1, ceiling=4.0, rows=1).calibrate(
+        dpsyn.PrivacySpec(10.0), dataset.table.domain, dataset.parts[0].n
+    )
+    release = mechanism(None, dataset.parts[0])
+    assert f"**λ = {release.diagnostics['least_shrinkage']:.4f}**" in words(app)
+
+
+@pytest.mark.parametrize("box", [(0.5, 2.0), (0.25, 1.25), (0.4, 1.05), (0.01, 10.0)])
+def test_boxes_at_the_ends_are_said(open_page, box):
+    app = open_page("inside")
+    app.slider(key="is_floor").set_value(box[0])
+    app.slider(key="is_ceiling").set_value(box[1]).run()
+    for name in SECTIONS:
+        section(app, name)
+        assert not app.error
+        if name in (SHRINKAGE, DENSITY, PRIVACY) and box != (0.01, 10.0):
+            assert "degenerate" in words(app) or "must be at least 1 + floor" in words(app)
+
+
+def test_s_is_drawn_again_with_another_seed(open_page):
+    app = open_page("inside")
+    app.segmented_control(key="is_space").set_value("m uniform draws").run()
+    first = app.metric[0].value
+    app.button(key="is_again").click().run()
+    assert "seed 2" in app.button(key="is_again").label
+    assert app.metric[0].value != first
+
+
+def test_a_failing_space_stops_the_other_sections_in_words(open_page):
+    app = open_page("inside")
+    app.segmented_control(key="is_space").set_value("m uniform draws").run()
+    next(s for s in app.select_slider if s.label.startswith("m (")).set_value(20).run()
+    assert "Failure" in words(app)
+    for name in (SHRINKAGE, DENSITY, PRIVACY, TIME):
+        section(app, name)
+        assert "The data were not looked at" in words(app)
+
+
+def test_the_neighbours_loss_scales_with_the_rows(open_page):
+    app = section(open_page("inside"), PRIVACY)
+    one = float(app.metric[0].value.replace(" × 10⁻⁴", "e-4"))
+    app.number_input(key="is_rows").set_value(1000).run()
+    assert not app.exception
+    assert float(app.metric[0].value) == pytest.approx(1000 * one, rel=1e-2)
+    assert 0 < 1000 * one < 1000 * math.log(8)
+
+
+def test_a_search_finds_a_lower_bound(open_page):
+    app = open_page("home")
+    rows = b"".join(b"yes,no\nno,no\nno,yes\n" for _ in range(5))
+    app = section(upload(app, b"a,b\n" + rows), PRIVACY)
+    app.button(key="is_search").click().run()
+    assert not app.exception
+    finish_job(app)
+    assert "inside_sampling_search" in app.session_state
+    found = app.session_state["inside_sampling_search"]["value"]
+    assert 0 < found.lower_bound <= math.log(8)
+    assert "the true ε is at least" in words(app)
+    app.slider(key="is_floor").set_value(0.2).run()
+    assert "the true ε is at least" not in words(app)
+
+
+AWKWARD = {
+    "one row": b"only,kind\nyes,a\n",
+    "constant columns": b"a,b\n" + b"x,7\n" * 30,
+    "one constant, one not": b"a,b\n" + b"x,yes\nx,no\n" * 30,
+    "300 categories": b"place,ill\n" + b"".join(b"place %d,%s\n" % (i, b"yes" if i % 3 else b"no") for i in range(300)) * 2,
+    "15 mixed columns": b",".join(b"c%d" % j for j in range(15))
+    + b"\n"
+    + b"".join(
+        b",".join(b"%d" % ((i * (j + 3)) % (j + 2)) if j % 2 else b"v%d" % (i % (j + 2)) for j in range(15)) + b"\n"
+        for i in range(200)
+    ),
+    "numbers only": b"x,y\n" + b"".join(b"%d.5,%d.25\n" % (i, i * i) for i in range(50)),
+}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+def test_awkward_data_are_answered_in_words(open_page, kind):
+    app = upload(open_page("home"), AWKWARD[kind])
+    assert not app.exception
+    if kind == "constant columns" or not app.get("multiselect"):
+        assert "single value" in words(app)
+        return
+    for name in SECTIONS:
+        section(app, name)
+        assert charts(app) or app.info
+
+
+def test_too_many_columns_are_refused_in_words(open_page):
+    app = open_page("home")
+    app.pills(key="sample").set_value("digits").run()
+    app = app.switch_page("app_pages/inside.py").run()
+    columns = next(m for m in app.multiselect if m.label == "Columns that take part")
+    columns.set_value(app.session_state["dataset"].table.domain.names[:40]).run()
+    assert not app.exception
+    assert "choose fewer columns" in words(app)
+    columns = next(m for m in app.multiselect if m.label == "Columns that take part")
+    columns.set_value([]).run()
+    assert not app.exception
+    assert "at least one column" in words(app)
+
+
+def test_a_release_of_this_visit_is_timed(open_page):
+    app = open_page("generator")
+    app.button(key="run").click().run()
+    finish_job(app)
+    app = section(app.switch_page("app_pages/inside.py").run(), TIME)
+    runs = list(app.dataframe[0].value["Run"])
+    assert runs == ["release 1 · asia", "release 1 · asia", "here, now", "here, now"]
+
+
+def test_the_form_describes_the_space(open_page):
+    app = open_page("generator")
+    assert "256 points, C = 37" in words(app)
+    app.toggle(key="ps_whole").set_value(False).run()
+    app.number_input(key="ps_m").set_value(150).run()
+    assert "m = 150 uniform draws from the cube" in words(app)
+    app.slider(key="ps_floor").set_value(0.5).run()
+    assert "degenerate" in words(app)
+    app.slider(key="ps_ceiling").set_value(1.05).run()
+    assert "Cannot run" in words(app)
+
+
+def test_the_cube_is_refused_for_categories(open_page):
+    app = open_page("home")
+    app.pills(key="sample").set_value("car").run()
+    app = app.switch_page("app_pages/generator.py").run()
+    app.segmented_control(key="ps_space").set_value("cube").run()
+    assert not app.exception
+    assert "Cannot run" in words(app)
+    app.segmented_control(key="ps_space").set_value("product").run()
+    assert "Cannot run" not in words(app)
