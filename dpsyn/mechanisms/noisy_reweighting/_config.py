@@ -1,0 +1,362 @@
+"""The configuration of noisy reweighting, and its calibration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFamily
+from dpsyn.basis.dimension import contingency_cells
+from dpsyn.data.table import Table
+from dpsyn.domain import Domain
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
+from dpsyn.mechanisms.noisy_reweighting import _spaces
+from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
+from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, calibrated_ledger
+from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting._statistics import parts_of
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+
+Statistics = Literal["auto", "walsh", "contingency", "conjunctions"]
+Noise = Literal["auto", "laplace", "gaussian", "as_published"]
+Allocation = Literal["by_size", "equal"]
+Objective = Literal["max_entropy", "least_squares", "max"]
+ReducedSpace = Literal["auto", "whole", "uniform", "marginals", "tree", "public"]
+Rounding = Literal["low_variance", "independent"]
+
+DEFAULT_DRAWS = 100_000
+DRAWS_FOR_THE_PROGRAM = 3_000
+MOST_STATISTICS = 2_000_000
+MOST_DENSE = 60_000_000
+_LOOK_UPS = 20_000_000
+_DEFAULT_SHARE = 0.1
+_COUNT_WEIGHT = 4
+
+N_IS_PUBLIC = "The number of rows n is public."
+FLOATING_POINT = (
+    "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), its low bits can give a value away."
+)
+ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "statistics": ("auto", "walsh", "contingency", "conjunctions"),
+    "noise": ("auto", "laplace", "gaussian", "as_published"),
+    "allocation": ("by_size", "equal"),
+    "objective": ("max_entropy", "least_squares", "max"),
+    "reduced_space": ("auto", "whole", "uniform", "marginals", "tree", "public"),
+    "rounding": ("low_variance", "independent"),
+}
+
+
+@dataclass(frozen=True)
+class NoisyReweighting(Config):
+    """Settings of noisy reweighting.
+
+    Args:
+        degree: d, the order of the statistics that are matched.
+        statistics: ``"walsh"`` (binary domains), ``"contingency"`` (tables, any domain), ``"conjunctions"`` (monotone ones,
+            any domain), or ``"auto"``: Walsh where the domain is binary, tables elsewhere.
+        tables: sets of column names whose contingency tables are matched, instead of all d-way tables.
+        family: statistics of one's own (:mod:`dpsyn.basis.families`, :mod:`dpsyn.basis.user_functions`), instead of the above.
+        noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
+            or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included.
+        allocation: ``"by_size"`` gives tables with more cells a larger part of the budget, ``"equal"`` all the same noise.
+        rows: k, how many rows to release; None releases n (under add/remove, its noisy estimate).
+        reduced_space: where the points come from: ``"whole"`` domain, ``"uniform"`` draws (the paper), draws from the product
+            of noisy ``"marginals"`` or from a ``"tree"`` of noisy two-way tables, ``"public"`` rows, or ``"auto"``: the whole
+            domain where that is affordable, else marginals.
+        reduced_space_size: m, how many points to draw; None decides by the number of tables.
+        public: rows known to everybody, for ``reduced_space="public"``.
+        refinements: how often the space is drawn again around the fitted density (post-processing; maximum entropy only).
+        marginal_share: share of the budget for one-way marginals of their own; None takes them from the noisy statistics
+            where they say them, and spends 0.1 on them otherwise. Nothing is spent where they are not used.
+        objective: ``"max"`` (the paper's linear program), ``"least_squares"`` with a stop at the noise, ``"max_entropy"``.
+        rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
+            of the fitted density.
+
+    Raises:
+        ParameterError: a value is outside its range.
+    """
+
+    degree: int = 2
+    statistics: Statistics = "auto"
+    tables: tuple[tuple[str, ...], ...] | None = None
+    family: Family | None = None
+    noise: Noise = "auto"
+    allocation: Allocation = "by_size"
+    rows: int | None = None
+    reduced_space: ReducedSpace = "auto"
+    reduced_space_size: int | None = None
+    public: Table | None = field(default=None, repr=False, compare=False)
+    refinements: int = 5
+    marginal_share: float | None = None
+    objective: Objective = "max_entropy"
+    rounding: Rounding = "low_variance"
+
+    name: ClassVar[str] = "noisy_reweighting"
+    title: ClassVar[str] = "Noisy reweighting"
+    paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
+
+    @classmethod
+    def as_published(
+        cls,
+        degree: int = 2,
+        *,
+        statistics: Statistics = "auto",
+        rows: int | None = None,
+        reduced_space_size: int | None = None,
+    ) -> NoisyReweighting:
+        """The paper's algorithm: Laplace(2|F|/(nε)) on every average, uniform Ω*, the minimax program, independent draws.
+
+        Theorem 2.2 makes it ε-DP in real arithmetic. Where the domain has at most 8,192 rows and no size is given, Ω* is
+        all of it.
+        """
+        return cls(
+            degree=degree,
+            statistics=statistics,
+            noise="as_published",
+            allocation="equal",
+            rows=rows,
+            reduced_space="uniform",
+            reduced_space_size=reduced_space_size,
+            refinements=0,
+            objective="max",
+            rounding="independent",
+        )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.degree, int) or self.degree < 1:
+            raise ParameterError("degree", self.degree, "a whole number, at least 1")
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ParameterError(name, getattr(self, name), f"one of {', '.join(map(repr, allowed))}")
+        for name in ("rows", "reduced_space_size"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ParameterError(name, getattr(self, name), "at least 1")
+        if self.marginal_share is not None and not 0 < self.marginal_share < 1:
+            raise ParameterError("marginal_share", self.marginal_share, "a share strictly between 0 and 1, or None")
+        if not isinstance(self.refinements, int) or self.refinements < 0:
+            raise ParameterError("refinements", self.refinements, "a whole number, at least 0")
+        if (self.reduced_space == "public") != (self.public is not None):
+            raise ParameterError("public", self.public is not None, "a table exactly where reduced_space='public'")
+        if self.tables is not None:
+            object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration as plain data; a family and public rows by their names."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["tables"] = [list(table) for table in self.tables] if self.tables is not None else None
+        plain["family"] = self.family.name if self.family is not None else None
+        plain["public"] = f"{self.public.name}, {self.public.n} rows" if self.public is not None else None
+        return plain
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> NoisyReweightingMechanism:
+        """Noise scales that make the release (ε, δ)-DP.
+
+        Laplace: discrete noise of scale L1/ε on the whole-number sums (Theorem 2.2 with the exact L1 in place of 2|F|).
+        Gaussian: discrete noise with the exact law of its privacy loss (:mod:`dpsyn.privacy.discrete_gaussian`), or zCDP
+        where that law is out of reach. Marginals released on their own compose with the statistics; the ledger has every
+        part. Under add/remove nothing depends on n: the sums get their noise as counts, and n is estimated from them.
+
+        Raises:
+            CalibrationError: Gaussian noise without δ, or add/remove for what only makes sense with a public n.
+            ParameterError: Walsh statistics on a domain that is not binary, a table that is not there, or more than memory
+                or time allow; the message has the estimate.
+        """
+        if n < 1:
+            raise ParameterError("n", n, "at least 1 row")
+        kind = self._kind(spec)
+        family = self._family(domain, spec)
+        plan = self._plan(domain, family)
+        parts, part_of = parts_of(family, spec.neighbouring, kind, by_size=self.allocation == "by_size")
+        marginals = self._marginals(domain, family, plan)
+        counted = spec.neighbouring == "add_remove" and family.name == "functions"
+        if marginals is not None:
+            parts = (*_scaled_up(parts), _marginal_part(parts, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE))
+        if counted:
+            parts = (*parts, Part("number of rows", 1, 1, 1, max(1, round(sum(p.weight for p in parts) / 50))))
+        ledger = self._ledger(parts, kind, family, spec)
+        return NoisyReweightingMechanism(
+            config=self,
+            spec=spec,
+            domain=domain,
+            n=n,
+            guarantee=Guarantee(
+                epsilon=spec.epsilon,
+                delta=spec.delta if kind == "gaussian" else 0.0,
+                neighbouring=spec.neighbouring,
+                source=_source(ledger),
+                assumptions=_assumptions(family, kind, spec),
+            ),
+            statistics=family,
+            plan=plan,
+            ledger=ledger,
+            part_of=part_of,
+            scale=ledger.base,
+            marginals=marginals,
+            count_part=counted,
+        )
+
+    def _kind(self, spec: PrivacySpec) -> NoiseKind:
+        if self.noise == "as_published":
+            if spec.neighbouring != "replace_one":
+                raise CalibrationError("Theorem 2.2 is about replacing one of n rows: ask for neighbouring='replace_one'")
+            return "continuous_laplace"
+        if self.noise == "gaussian" and spec.delta == 0:
+            raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
+        return "gaussian" if spec.delta > 0 and self.noise != "laplace" else "laplace"
+
+    def _family(self, domain: Domain, spec: PrivacySpec) -> Family:
+        shape = domain.shape
+        if self.family is not None:
+            if tuple(self.family.sizes) != shape:
+                raise ParameterError("family", self.family.sizes, f"a family over the domain, whose sizes are {shape}")
+            return self.family
+        if self.tables is not None:
+            return TableFamily(shape, [[domain.index(name) for name in table] for table in self.tables])
+        # The sum of the constant is n: it needs noise only where n is a secret. The paper adds noise to it in any case.
+        constant = spec.neighbouring == "add_remove" or self.noise == "as_published"
+        if self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary):
+            wide = next((a for a in domain.attributes if a.size != 2), None)
+            if wide is not None:
+                raise ParameterError(
+                    "statistics",
+                    "walsh",
+                    f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'",
+                )
+            self._check_count(contingency_cells(shape, self.degree))
+            return WalshFamily(len(domain), self.degree, constant=constant)
+        self._check_count(contingency_cells(shape, self.degree))
+        if self.statistics == "conjunctions":
+            return ConjunctionFamily(shape, self.degree, constant=constant)
+        return TableFamily.all_of_degree(shape, self.degree)
+
+    def _check_count(self, count: int) -> None:
+        if count > MOST_STATISTICS:
+            raise ParameterError(
+                "degree",
+                self.degree,
+                f"{count:,} statistics are too many (at most {MOST_STATISTICS:,}); lower the degree, the number of columns, "
+                "bins or categories, or choose tables",
+            )
+
+    def _plan(self, domain: Domain, family: Family) -> Plan:
+        shape, size = domain.shape, domain.size
+        tables = _table_count(family)
+        program = self.objective == "max"
+        dense = family.name == "functions" or program
+        pairs = not dense and all(len(table) <= 2 for table in _tables(family))
+        if dense:
+            whole = size <= _spaces.LISTED_AT_MOST and size * family.count <= MOST_DENSE
+            listed = True
+        else:
+            unlisted = pairs and size <= _spaces.WHOLE_AT_MOST and _spaces.halves_fit(shape)
+            listed = not unlisted
+            whole = unlisted or size * tables <= _LOOK_UPS
+        space: SpaceKind
+        if self.reduced_space == "whole" and not whole:
+            raise ParameterError(
+                "reduced_space", "whole", f"fewer points: the domain has {size:,} rows, too many for {tables:,} tables"
+            )
+        takes_whole = self.reduced_space_size is None and self.reduced_space in ("auto", "uniform", "marginals", "whole")
+        if whole and takes_whole:
+            space = "whole"
+        else:
+            space = "marginals" if self.reduced_space in ("auto", "whole") else self.reduced_space
+        m = size if space == "whole" else self.reduced_space_size or self._default_size(tables, dense=program)
+        if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
+            seconds, gigabytes = m * tables * 1.2e-6, m * tables * 16e-9
+            raise ParameterError(
+                "reduced_space_size",
+                m,
+                f"fewer points or tables: {m:,} points in {tables:,} tables would take about {gigabytes:.0f} GB and "
+                f"{seconds / 60:.0f} minutes",
+            )
+        if dense and m * (family.count if family.name != "contingency" else tables) > MOST_DENSE:
+            raise ParameterError(
+                "degree" if self.reduced_space_size is None else "reduced_space_size",
+                self.degree if self.reduced_space_size is None else self.reduced_space_size,
+                f"{family.count:,} statistics on {m:,} points are too many for one matrix; lower the degree, the number of "
+                "columns, bins or categories, or reduced_space_size",
+            )
+        public = None
+        if self.public is not None:
+            public = self.public.with_domain(domain).codes
+            m = min(self.reduced_space_size or len(public), len(public))
+        return Plan(family, space, m, listed, self.objective, self.refinements, public)
+
+    def _default_size(self, tables: int, *, dense: bool) -> int:
+        return DRAWS_FOR_THE_PROGRAM if dense else max(10_000, min(DEFAULT_DRAWS, _spaces.LOOK_UPS_AT_MOST // tables))
+
+    def _marginals(self, domain: Domain, family: Family, plan: Plan) -> TableFamily | None:
+        """One-way tables to release on their own: where asked for, or where the measure needs what the statistics lack."""
+        if plan.space != "marginals" and not (plan.space == "tree" and self.marginal_share):
+            return None
+        if self.marginal_share is None:
+            if family.name in ("walsh", "conjunctions"):
+                return None
+            covered = {j for group in family.groups for j in group.columns}
+            if len(covered) == len(domain):
+                return None
+        return TableFamily(domain.shape, [(j,) for j in range(len(domain))])
+
+    def _ledger(self, parts: tuple[Part, ...], kind: NoiseKind, family: Family, spec: PrivacySpec) -> Ledger:
+        if kind != "continuous_laplace":
+            return calibrated_ledger(parts, kind, spec)
+        # Theorem 2.2: every function moves by at most 2.
+        part = Part(f"{parts[0].name}, as published", family.count, family.count, 2)
+        return calibrated_ledger((part,), kind, spec)
+
+
+def _tables(family: Family) -> tuple[tuple[int, ...], ...]:
+    if isinstance(family, TableFamily):
+        return family.tables
+    degree = int(getattr(family, "degree", 2))
+    return ((0,) * min(degree, len(family.sizes)),)
+
+
+def _table_count(family: Family) -> int:
+    if isinstance(family, TableFamily):
+        return len(family.tables)
+    return math.comb(len(family.sizes), min(int(getattr(family, "degree", 2)), len(family.sizes)))
+
+
+def _scaled_up(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The same weights eight times as large, so that the marginals' weight can be a whole number too."""
+    return tuple(Part(p.name, p.count, p.moved, p.step, p.weight * 8, p.l1, p.l2) for p in parts)
+
+
+def _marginal_part(
+    parts: tuple[Part, ...], marginals: TableFamily, spec: PrivacySpec, kind: NoiseKind, share: float
+) -> Part:
+    """One-way counts with a weight that gives them ``share`` of the budget, up to rounding to a whole number."""
+    moved = marginals.l1(spec.neighbouring)
+    power = 2 if kind == "gaussian" else 1
+    spent = sum(p.weight * 8 * p.size[power - 1] ** power for p in parts)
+    weight = max(1, round(share / (1 - share) * spent / moved))
+    return Part("one-way marginals", marginals.count, moved, 1, weight)
+
+
+def _source(ledger: Ledger) -> str:
+    if ledger.kind == "continuous_laplace":
+        return "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b"
+    if ledger.kind == "laplace":
+        return "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b with the exact L1 sensitivity, discrete Laplace noise"
+    if ledger.argument == "exact":
+        return "Discrete Gaussian mechanism, exact law of the privacy loss (Canonne, Kamath, Steinke 2020)"
+    return "Discrete Gaussian mechanism, zCDP (Canonne, Kamath, Steinke 2020), exact L2 sensitivity"
+
+
+def _assumptions(family: Family, kind: NoiseKind, spec: PrivacySpec) -> tuple[str, ...]:
+    found = [PUBLIC_DOMAIN_ASSUMPTION]
+    if spec.neighbouring == "replace_one":
+        found.append(N_IS_PUBLIC)
+    if kind == "continuous_laplace":
+        found.append(FLOATING_POINT)
+    if not getattr(family, "row_by_row", True):
+        found.append(ROW_BY_ROW)
+    return tuple(found)

@@ -1,0 +1,230 @@
+"""From noisy statistics to a density and rows: all of it post-processing, nothing here sees a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.basis.families import Family
+from dpsyn.domain import Codes
+from dpsyn.mechanisms.base import Progress
+from dpsyn.mechanisms.noisy_reweighting import _spaces
+from dpsyn.mechanisms.noisy_reweighting._statistics import Cells, Tables, cells_of, noisy_marginals
+from dpsyn.optim.density_spaces import Combined, DenseFunctions, PointTables, Space, WholeDomain, cell_offsets
+from dpsyn.optim.rounding import repaired_rows, systematic_rows
+from dpsyn.optim.table_model import TableModel
+
+Floats = npt.NDArray[np.float64]
+
+SpaceKind = Literal["whole", "uniform", "marginals", "tree", "public"]
+_TABLES_TO_REPAIR = 20_000_000
+"""Cells of the two-way tables that rows of the user's own functions are repaired to, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the fit is to do; public.
+
+    Attributes:
+        family: the statistics.
+        space: where the points come from.
+        size: how many points are drawn; all of them where ``space`` is ``"whole"``.
+        listed: the points of the whole domain are listed (needed by the linear program and by functions of any kind).
+        objective: ``"max"``, ``"least_squares"`` or ``"max_entropy"``.
+        refinements: how often the space is drawn again.
+        public: codes of public rows, for ``space="public"``.
+    """
+
+    family: Family
+    space: SpaceKind
+    size: int
+    listed: bool
+    objective: Literal["max", "least_squares", "max_entropy"]
+    refinements: int
+    public: Codes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A density on points.
+
+    Attributes:
+        codes: the points, shape (m, columns); None for all points of the domain in lexicographic order.
+        density: h, shape (m,).
+        statistics: A h, shape (F,).
+        tables, cells: tables that rows are repaired to, and the shares of their cells under h.
+        log_density: ln h up to a constant at any row; None where it is not known.
+        facts: about the fit, for teaching.
+    """
+
+    codes: Codes | None
+    density: npt.NDArray[np.floating[Any]]
+    statistics: Floats
+    tables: Tables
+    cells: Floats
+    log_density: Callable[[Codes], Floats] | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def fit(
+    plan: Plan, sums: Floats, spreads: Floats, rows: float, marginals: list[Floats] | None, generator: np.random.Generator,
+    progress: Progress,
+) -> Fitted:  # fmt: skip
+    """Fit a density to noisy sums.
+
+    Args:
+        plan: what to do.
+        sums: noisy Σ f/unit, shape (F,).
+        spreads: standard deviation of their noise, shape (F,).
+        rows: n, or its noisy estimate.
+        marginals: one-way shares that were released on their own; None takes what the statistics say of them.
+        generator: for draws.
+        progress: told of each step, with shares of this part of the work.
+    """
+    family = plan.family
+    target = sums * (family.unit / rows)
+    # Counts are whole: below half a count there is nothing to be weighed.
+    spread = np.maximum(spreads, 0.5) * (family.unit / rows)
+    base = marginals or noisy_marginals(family, sums, np.maximum(spreads, 0.5), rows)[0]
+    if plan.space == "uniform":
+        base = [np.full(size, 1 / size) for size in family.sizes]
+    log_base = [np.log(law) for law in base]
+    cells = cells_of(family)
+    bonds: _spaces.Bonds = []
+    if plan.space == "whole":
+        codes = _spaces.all_points(family.sizes) if plan.listed else None
+        return _on_one_space(plan, cells, codes, None, target, spread, log_base, progress)
+    progress("drawing the reduced space", 0.0)
+    if plan.space == "public":
+        assert plan.public is not None
+        drawn = plan.public
+        if len(drawn) > plan.size:
+            drawn = drawn[generator.choice(len(drawn), plan.size, replace=False)]
+    elif plan.space == "tree":
+        spreads = np.maximum(spreads, 0.5)
+        drawn, bonds = _spaces.draws_from_tree(family, sums, spreads, rows, base, plan.size, generator)
+    else:
+        drawn = _spaces.draws_from_product(base, plan.size, generator)
+    if plan.objective == "max_entropy" and cells is not None and plan.space != "public":
+        return _refined(plan, cells, target, spread, log_base, drawn, bonds, generator, progress)
+    points, times = np.unique(drawn, axis=0, return_counts=True)
+    return _on_one_space(plan, cells, points, times.astype(np.float64), target, spread, log_base, progress)
+
+
+def _on_one_space(
+    plan: Plan, cells: Cells | None, codes: Codes | None, weights: Floats | None, target: Floats, spread: Floats,
+    log_base: list[Floats], progress: Progress,
+) -> Fitted:  # fmt: skip
+    family = plan.family
+    sizes = family.sizes
+    tables: Tables = cells.tables if cells is not None else tuple(combinations(range(len(sizes)), min(2, len(sizes))))
+    if codes is not None and plan.space == "whole":
+        weights = np.exp(sum(law[codes[:, j]] for j, law in enumerate(log_base)))
+    over_cells: Space = WholeDomain(sizes, tables, log_base) if codes is None else PointTables(codes, sizes, tables, weights)
+    space: Space
+    if cells is None or plan.objective == "max":
+        space = DenseFunctions(family.matrix(_listed(codes)), weights) if plan.objective != "max" else over_cells
+    else:
+        space = over_cells if cells.combination is None else Combined(over_cells, cells.combination)
+    facts: dict[str, Any] = {}
+    log_density: Callable[[Codes], Floats] | None = None
+    if plan.objective == "max":
+        from dpsyn.optim.chebyshev import fit_density
+
+        matrix = family.matrix(_listed(codes))
+        progress(f"minimax program: {len(target):,} statistics on {matrix.shape[1]:,} points", 0.1)
+        program = fit_density(matrix, target)
+        density: npt.NDArray[np.floating[Any]] = program.density
+        statistics = np.asarray(matrix @ program.density, dtype=np.float64)
+        facts |= {
+            "solver_status": program.status,
+            "solver_residual": program.residual,
+            "duality_gap": program.gap,
+        }
+    elif plan.objective == "least_squares":
+        from dpsyn.optim.least_squares import least_squares
+
+        progress(f"least squares: {len(target):,} statistics on {space.points:,} points", 0.1)
+        squares = least_squares(space, target, spread)
+        density, statistics = squares.density, squares.statistics
+        facts |= {"solver_status": squares.status, "misfit": squares.misfit, "duality_gap": squares.gap}
+    else:
+        from dpsyn.optim.max_entropy import max_entropy
+
+        entropy = max_entropy(space, target, spread, progress=progress)
+        density, statistics = entropy.density, entropy.statistics
+        facts |= {
+            "solver_status": "optimal",
+            "misfit": entropy.misfit,
+            "misfit_after_each_stage": entropy.misfits,
+            "weight": entropy.weight,
+            "duality_gap": entropy.gap,
+        }
+        if cells is not None and plan.space == "whole":
+            by_cell = entropy.multipliers
+            if cells.combination is not None:
+                by_cell = np.asarray(cells.combination.T @ by_cell)
+            log_density = TableModel(sizes, tables, by_cell, log_base).log_density
+    repairable = int(cell_offsets(sizes, tables)[-1]) <= _TABLES_TO_REPAIR
+    shares = over_cells.expected(density) if repairable else np.zeros(0)
+    return Fitted(codes, density, statistics, tables if repairable else (), shares, log_density, facts)
+
+
+def _listed(codes: Codes | None) -> Codes:
+    assert codes is not None
+    return codes
+
+
+def _refined(
+    plan: Plan, cells: Cells, target: Floats, spread: Floats, log_base: list[Floats], codes: Codes, bonds: _spaces.Bonds,
+    generator: np.random.Generator, progress: Progress,
+) -> Fitted:  # fmt: skip
+    from dpsyn.optim.refinement import refined_max_entropy
+
+    found = refined_max_entropy(
+        codes,
+        plan.family.sizes,
+        cells.tables,
+        target,
+        spread,
+        log_base,
+        generator,
+        combination=cells.combination,
+        bonds=_spaces.bonds_on_cells(bonds, plan.family.sizes, cells.tables) if bonds else None,
+        stages=1 + plan.refinements,
+        progress=progress,
+    )
+    shares = PointTables(found.codes, plan.family.sizes, cells.tables).expected(found.fit.density)
+    facts = {
+        "solver_status": "optimal",
+        "misfit": found.fit.misfit,
+        "misfit_after_each_stage": found.misfits,
+        "effective_points_in_each_stage": found.effective_points,
+        "weight": found.fit.weight,
+        "duality_gap": found.fit.gap,
+    }
+    return Fitted(found.codes, found.fit.density, found.fit.statistics, cells.tables, shares, found.model.log_density, facts)
+
+
+def draw_rows(
+    fitted: Fitted, sizes: tuple[int, ...], rows: int, generator: np.random.Generator, *, low_variance: bool
+) -> Codes:
+    """Codes of ``rows`` rows: independent draws, or systematic ones repaired towards the tables of the density."""
+    codes = fitted.codes
+    if not low_variance:
+        mass = np.cumsum(fitted.density, dtype=np.float64)
+        numbers = np.searchsorted(mass, generator.random(rows) * mass[-1], side="right").clip(0, len(mass) - 1)
+        return codes[numbers] if codes is not None else _spaces.points_at(numbers, sizes)
+    if codes is None:
+        drawn = _spaces.points_at(systematic_rows(fitted.density, rows, generator), sizes)
+    else:
+        order = np.lexsort(codes.T[::-1])
+        drawn = codes[order[systematic_rows(fitted.density[order], rows, generator)]]
+    if fitted.tables:
+        drawn = repaired_rows(drawn, sizes, fitted.tables, fitted.cells, generator, log_density=fitted.log_density)
+    return np.asarray(generator.permutation(drawn, axis=0))

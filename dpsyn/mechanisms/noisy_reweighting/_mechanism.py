@@ -1,0 +1,215 @@
+"""The calibrated mechanism: noise on the statistics once, then post-processing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.basis.families import Family, TableFamily
+from dpsyn.data.table import Table
+from dpsyn.domain import Codes
+from dpsyn.mechanisms.base import Mechanism, Progress, Release
+from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, draw_rows, fit
+from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
+from dpsyn.privacy.noise import NoiseSource
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.noisy_reweighting._config import NoisyReweighting
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_LISTED = 200_000
+"""Points that the diagnostics list."""
+
+
+@dataclass(frozen=True)
+class NoisyReweightingMechanism(Mechanism):
+    """Calibrated noisy reweighting.
+
+    Attributes:
+        statistics: the family F.
+        plan: what is fitted to the noisy statistics, and on which points.
+        ledger: the parts of the budget and their noise.
+        part_of: for every statistic the part of the ledger that it belongs to, shape (|F|,).
+        marginals: one-way tables that get a part of the budget of their own (the last parts of the ledger), or None.
+        scale: noise scale on the whole-number sums of a part of weight 1 (divide by n for the paper's σ); a part of weight w
+            has ``scale/√w`` under Gaussian noise and ``scale/w`` under Laplace noise.
+        count_part: whether the number of rows is released by the ledger's last part.
+    """
+
+    config: NoisyReweighting
+    statistics: Family
+    plan: Plan
+    ledger: Ledger
+    part_of: Integers
+    scale: float
+    marginals: TableFamily | None = None
+    count_part: bool = False
+
+    @property
+    def family(self) -> str:
+        """Name of the family of statistics."""
+        return self.statistics.name
+
+    @property
+    def statistic_count(self) -> int:
+        """|F|."""
+        return self.statistics.count
+
+    @property
+    def reduced_space_size(self) -> int:
+        """m: points of the reduced space."""
+        return self.plan.size
+
+    @property
+    def marginal_scale(self) -> float:
+        """Noise scale on the one-way counts that are released on their own, 0 where there are none."""
+        return self._scale_of(self._marginal_part) if self.marginals is not None else 0.0
+
+    @property
+    def _marginal_part(self) -> int:
+        return len(self.ledger.parts) - 1 - int(self.count_part)
+
+    def _scale_of(self, number: int) -> float:
+        return self.scale * self.ledger.scale(self.ledger.parts[number]) / self.ledger.base
+
+    @property
+    def scales(self) -> Floats:
+        """Noise scale on every whole-number sum, shape (|F|,)."""
+        of_part = np.array([self._scale_of(number) for number in range(len(self.ledger.parts))])
+        return np.asarray(of_part[self.part_of])
+
+    @property
+    def spreads(self) -> Floats:
+        """Standard deviation of the noise on every sum, shape (|F|,)."""
+        return np.array([_deviation(self.ledger.kind, scale) for scale in self.scales])
+
+    def calibrated(self) -> dict[str, Any]:
+        """Family, |F|, m, k, the noise scales, and the budget as a ledger whose shares add up to 1."""
+        scales = self.scales
+        public_n = self.guarantee.neighbouring == "replace_one"
+        facts: dict[str, Any] = {
+            "statistics": self.family,
+            "statistic_count": self.statistic_count,
+            "reduced_space": self.plan.space,
+            "reduced_space_size": self.plan.size,
+            "noise": self.ledger.kind,
+            "accounting": self.ledger.argument,
+            "noise_scale_on_sums": float(scales.max()),
+            "smallest_noise_scale_on_sums": float(scales.min()),
+            "noise_scale_on_marginal_counts": self.marginal_scale,
+            "ledger": [entry.to_dict() for entry in self.ledger.entries],
+        }
+        if self.config.rows is not None or public_n:
+            facts["rows"] = self.config.rows or self.n
+        if public_n:
+            facts["noise_scale_on_averages"] = float(scales.max()) * self.statistics.unit / self.n
+        return facts
+
+    def noisy_statistics(self, noise: NoiseSource, table: Table) -> Floats:
+        """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,): the first release of the mechanism."""
+        sums = self.noisy_sums(noise, self._sums(table.codes))
+        return np.asarray(sums * (self.statistics.unit / self.n), dtype=np.float64)
+
+    def noisy_sums(self, noise: NoiseSource, sums: Integers) -> npt.NDArray[Any]:
+        """Sums with the noise of the release, shape (…, |F|): an audit asks for many releases at once."""
+        if self.ledger.kind == "continuous_laplace":
+            return np.asarray(sums + noise.generator.laplace(0.0, self.scale, sums.shape))
+        noisy = np.empty_like(sums)
+        for number in np.unique(self.part_of):
+            mine = self.part_of == number
+            noisy[..., mine] = self._draw(noise, sums[..., mine], int(number))
+        return noisy
+
+    def log_ratio(self, outputs: npt.NDArray[Any], first: Integers, second: Integers) -> Floats:
+        """ln P(output | sums ``first``) - ln P(output | sums ``second``) for outputs of shape (runs, |F|)."""
+        if self.ledger.kind == "gaussian":
+            moved = (outputs - second) ** 2 - (outputs - first) ** 2
+            return np.asarray((moved / (2 * self.scales**2)).sum(axis=1))
+        return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / self.scales).sum(axis=1))
+
+    def _draw(self, noise: NoiseSource, values: Integers, part: int) -> Integers:
+        draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
+        return draw(values, self._scale_of(part))
+
+    def _sums(self, codes: Codes) -> Integers:
+        return self.statistics.sums(codes)
+
+    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+        progress("adding noise to the statistics", 0.02)
+        exact = self._sums(table.codes)
+        sums = np.asarray(self.noisy_sums(noise, exact), dtype=np.float64)
+        rows = self._rows(noise, table, sums)
+        marginals = self._released_marginals(noise, table, rows)
+
+        def during_fit(step: str, share: float) -> None:
+            progress(step, 0.1 + 0.8 * share)
+
+        fitted = fit(self.plan, sums, self.spreads, rows, marginals, noise.generator, during_fit)
+        progress("drawing rows", 0.92)
+        k = self.config.rows or max(1, round(rows))
+        codes = draw_rows(
+            fitted, self.domain.shape, k, noise.generator, low_variance=self.config.rounding == "low_variance"
+        )
+        progress("writing rows", 0.98)
+        return self.domain.decode(codes, noise.generator), self._diagnostics(fitted, sums, exact, rows)
+
+    def _rows(self, noise: NoiseSource, table: Table, sums: Floats) -> float:
+        """n where it is public, else what the noisy statistics (or a count of its own) say of it, at least 1."""
+        if self.guarantee.neighbouring == "replace_one":
+            return float(self.n)
+        from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_rows
+
+        if self.count_part:
+            counted = self._draw(noise, np.array([table.n], dtype=np.int64), len(self.ledger.parts) - 1)
+            return max(1.0, float(counted[0]))
+        found = noisy_rows(self.statistics, sums, np.maximum(self.spreads, 0.5))
+        return max(1.0, found) if found is not None else 1.0
+
+    def _released_marginals(self, noise: NoiseSource, table: Table, rows: float) -> list[Floats] | None:
+        if self.marginals is None:
+            return None
+        counts = self._draw(noise, self.marginals.sums(table.codes), self._marginal_part)
+        floor = 0.2 * max(_deviation(self.ledger.kind, self.marginal_scale), 0.5)
+        laws = [np.maximum(counts[g.start : g.stop].astype(np.float64), floor) for g in self.marginals.groups]
+        return [law / law.sum() for law in laws]
+
+    def _diagnostics(self, fitted: Fitted, sums: Floats, exact: Integers, rows: float) -> dict[str, Any]:
+        unit = self.statistics.unit / rows
+        diagnostics = {
+            "largest_deviation_from_noisy_statistics": float(np.abs(fitted.statistics - sums * unit).max()),
+            "largest_noise": float(np.abs(sums - exact).max()) * unit,
+            "support": int((fitted.density > 0).sum()),
+            **fitted.facts,
+            "noisy_statistics": sums * unit,
+            "fitted_statistics": fitted.statistics,
+            "density": fitted.density,
+        }
+        if fitted.codes is not None:
+            diagnostics["points"] = fitted.codes
+        elif len(fitted.density) <= _LISTED:
+            from dpsyn.mechanisms.noisy_reweighting._spaces import all_points
+
+            diagnostics["points"] = all_points(self.domain.shape)
+        return diagnostics
+
+    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+        """As many rows again, drawn independently from the fitted density."""
+        from dpsyn.mechanisms.noisy_reweighting._spaces import points_at
+
+        density = np.asarray(release.diagnostics["density"], dtype=np.float64)
+        numbers = generator.choice(len(density), len(release.rows), p=density / density.sum())
+        points = release.diagnostics.get("points")
+        codes = points[numbers] if points is not None else points_at(numbers, self.domain.shape)
+        return self.domain.decode(codes, generator)
+
+
+def _deviation(kind: str, scale: float) -> float:
+    """Standard deviation of the noise (of the continuous law, which the discrete one comes close to)."""
+    return scale if kind == "gaussian" else math.sqrt(2) * scale

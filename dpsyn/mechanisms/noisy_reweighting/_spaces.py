@@ -1,0 +1,137 @@
+"""The reduced space Ω*: how large it may be, and draws from public or privately estimated measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.basis.families import Family, TableFamily
+from dpsyn.domain import Codes
+from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_table
+from dpsyn.optim.density_spaces import cell_offsets
+
+Floats = npt.NDArray[np.float64]
+Bonds = list[tuple[tuple[int, int], Floats]]
+"""Pairs of columns, and ln of the law of the second given the first over its marginal, shape (c_i, c_j)."""
+
+WHOLE_AT_MOST = 4_000_000
+"""Points of a whole domain on which one- and two-way tables are fitted without listing the points."""
+LISTED_AT_MOST = 8_192
+"""Points of a whole domain that are listed for the linear program."""
+LOOK_UPS_AT_MOST = 40_000_000
+"""Points times tables of a space that is listed: 8 bytes and about 5 nanoseconds each and every step."""
+_HALVES_AT_MOST = 40_000_000
+
+
+def halves_fit(sizes: Sequence[int]) -> bool:
+    """Whether the one-hot codes of the two halves of the domain stay small (a single very wide column does not)."""
+    cut = min(range(len(sizes) + 1), key=lambda k: math.prod(sizes[:k]) + math.prod(sizes[k:]))
+    return sum(math.prod(half) * sum(half) for half in (sizes[:cut], sizes[cut:])) <= _HALVES_AT_MOST
+
+
+def all_points(sizes: Sequence[int]) -> Codes:
+    """Every row of the domain in lexicographic order."""
+    return np.ascontiguousarray(np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1).T)
+
+
+def points_at(numbers: npt.NDArray[np.int64], sizes: Sequence[int]) -> Codes:
+    """The rows with these numbers in lexicographic order."""
+    return np.stack(np.unravel_index(numbers, tuple(sizes)), axis=1).astype(np.int32)
+
+
+def draws_from_product(marginals: Sequence[Floats], count: int, generator: np.random.Generator) -> Codes:
+    """Independent draws from a product of one-way laws, shape (count, columns)."""
+    columns = [generator.choice(len(law), count, p=law / law.sum()) for law in marginals]
+    return np.stack(columns, axis=1).astype(np.int32)
+
+
+def draws_from_tree(
+    family: Family, sums: Floats, spreads: Floats, rows: float, marginals: Sequence[Floats], count: int,
+    generator: np.random.Generator,
+) -> tuple[Codes, Bonds]:  # fmt: skip
+    """Draws, and the potentials of their law against the product, from a tree of two-way tables (Chow and Liu 1968) with the largest mutual information above that of noise.
+
+    Edges come from the noisy statistics: a table's mutual information less what noise of its size would show on its own.
+    Columns that no edge reaches are independent.
+    """
+    edges = []
+    for i, j in combinations(range(len(family.sizes)), 2):
+        found = _pair(family, sums, spreads, rows, i, j)
+        if found is None:
+            continue
+        counts, spread = found
+        joint = np.maximum(counts, 0.0)
+        if joint.sum() <= 0:
+            continue
+        joint = joint / joint.sum()
+        product = np.outer(marginals[i], marginals[j])
+        # χ²/2 stands for mutual information: the part that noise adds to it is known.
+        excess = float((((counts / rows - product) ** 2 - (spread / rows) ** 2) / product).sum())
+        edges.append((excess / 2, i, j, joint))
+    edges.sort(key=lambda edge: -edge[0])
+    group = list(range(len(family.sizes)))
+    tree: dict[int, list[tuple[int, Floats]]] = {j: [] for j in group}
+    for worth, i, j, joint in edges:
+        if worth > 0 and group[i] != group[j]:
+            tree[i].append((j, joint))
+            tree[j].append((i, joint.T))
+            old, new = group[j], group[i]
+            group = [new if g == old else g for g in group]
+    bonds: Bonds = []
+    codes = np.full((count, len(group)), -1, dtype=np.int32)
+    for root in range(len(group)):
+        if codes[0, root] >= 0:
+            continue
+        codes[:, root] = generator.choice(len(marginals[root]), count, p=marginals[root] / marginals[root].sum())
+        waiting = [root]
+        while waiting:
+            parent = waiting.pop()
+            for child, joint in tree[parent]:
+                if codes[0, child] >= 0:
+                    continue
+                mixed = 0.9 * joint + 0.1 * np.outer(joint.sum(axis=1), marginals[child]) + 1e-12
+                law = mixed / mixed.sum(axis=1, keepdims=True)
+                bonds.append(((parent, child), np.log(law) - np.log(marginals[child])))
+                reached = np.cumsum(law, axis=1)
+                drawn = generator.random(count) * reached[codes[:, parent], -1]
+                steps = (reached[codes[:, parent]] <= drawn[:, None]).sum(axis=1)
+                codes[:, child] = np.minimum(steps, len(marginals[child]) - 1)
+                waiting.append(child)
+    return codes, bonds
+
+
+def bonds_on_cells(bonds: Bonds, sizes: Sequence[int], tables: Sequence[tuple[int, ...]]) -> Floats:
+    """The bonds as a potential on the cells of tables; every bond goes to the first table that holds both its columns."""
+    offsets = cell_offsets(sizes, tables)
+    potential = np.zeros(int(offsets[-1]))
+    for (i, j), bond in bonds:
+        at = next(number for number, table in enumerate(tables) if i in table and j in table)
+        table = tables[at]
+        oriented = bond if table.index(i) < table.index(j) else bond.T
+        shape = [sizes[c] if c in (i, j) else 1 for c in table]
+        block = potential[offsets[at] : offsets[at + 1]].reshape([sizes[c] for c in table])
+        block += oriented.reshape(shape)
+    return potential
+
+
+def _pair(family: Family, sums: Floats, spreads: Floats, rows: float, i: int, j: int) -> tuple[Floats, float] | None:
+    """Noisy counts of the table of two columns, shape (c_i, c_j), and the spread of a cell."""
+    shape = (family.sizes[i], family.sizes[j])
+    if not isinstance(family, TableFamily):
+        made = noisy_table(family, sums, rows, (i, j))
+        return None if made is None else (made[0].reshape(shape), float(spreads[-1] * math.sqrt(made[1])))
+    holding = [g for g in family.groups if i in g.columns and j in g.columns]
+    if not holding:
+        return None
+    group = min(holding, key=lambda g: g.stop - g.start)
+    counts = sums[group.start : group.stop].reshape([family.sizes[c] for c in group.columns])
+    axes = tuple(axis for axis, c in enumerate(group.columns) if c not in (i, j))
+    counts = counts.sum(axis=axes)
+    if group.columns.index(i) > group.columns.index(j):
+        counts = counts.T
+    summed = (group.stop - group.start) / math.prod(shape)
+    return counts, float(spreads[group.start] * math.sqrt(summed))
