@@ -240,11 +240,11 @@ def _published_totals(
 
 
 def _length(values: int | Sequence[int]) -> int:
-    return 0 if isinstance(values, Integral) else len(values)
+    return 0 if isinstance(values, int | Integral) else len(values)
 
 
 def _sum(values: int | Sequence[int], length: int) -> int:
-    return int(values) * length if isinstance(values, Integral) else int(sum(values))
+    return int(values) * length if isinstance(values, int | Integral) else int(sum(values))
 
 
 def _up(value: float) -> str:
