@@ -48,7 +48,7 @@ class Audit:
     Attributes:
         epsilon: lower bound on the true ε at ``delta``, 0 or more; true with probability ``confidence`` at least.
         delta: the δ of the claim.
-        confidence: of the bound.
+        confidence: of the bound, and of :attr:`sharpest` together with it.
         runs: runs on each of the two datasets, those for choosing the set included.
         claim: the ε that was claimed, if one was.
         side, cut: the set of outputs: scores above (or below) this number.
@@ -76,9 +76,8 @@ class Audit:
     @property
     def refuted(self) -> bool:
         """Whether a bound lies above its claim: then the accounting is false (but for the error allowed)."""
-        if self.sharpest is not None:
-            return self.sharpest.refuted
-        return self.claim is not None and self.epsilon > self.claim
+        alone = self.claim is not None and self.epsilon > self.claim
+        return alone or (self.sharpest is not None and self.sharpest.refuted)
 
     def __str__(self) -> str:
         bound = f"ε ≥ {math.floor(self.epsilon * 1000) / 1000:g} at δ = {self.delta:g} with {self.confidence:.4g} confidence"
@@ -172,13 +171,16 @@ def audit_scores(
     for scores in (*choosing, *testing):
         if not scores.size or np.isnan(scores).any():
             raise ParameterError("scores", "none, or one that is no number", "at least one score in each part")
-    found = _tested(_choose(choosing, delta, confidence), testing, delta, confidence, claim, len(choosing[0]))
-    claims = [(epsilon, each) for epsilon, each in ((claim, delta), *profile) if epsilon is not None]
+    # Two bounds share the error, so that both hold together with the confidence asked for.
+    each_at = confidence if not profile else (1 + confidence) / 2
+    before = len(choosing[0])
+    found = _tested(_choose(choosing, delta, each_at), testing, delta, each_at, claim, before)
     if not profile:
         return found
-    chosen = [(_choose(choosing, each, confidence), epsilon, each) for epsilon, each in claims]
+    chosen = [(_choose(choosing, each, each_at), epsilon, each) for epsilon, each in profile]
     doubtful, epsilon, each = max(chosen, key=lambda one: one[0].bound - one[1])
-    return replace(found, sharpest=_tested(doubtful, testing, each, confidence, epsilon, len(choosing[0])))
+    sharpest = _tested(doubtful, testing, each, each_at, epsilon, before)
+    return replace(found, confidence=confidence, sharpest=replace(sharpest, confidence=confidence))
 
 
 @dataclass(frozen=True)
@@ -227,26 +229,32 @@ def _inside(scores: Floats, side: str, cut: float) -> npt.NDArray[np.bool_]:
 def _choose(scores: tuple[Floats, Floats], delta: float, confidence: float) -> _Chosen:
     """The set that would give the largest bound on these runs."""
     values = np.unique(np.concatenate(scores))
-    both = values[:-1] / 2 + values[1:] / 2 if len(values) > 1 else values
+    cuts = values[:-1] / 2 + values[1:] / 2 if len(values) > 1 else values
     # Evenly many scores between the cuts, and every one of the outermost, where the ratio is largest.
-    positions = np.unique(np.linspace(0, len(both) - 1, _CUTS).round().astype(int))
-    ends = np.unique(np.clip(np.concatenate([np.arange(50), len(both) - 1 - np.arange(50)]), 0, len(both) - 1))
-    cuts = both[np.union1d(positions, ends)]
-    ordered = [np.sort(s) for s in scores]
-    best = _Chosen(-math.inf, "above", float(cuts[0]), "first")
+    ends = np.concatenate([np.arange(50), len(cuts) - 1 - np.arange(50)])
+    coarse = np.union1d(np.linspace(0, len(cuts) - 1, _CUTS).round().astype(int), np.clip(ends, 0, len(cuts) - 1))
+    ordered = np.sort(scores[0]), np.sort(scores[1])
+    _, at = _best(ordered, cuts, coarse, delta, confidence)
+    before, after = coarse[max(at - 1, 0)], coarse[min(at + 1, len(coarse) - 1)]
+    return _best(ordered, cuts, np.arange(before, after + 1), delta, confidence)[0]
+
+
+def _best(
+    ordered: tuple[Floats, Floats], cuts: Floats, among: npt.NDArray[np.int64], delta: float, confidence: float
+) -> tuple[_Chosen, int]:
+    """The best set with a cut among these, and which of them it is."""
+    best, best_at = _Chosen(-math.inf, "above", float(cuts[among[0]]), "first"), 0
     sides: tuple[Literal["above", "below"], ...] = ("above", "below")
     orders: tuple[tuple[Literal["first", "second"], int, int], ...] = (("first", 0, 1), ("second", 1, 0))
     for side in sides:
-        counts = [
-            len(s) - np.searchsorted(s, cuts, side="left") if side == "above" else np.searchsorted(s, cuts, side="right")
-            for s in ordered
-        ]
+        below = [np.searchsorted(s, cuts[among], side="left" if side == "above" else "right") for s in ordered]
+        counts = [len(s) - under if side == "above" else under for s, under in zip(ordered, below, strict=True)]
         for likelier, on, off in orders:
             bounds = _bound(counts[on], len(ordered[on]), counts[off], len(ordered[off]), delta, confidence)
             at = int(np.argmax(bounds))
             if bounds[at] > best.bound:
-                best = _Chosen(float(bounds[at]), side, float(cuts[at]), likelier)
-    return best
+                best, best_at = _Chosen(float(bounds[at]), side, float(cuts[among[at]]), likelier), at
+    return best, best_at
 
 
 def _bound(hits: Any, runs_on: int, misses: Any, runs_off: int, delta: float, confidence: float) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpsyn
+from dpsyn.basis.user_functions import FunctionFamily
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.audits import audit_dp_cda, audit_noisy_reweighting, audit_published_dp_cda, worst_rows
@@ -61,15 +62,48 @@ def test_the_exact_samplers_can_be_audited():
     assert not found.refuted
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"reduced_space": "marginals", "marginal_share": 0.4, "reduced_space_size": 50},
+        {"tables": (("c0", "c1"), ("c2",))},
+        {"statistics": "conjunctions"},
+        {"family": FunctionFamily([lambda codes: codes[:, 0] > 1, lambda codes: codes[:, 1] / 2], (3, 2, 4))},
+    ],
+    ids=["marginals", "chosen tables", "conjunctions", "own functions"],
+)
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_every_part_of_the_ledger_is_audited(neighbouring, settings, noise):
+    spec = dpsyn.PrivacySpec(1.0, 1e-5 if noise == "gaussian" else 0.0, neighbouring=neighbouring)
+    config = dpsyn.NoisyReweighting(degree=2, noise=noise, **settings)
+    mechanism = config.calibrate(spec, categories(3, 2, 4), n=50)
+    sound = audit_noisy_reweighting(mechanism, runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1))
+    assert not sound.refuted
+    faulty = audit_noisy_reweighting(mechanism, runs=20_000, noise_factor=0.4, generator=np.random.default_rng(1))
+    assert faulty.refuted
+
+
+def test_the_published_noise_is_private_but_its_floating_point_numbers_are_not():
+    config = dpsyn.NoisyReweighting.as_published(degree=1)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0), cube(1), n=1)
+    numbers = audit_noisy_reweighting(mechanism, generator=np.random.default_rng(1))
+    assert not numbers.refuted
+    bits = audit_noisy_reweighting(mechanism, keep_bits=True, generator=np.random.default_rng(1))
+    assert bits.refuted
+
+
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_the_worst_rows_attain_the_sensitivity(degree):
     mechanism = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), cube(6), n=10)
     one, other = worst_rows(mechanism)
-    moved = np.abs(mechanism._sums(one) - mechanism._sums(other)).sum()
+    moved = np.abs(mechanism.statistics.sums(one) - mechanism.statistics.sums(other)).sum()
     assert moved == sensitivity.walsh_sum_l1(6, degree)
     tables = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), categories(3, 2, 4, 5), n=10)
     one, other = worst_rows(tables)
-    assert np.abs(tables._sums(one) - tables._sums(other)).sum() == sensitivity.contingency_count_l1(4, degree)
+    assert np.abs(tables.statistics.sums(one) - tables.statistics.sums(other)).sum() == sensitivity.contingency_count_l1(
+        4, degree
+    )
 
 
 def mixing(order: int = 2, sizes: object = 20, rows: int = 20, epsilon: float = 2.0, **settings):

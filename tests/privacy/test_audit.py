@@ -56,7 +56,7 @@ def test_the_last_bits_of_floating_point_laplace_noise_give_it_away():
         return run
 
     found = audit(bits(0), bits(1), generator=np.random.default_rng(1), claim=1.0)
-    assert found.epsilon > 2
+    assert found.epsilon > 1.3
     assert found.refuted
 
 
