@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dpsyn.data.table import Table
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms._feature_map import FeatureMap
+from dpsyn.mechanisms.dp_cda._standard import SMALLEST_SPREAD
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,6 +65,6 @@ def clipping(table: Table, target: str, clip_norm: float, *, standardised: bool 
     if standardised and table.n:
         at = features.number_coordinates
         values = points[:, at] * features.length
-        spread = np.maximum(values.std(axis=0), 0.01)
+        spread = np.maximum(values.std(axis=0), SMALLEST_SPREAD)
         points[:, at] = (values - values.mean(axis=0)) / spread / features.length
     return Clipping(clip_norm, np.sqrt(np.einsum("ij,ij->i", points, points)))

@@ -14,7 +14,7 @@ from dpsyn.privacy._pld import gaussian_epsilon, smallest_multiplier
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import Neighbouring
 
-SMALLEST_SPREAD = 0.01
+SMALLEST_SPREAD = 1e-3
 """In units of half the distance between the bounds: a constant column must not be divided by nothing."""
 
 
