@@ -42,10 +42,12 @@ def settings(name: str) -> None:
         except DpsynError as fault:
             mechanism = None
             st.warning(f"**Cannot run with these settings.** {fault}", icon=":material/block:")
+        refuted = mechanism is not None and mechanism.guarantee.status == "published_but_wrong"
         demo = st.toggle(
             "Repeatable demonstration with a seed",
-            False,
-            key="demo",
+            refuted,
+            key="demo_only" if refuted else "demo",
+            disabled=refuted,
             persist_state="session",
             help="For teaching. Whoever knows the seed can undo the noise, so the release is marked as a demonstration.",
         )
@@ -60,7 +62,7 @@ def settings(name: str) -> None:
     if st.button("Run", type="primary", icon=":material/play_arrow:", disabled=mechanism is None or running, key="run"):
         context = {
             "kind": "release",
-            "title": title(name),
+            "title": config.title,
             "seed": seed,
             "revision": current.revision,
             "table": learn,
@@ -69,7 +71,7 @@ def settings(name: str) -> None:
         state.set_job(
             jobs.start(
                 "dpsyn.ui.tasks:run_mechanism",
-                label=title(name),
+                label=config.title,
                 context=context,
                 mechanism=mechanism,
                 table=learn,

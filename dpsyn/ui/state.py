@@ -156,8 +156,10 @@ def comparable() -> list[Made]:
 def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
     """Add a release to the session; ``context`` says what it was made from."""
     number = next_number("release")
-    label = f"{number} · {context['title']} · ε = {rounded_up(release.guarantee.epsilon, 3)}"
-    label += " · demonstration" if release.seeded else ""
+    claim = f"ε = {rounded_up(release.guarantee.epsilon, 3)}"
+    if release.guarantee.status == "published_but_wrong":
+        claim = "no guarantee"
+    label = f"{number} · {context['title']} · {claim}" + (" · demonstration" if release.seeded else "")
     table: Table = context["table"]
     new = Made(
         number,
@@ -188,7 +190,12 @@ def total_claim(releases: list[Made]) -> str:
     """What publishing all these releases together would cost, by basic composition, one sentence a dataset."""
     sentences = []
     for name in dict.fromkeys(made.dataset for made in releases):
-        claims = [made.release.guarantee for made in releases if made.dataset == name]
+        every = [made.release.guarantee for made in releases if made.dataset == name]
+        claims = [claim for claim in every if claim.status != "published_but_wrong"]
+        if len(claims) < len(every):
+            sentences.append(f"{name}: what was made as published has no guarantee; publishing it costs everything")
+        if not claims:
+            continue
         epsilon, delta = sum(c.epsilon for c in claims), sum(c.delta for c in claims)
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
         count = "Its one release" if len(claims) == 1 else f"All {len(claims)} releases together"

@@ -127,11 +127,18 @@ def dataset_bar() -> state.Dataset:
 
 def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) -> None:
     """The exact claim, whether it holds, and what it takes for granted; a seeded run is a demonstration."""
+    if guarantee.status == "published_but_wrong":
+        reasons = "\n".join(f"- {reason}" for reason in guarantee.assumptions)
+        st.error(
+            f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: {guarantee.source}\n\n"
+            f"{reasons}",
+            icon=":material/gpp_bad:",
+        )
+        return
     title = {
         "proven": "This guarantee is proven",
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
         "experimental": "Experimental: not proven",
-        "published_but_wrong": "Published, but wrong",
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" and not seeded else st.warning
     if seeded:

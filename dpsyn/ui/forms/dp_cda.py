@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
 import streamlit as st
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.dp_cda._config import Sampler, Scaling
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.ui import widgets
 from dpsyn.ui.state import Dataset
+
+ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+Way = Literal["fixed_size", "poisson", "as_published"]
+WAYS: dict[Way, str] = {
+    "fixed_size": "Exactly l records",
+    "poisson": "About l (Poisson)",
+    "as_published": "As published",
+}
+SCALINGS: dict[Scaling, str] = {"public": "by public bounds", "private": "by a private mean and deviation"}
+SAMPLERS: dict[Sampler, str] = {"system": "NumPy, seeded by the system", "exact": "OpenDP, exact (slower)"}
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Rows and sizes of the classes; a size of None is estimated privately with this share of ε."""
+
+    rows: int | dict[Any, int]
+    sizes: int | dict[Any, int] | None
+    count_share: float
 
 
 def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
@@ -20,19 +44,11 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
         delta = widgets.delta_slider("cda_delta", persist_state="session")
         order = st.select_slider(
             "l (order of mixture)",
-            (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+            ORDERS,
             8,
             key="cda_order",
             persist_state="session",
             help="How many records of a class are averaged into one synthetic row.",
-        )
-        rows = st.number_input(
-            "T (rows in all, shared equally among the classes)",
-            1,
-            1_000_000,
-            min(current.parts[0].n, 1000),
-            key=f"cda_rows_{current.revision}",
-            help="Every further row costs privacy: fewer rows need less noise.",
         )
     with right:
         options = list(current.classes)
@@ -43,29 +59,155 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
             key=f"cda_target_{current.revision}",
             placeholder="No column has 2 to 50 categories and no empty cells",
         )
-        estimate = st.toggle(
-            "Estimate the class sizes privately",
-            True,
-            key="cda_estimate",
+        way = st.segmented_control(
+            "A row averages",
+            list(WAYS),
+            default="fixed_size",
+            required=True,
+            format_func=WAYS.__getitem__,
+            key="cda_way",
             persist_state="session",
-            help="Otherwise state a lower bound that is public knowledge.",
+            help="Poisson: every record is taken with probability l/N_k and the sum divided by l; half the noise is enough, "
+            "and a wrong class size costs no privacy. As published: the paper's own algorithm, to see what it does.",
         )
-        if estimate:
-            share = st.slider(
-                "Share of ε for the class sizes", 0.02, 0.5, 0.1, 0.02, key="cda_share", persist_state="session"
-            )
-            sizes = None
-        else:
-            share = 0.1
-            sizes = int(
-                st.number_input(
-                    "Public lower bound on every class's size", 1, 10_000_000, 100, key="cda_sizes", persist_state="session"
-                )
-            )
-        clip = st.slider("c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="cda_clip", persist_state="session")
+        scaling = _scaling(way)
     if target is None:
         raise ParameterError("target", None, "DP-CDA needs a class: a column with 2 to 50 categories and no empty cells")
+    spec = PrivacySpec(epsilon, delta)
+    if way == "as_published":
+        return _as_published(current, target, int(order), scaling["clip_norm"]), spec
+    with left:
+        classes = _class_by_class(current, target, int(order), way)
+    with right:
+        sampler = st.selectbox(
+            "Noise on the averages",
+            list(SAMPLERS),
+            format_func=SAMPLERS.__getitem__,
+            key="cda_sampler",
+            persist_state="session",
+            help="Floating-point noise is only nearly Gaussian; the guarantee says so. The exact sampler draws about 10,000 "
+            "numbers a second.",
+        )
     config = DPCDA(
-        target=target, order_of_mixture=order, rows=int(rows), class_sizes=sizes, count_share=share, clip_norm=clip
+        target=target,
+        order_of_mixture=int(order),
+        rows=classes.rows,
+        class_sizes=classes.sizes,
+        count_share=classes.count_share,
+        variant=way,
+        noise_sampler=sampler,
+        **scaling,
     )
-    return config, PrivacySpec(epsilon, delta)
+    return config, spec
+
+
+def _as_published(current: Dataset, target: str, order: int, clip_norm: float) -> Config:
+    st.error(
+        "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, so "
+        "one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
+        "release what it makes.",
+        icon=":material/gpp_bad:",
+    )
+    return DPCDA.as_published(target, order, _rows(current), clip_norm)
+
+
+def _rows(current: Dataset) -> int:
+    return int(
+        st.number_input(
+            "T (rows in all, shared equally among the classes)",
+            1,
+            1_000_000,
+            min(current.parts[0].n, 1000),
+            key=f"cda_rows_{current.revision}",
+            help="Every further row costs privacy: fewer rows need less noise.",
+        )
+    )
+
+
+def _scaling(way: str) -> dict[str, Any]:
+    """Scaling and clipping, as arguments of the configuration."""
+    help_text = "Longer records are shortened to it. Fix it before looking: a c that was tried on the records counts."
+    if way == "as_published":
+        clip = st.slider(
+            "c (largest norm of a z-scored record)", 0.1, 10.0, 1.0, 0.1, key="cda_clip_published", help=help_text
+        )
+        return {"clip_norm": clip}
+    scaling = st.selectbox(
+        "Numbers are scaled",
+        list(SCALINGS),
+        format_func=SCALINGS.__getitem__,
+        key="cda_scaling",
+        persist_state="session",
+        help="Bounds are public and cost nothing. Mean and deviation are released with noise, paid from ε: worth it where "
+        "the bounds are much wider than the data.",
+    )
+    if scaling == "public":
+        clip = st.slider(
+            "c (largest norm of a record)",
+            0.1,
+            1.0,
+            1.0,
+            0.05,
+            key="cda_clip",
+            persist_state="session",
+            help=help_text + " Records scaled by bounds have norm 1 at most.",
+        )
+        return {"clip_norm": clip}
+    clip = st.slider(
+        "c (largest norm of a record)", 0.1, 3.0, 1.0, 0.05, key="cda_clip_private", persist_state="session",
+        help=help_text + " Standardised records have a mean square norm of about 1.",
+    )  # fmt: skip
+    share = st.slider(
+        "Share of ε for means and deviations", 0.02, 0.5, 0.1, 0.02, key="cda_scaling_share", persist_state="session"
+    )
+    return {"clip_norm": clip, "scaling": scaling, "scaling_share": share}
+
+
+def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Classes:
+    rows = _rows(current)
+    estimate = st.toggle(
+        "Estimate the class sizes privately",
+        True,
+        key="cda_estimate",
+        persist_state="session",
+        help="Otherwise state numbers that are public knowledge."
+        if way == "poisson"
+        else "Otherwise state a lower bound that is public knowledge.",
+    )
+    share, size = 0.1, None
+    if estimate:
+        share = st.slider("Share of ε for the class sizes", 0.02, 0.5, 0.1, 0.02, key="cda_share", persist_state="session")
+    else:
+        size = int(
+            st.number_input(
+                "Public lower bound on every class's size", 1, 10_000_000, 100, key="cda_sizes", persist_state="session"
+            )
+        )
+    if not st.toggle("Say it class by class", False, key=f"cda_by_class_{current.revision}"):
+        return _Classes(rows, size, share)
+    return _table(current, target, rows, size, share, order)
+
+
+def _table(current: Dataset, target: str, rows: int, size: int | None, share: float, order: int) -> _Classes:
+    """T_k, and N_k where it is stated, in a table that can be edited."""
+    attribute = current.table.domain[target]
+    lines = pd.DataFrame(
+        {"class": [str(value) for value in attribute.categories], "rows": max(1, rows // len(attribute.categories))}
+    )
+    if size is not None:
+        lines["at least"] = max(size, order)
+    edited = st.data_editor(
+        lines,
+        hide_index=True,
+        key=f"cda_table_{current.revision}_{target}_{rows}_{size}",
+        height=min(36 * (len(lines) + 1) + 4, 260),
+        column_config={
+            "class": st.column_config.TextColumn("Class", disabled=True),
+            "rows": st.column_config.NumberColumn("Rows to make (T_k)", min_value=0, step=1, required=True),
+            "at least": st.column_config.NumberColumn("Records at least (public N_k)", min_value=1, step=1, required=True),
+        },
+    )
+    made = {value: int(count) for value, count in zip(attribute.categories, edited["rows"], strict=True)}
+    if size is None:
+        return _Classes(made, None, share)
+    return _Classes(made, {v: int(n) for v, n in zip(attribute.categories, edited["at least"], strict=True)}, share)

@@ -9,6 +9,7 @@ import streamlit as st
 from dpsyn.errors import DpsynError
 from dpsyn.ui import widgets
 from dpsyn.ui.inside._panel import empty
+from dpsyn.ui.inside.mixing._audit import audit
 from dpsyn.ui.inside.mixing._controls import Bench, choose
 from dpsyn.ui.inside.mixing._noise import noise
 from dpsyn.ui.inside.mixing._order import order
@@ -21,6 +22,7 @@ VIEWS: dict[str, Callable[[Bench], None]] = {
     "What mixing does": pictures,
     "Order of mixture": order,
     "Against the paper": paper,
+    "Audit": audit,
 }
 
 

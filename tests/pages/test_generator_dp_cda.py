@@ -1,0 +1,94 @@
+"""DP-CDA's form: variants, scaling, rows class by class, and the published algorithm as a demonstration."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpsyn.ui.forms.dp_cda import WAYS
+from tests.pages.conftest import finish_job
+
+
+def at(open_page, sample="breast_cancer"):
+    app = open_page("home")
+    app.pills(key="sample").set_value(sample).run()
+    app = app.switch_page("app_pages/generator.py").run()
+    return quiet(app.segmented_control(key="mechanism").set_value("dp_cda").run())
+
+
+def quiet(app):
+    assert not app.exception, app.exception
+    return app
+
+
+def run(app):
+    quiet(app.button(key="run").click().run())
+    app = quiet(finish_job(app))
+    (made,) = app.session_state["releases"]
+    return app, made
+
+
+def messages(app):
+    return " ".join(m.value for m in (*app.success, *app.warning, *app.error))
+
+
+@pytest.mark.parametrize("way", ["fixed_size", "poisson"])
+def test_both_variants_are_proven_and_run(open_page, way):
+    app = at(open_page)
+    quiet(app.segmented_control(key="cda_way").set_value(way).run())
+    assert "This guarantee is proven" in messages(app)
+    app, made = run(app)
+    assert made.release.settings["variant"] == way
+    assert made.release.guarantee.status == "proven"
+
+
+def test_as_published_is_a_demonstration_only(open_page):
+    app = at(open_page)
+    quiet(app.select_slider(key="cda_epsilon").set_value(10.0).run())
+    quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
+    assert "A demonstration without any guarantee" in messages(app)
+    assert "never release this" in messages(app)
+    assert not app.success
+    toggle = app.toggle(key="demo_only")
+    assert toggle.value
+    assert toggle.disabled
+    app, made = run(app)
+    assert made.release.seeded
+    assert made.release.guarantee.status == "published_but_wrong"
+    assert "no guarantee · demonstration" in made.label
+    assert "publishing it costs everything" in " ".join(c.value for c in app.caption)
+    assert json.loads(json.dumps(made.release.record(seed=made.seed), default=str))["guarantee"]["epsilon"] is None
+    quiet(app.segmented_control(key="cda_way").set_value("poisson").run())
+    assert not app.toggle(key="demo").value
+
+
+def test_as_published_says_where_its_formula_ends(open_page):
+    app = at(open_page)
+    quiet(app.select_slider(key="cda_epsilon").set_value(1.0).run())
+    quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
+    assert "Cannot run with these settings" in messages(app)
+    assert app.button(key="run").disabled
+
+
+def test_a_private_mean_and_deviation_is_on_the_ledger(open_page):
+    app = at(open_page)
+    quiet(app.select_slider(key="cda_epsilon").set_value(10.0).run())
+    quiet(app.selectbox(key="cda_scaling").set_value("private").run())
+    app, made = run(app)
+    assert "means and deviations" in [part["name"] for part in made.release.settings["ledger"]]
+
+
+def test_rows_are_made_class_by_class(open_page):
+    app = at(open_page)
+    quiet(app.toggle(key="cda_estimate").set_value(False).run())
+    next(t for t in app.toggle if t.label == "Say it class by class").set_value(True)
+    quiet(app.run())
+    assert "This guarantee is proven" in messages(app)
+    app, made = run(app)
+    assert made.release.settings["rows_per_class"] == {"malignant": 213, "benign": 213}
+    assert made.release.settings["class_sizes"] == {"malignant": 100, "benign": 100}
+
+
+def test_every_way_has_a_name():
+    assert set(WAYS) == {"fixed_size", "poisson", "as_published"}
