@@ -180,4 +180,6 @@ def draw_binding(info: BindingInfo) -> Any:
     subtitle = "Dual values of the linear program, written on the cells."
     if info.others[0]:
         subtitle += f" {info.others[0]} more hold {info.others[1]:.1%} together."
-    return _layers.finish(bars, title, subtitle, legend_labels=labels, line_length=80, plot=24 * len(info.cells) + 10)
+    return _layers.finish(
+        bars, title, subtitle, legend_labels=labels, line_length=80, plot=max(24 * len(info.cells) + 10, 90)
+    )

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.figures import _layers
-from dpsyn.figures.theme import BLUE, GREEN, ORANGE, log_axis
+from dpsyn.figures.theme import BLUE, GREEN, GUIDE, ORANGE, log_axis
 from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.logarithms import LN10, format_log
-from dpsyn.theory.tractability import SECONDS_AT_1000, duration, log_quadprog_seconds
+from dpsyn.theory.tractability import PUBLISHED_M, SECONDS_AT_1000, YEAR, duration, log_quadprog_seconds
 
 LP, QP, PAPER = "LP", "QP", "the paper's rule for the QP"
 _COLOURS = {LP: BLUE, QP: GREEN, PAPER: ORANGE}
@@ -78,7 +78,7 @@ def timing_info(runs: Sequence[MeasuredRun], calibration: Calibration | None) ->
         runs: at least one, the newest last.
         calibration: of this machine; None leaves the laws out.
     """
-    ends = (min(math.log10(run.m) for run in runs) - 0.7, max(6.0, max(math.log10(run.m) for run in runs) + 0.7))
+    ends = (min(math.log10(run.m) for run in runs) - 0.7, max(8.5, max(math.log10(run.m) for run in runs) + 0.7))
     grid = [ends[0] + i * (ends[1] - ends[0]) / _POINTS for i in range(_POINTS + 1)]
     lines = [(PAPER, tuple((x, log_quadprog_seconds(x * LN10) / LN10) for x in grid))]
     log_c = math.log(runs[-1].dimension)
@@ -131,13 +131,19 @@ def draw_timing(info: TimingInfo) -> Any:
         (0.0, "a second"),
         (math.log10(60), "a minute"),
         (math.log10(86_400), "a day"),
-        (math.log10(365.25 * 86_400), "a year"),
+        (math.log10(YEAR), "a year"),
     ]
     inside = [mark for mark in marks if y_domain[0] < mark[0] < y_domain[1]]
     layers = _layers.rules(inside, y_domain, labels_left=True, title="time") if inside else []
     layers.append(
         alt.Chart(rows).mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=tips)
     )
+    paper = log_quadprog_seconds(math.log(PUBLISHED_M))
+    text = f"m = 1.2 × 10⁸: {duration(paper)} by the paper's rule"
+    mark = pd.DataFrame([{"x": math.log10(PUBLISHED_M), "y": paper / LN10, "text": text}])
+    spot = alt.Chart(mark).encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="extrapolated"))
+    layers.append(spot.mark_point(color=ORANGE, size=80, strokeWidth=2, opacity=1))
+    layers.append(spot.mark_text(color=GUIDE, align="right", dx=-10, dy=-2).encode(text=alt.Text("text:N")))
     if info.dots:
         dots = pd.DataFrame(info.dots, columns=["series", "x", "y", "text"])
         fill = alt.Fill("series:N", scale=alt.Scale(domain=labels, range=[_COLOURS[one] for one in labels]), legend=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpsyn.domain import Domain
 from dpsyn.figures.private_sampling.density import density_info, draw_density
 from dpsyn.figures.private_sampling.hypercube import MOST_BITS, as_bits, draw_hypercube, hypercube_info
 from dpsyn.figures.private_sampling.instance import Instance, make_instance
@@ -61,7 +60,12 @@ def _cube(current: Dataset, settings: Settings) -> None:
     if not names:
         empty("Choose one to four columns.")
         return
-    chosen = {name: _one_against_the_rest(domain, name, current.revision) for name in names}
+    chosen: dict[str, str | None] = dict.fromkeys(names)
+    many = [name for name in names if domain[name].size > 2]
+    if many:
+        for name, column in zip(many, st.columns(len(many)), strict=True):
+            labels = domain[name].labels()
+            chosen[name] = column.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{current.revision}_{name}")
     if settings.ceiling < 1 + settings.floor:
         empty("No density fits: the ceiling must be at least 1 + floor.")
         return
@@ -73,10 +77,3 @@ def _cube(current: Dataset, settings: Settings) -> None:
     density = instance.density(settings.floor, settings.ceiling)
     st.plotly_chart(draw_hypercube(hypercube_info(instance, density)), config=_QUIET, key="is_cube")
     st.caption(f"λ = {density.shrinkage:.4f} here: a cube of its own, smaller than the one on the left.")
-
-
-def _one_against_the_rest(domain: Domain, name: str, revision: int) -> str | None:
-    if domain[name].size == 2:
-        return None
-    labels = domain[name].labels()
-    return str(st.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{revision}_{name}"))

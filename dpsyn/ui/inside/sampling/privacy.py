@@ -64,6 +64,8 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
         claims = certificates(instance, floor=floor, ceiling=ceiling, rows=rows)
         with right:
             st.altair_chart(draw_privacy(privacy_info(claims, observed, rows=rows)), key="is_claims")
+            if not instance.domain.is_binary:
+                st.caption("Theorem 4.1 and the stability bound are stated for the Boolean cube: not every column is a bit.")
             _search(current, settings, instance, found, rows)
     if loss is None:
         return
