@@ -141,7 +141,7 @@ class ProductFunctions:
             return self._products
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def product_functions(sizes: tuple[int, ...], degree: int) -> ProductFunctions:
     """The functions of this degree on a domain of these sizes, shared inside a process."""
     return ProductFunctions(sizes, degree)

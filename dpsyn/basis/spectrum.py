@@ -88,8 +88,8 @@ def _smallest(operator: BlockOperator, stop: int, threshold: float) -> Condition
     *sums, used = operator.reduce(_first_gram, stop)
     lowest = float(np.linalg.eigvalsh(operator.gram_of(sums))[0])
     exact = bool(used == operator.shape[1])
-    passes = lowest >= threshold**2 if exact else lowest - ROUNDING >= threshold**2
-    return Conditioning(passes, math.sqrt(max(0.0, lowest)), threshold, exact, int(used))
+    passes = bool(lowest - (0.0 if exact else ROUNDING) >= threshold**2)
+    return Conditioning(passes, math.sqrt(max(0.0, lowest)), float(threshold), exact, int(used))
 
 
 def _first_gram(block: Block, stop: int) -> tuple[Any, ...]:
