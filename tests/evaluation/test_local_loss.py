@@ -70,6 +70,16 @@ def test_a_certificate_ten_percent_smaller_would_be_wrong(floor: float, share: f
     assert found.exhaustive
 
 
+@pytest.mark.parametrize(("floor", "ceiling", "share"), [(0.01, 2.0, 1 - 1e-9), (1e-4, 2.0, 1 - 1e-9), (0.25, 2.0, 0.96)])
+def test_the_bounded_ratio_is_attained(floor: float, ceiling: float, share: float) -> None:
+    # Three bits, one row, d = 1: the row that is there has density ceiling, the one that was not has density floor.
+    table = _table([[0, 0, 0]], 2, 2, 2)
+    found = dpsyn.local_loss(PrivateSampling(degree=1, floor=floor, ceiling=ceiling, rows=2), table, method="all")
+    assert found.worst is not None
+    assert share * 2 * math.log(ceiling / floor) <= found.worst.loss <= 2 * math.log(ceiling / floor)
+    assert found.worst.uncertainty < 1e-6
+
+
 def test_a_loss_is_that_of_the_mechanisms_own_densities() -> None:
     sizes = (2, 3, 2)
     table = _dependent(30, sizes, 5)
