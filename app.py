@@ -4,6 +4,10 @@ import streamlit as st
 
 st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
 
+if st.context.theme.type == "dark":
+    # Streamlit writes the chips of a multiselect in white whatever the colour below, which nobody could read here.
+    st.html("<style>[data-testid='stMultiSelect'] [data-tag] * {color: #06201d}</style>")
+
 st.navigation(
     [
         st.Page("app_pages/home.py", title="Data", icon=":material/table:", url_path="data", default=True),

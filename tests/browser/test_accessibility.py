@@ -1,0 +1,41 @@
+"""Every page through axe, the accessibility checker: no serious finding, in light and dark."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+WAIT = 90_000
+PAGES = {
+    "data": "Data",
+    "feasibility": "Feasibility",
+    "generator": "Generator",
+    "inside": "Inside the mechanisms",
+    "comparison": "Comparison",
+}
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+
+
+def serious(page: Page) -> list[str]:
+    """Serious and critical findings, one line each: rule, help, and the first places."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [
+        f"{v['id']}: {v['help']} at {[node['html'][:300] for node in v['nodes'][:3]]}"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_no_serious_finding(browser: Browser, app_url: str, path: str, scheme: str) -> None:
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 1000})  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(f"{app_url}/{path}")
+    expect(page.get_by_role("heading", name=PAGES[path], level=1)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
+    assert serious(page) == []
+    context.close()
