@@ -12,6 +12,8 @@ from dpsyn.theory.mixing_noise import MixingFacts, first_guess, smallest_sigma
 
 TOLERANCE = 0.01
 """Relative excess of ε, and of σ: what is shown is never less private than it says."""
+_FINE, _CERTAIN = 1e-3, 1.01
+"""Tolerance of an ε that is to refute a claim, and more than the discretisation can add to it then."""
 ROUGH = 0.03
 """The same for lines of many points."""
 
@@ -110,3 +112,15 @@ def spent_epsilon(
         variant=sizes.variant,
         tolerance=tolerance,
     )
+
+
+def attained_epsilon(sizes: Sizes, order_of_mixture: int, sigma: float) -> float:
+    """Not more than the ε at δ of two datasets that differ in one record and its label; no accounting can give less.
+
+    The pair attains the label-change bound (:mod:`dpsyn.privacy.mixing`): all other records of both classes lie at -c·u and
+    the one that moves at c·u.
+
+    Raises:
+        ParameterError: an argument is out of range; two classes are needed.
+    """
+    return spent_epsilon(sizes, order_of_mixture, sigma, "label_change", tolerance=_FINE) / _CERTAIN

@@ -68,8 +68,7 @@ def audits_info(found: Mapping[str, Audit]) -> AuditsInfo:
     )
     return AuditsInfo(
         title="Lower bounds from running it",
-        subtitle=f"ε at δ = {first.delta:g} with {100 * first.confidence:g} % confidence, {first.runs:,} runs a side "
-        "(dashed: claimed)",
+        subtitle=f"{100 * first.confidence:g} % confidence, {first.runs:,} runs a side; dashed: claimed ε",
         claim=first.claim or 0.0,
         largest=first.largest,
         lines=lines,
@@ -88,7 +87,7 @@ def draw_audits(info: AuditsInfo) -> Any:
             "verdict": REFUTED if line.refuted else HOLDS,
             "text": f"ε ≥ {math.floor(line.bound * 100) / 100:.2f}"
             + ("" if line.elsewhere is None else f"; refuted at δ = {line.elsewhere:g}"),
-            "end": 1.5 * top,
+            "end": 1.3 * top,
             "told": line.told,
         }
         for line in info.lines
@@ -96,7 +95,7 @@ def draw_audits(info: AuditsInfo) -> Any:
     names = [line.name for line in info.lines]
     labels = [label for label in (HOLDS, REFUTED) if any(row["verdict"] == label for row in rows)]
     colours = [{HOLDS: BLUE, REFUTED: HERE}[label] for label in labels]
-    scale = alt.Scale(domain=[0, 1.5 * top], nice=False)
+    scale = alt.Scale(domain=[0, 1.3 * top], nice=False)
     base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, ticks=False, domain=False, labelPadding=8)),
         tooltip=[

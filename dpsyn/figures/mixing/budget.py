@@ -10,13 +10,13 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.figures import _layers
-from dpsyn.figures.mixing.accounting import ROUGH
+from dpsyn.figures.mixing.accounting import TOLERANCE
 from dpsyn.figures.theme import BLUE, GUIDE, HERE, SKY
 from dpsyn.privacy.dp_cda import Change, Variant, dp_cda_epsilon
 from dpsyn.privacy.spec import rounded_up
 
-MOST_BARS = 14
-"""Bars of classes that are drawn, the largest first."""
+MOST_CLASSES = 13
+"""Classes that are accounted for one by one, the smallest first: they have the largest ε."""
 INSIDE, MOVED = "replaced inside its class", "moved to another class"
 
 
@@ -48,7 +48,9 @@ class BudgetInfo:
     Attributes:
         title, subtitle: what is shown, what is fixed.
         target: the ε asked for.
-        parts: one for each class with l records or more and one for the worst change of label; the largest ε first.
+        parts: one for each of the smallest classes with l records or more, one for the largest of these classes, and one for
+            the worst change of label; the largest ε first.
+        others: how many classes between them are not shown; their ε lies between as well.
         left_out: classes with fewer than l records: no row can be made from them.
     """
 
@@ -56,6 +58,7 @@ class BudgetInfo:
     subtitle: str
     target: float
     parts: tuple[ClassBudget, ...]
+    others: int
     left_out: tuple[str, ...]
 
     @property
@@ -75,7 +78,7 @@ def budget_info(
     delta: float,
     target: float,
     variant: Variant = "fixed_size",
-    tolerance: float = ROUGH,
+    tolerance: float = TOLERANCE,
 ) -> BudgetInfo:
     """ε for a record replaced inside each class, and for one whose label changes between the classes where that is worst.
 
@@ -114,10 +117,11 @@ def budget_info(
             tolerance=tolerance,
         )
 
-    inside = {size: spent([size], "replace_same_class") for size in {sizes[k] for k in kept}}
+    shown = kept if len(kept) <= MOST_CLASSES else [*kept[: MOST_CLASSES - 1], kept[-1]]
+    inside = {size: spent([size], "replace_same_class") for size in {sizes[k] for k in shown}}
     parts = [
         ClassBudget(classes[k], INSIDE, sizes[k], order_of_mixture / sizes[k], rows_per_class, inside[sizes[k]])
-        for k in kept
+        for k in shown
     ]
     if len(kept) > 1:
         first, second = kept[:2]
@@ -133,9 +137,10 @@ def budget_info(
         )
     return BudgetInfo(
         title="Class by class",
-        subtitle=f"ε of one record at σ = {sigma:.3g} (dashed: asked for); {rows_per_class:,} rows from every class",
+        subtitle=f"At σ = {sigma:.3g}, {rows_per_class:,} rows from every class; dashed: asked for",
         target=target,
         parts=tuple(sorted(parts, key=lambda part: -part.epsilon)),
+        others=len(kept) - len(shown),
         left_out=tuple(name for name, size in zip(classes, sizes, strict=True) if size < order_of_mixture),
     )
 
@@ -149,7 +154,7 @@ def draw_budget(info: BudgetInfo) -> Any:
     """An Altair chart of :class:`BudgetInfo`: a bar for each part, the binding one darker, a rule at the ε asked for."""
     import altair as alt
 
-    shown = info.parts[:MOST_BARS]
+    shown = info.parts
     largest = max(info.target, shown[0].epsilon)
     rows = [
         {

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.figures import _layers
-from dpsyn.figures.mixing.accounting import VARIANT_NAMES, Sizes, needed_sigma, spent_epsilon
+from dpsyn.figures.mixing.accounting import Sizes, attained_epsilon, needed_sigma, spent_epsilon
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, HERE
 from dpsyn.privacy.dp_cda import ACCOUNTANTS, Accountant
 from dpsyn.privacy.spec import rounded_up
@@ -17,8 +17,6 @@ from dpsyn.theory.logarithms import format_log
 
 NAMES: dict[Accountant, str] = {"published": "published but wrong", "rdp": "Rényi, corrected", "exact": "exact"}
 COLOURS: dict[Accountant, str] = {"published": HERE, "rdp": GREEN, "exact": BLUE}
-_CERTAIN = 1.03
-"""More than the discretisation can add to an ε."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class NoiseInfo:
         epsilon: what was asked for.
         sizes: of the classes.
         lines: one for each accountant.
-        attained: ε at the published σ of a pair of datasets that differ in one record and its label; no accounting can
-            give less. None without a published σ or with one class only.
+        attained: not more than ε at the published σ of two datasets that differ in one record and its label; no accounting
+            can give less. None without a published σ or with one class only.
     """
 
     title: str
@@ -70,12 +68,14 @@ class NoiseInfo:
                 f"ln(1/δ)/3 = {math.log(1 / self.sizes.delta) / 3:.3g}."
             )
         claimed = format_log(math.log(self.epsilon), 3)
-        if self.attained is not None and self.attained > _CERTAIN * self.epsilon:
+        if self.attained is not None and self.attained > self.epsilon:
+            digits = max(0, 2 - math.floor(math.log10(self.attained)))
+            shown = math.floor(self.attained * 10**digits) / 10**digits
             return (
-                f"The published σ claims ε = {claimed}, but there are two datasets between which its noise has "
-                f"ε = {rounded_up(self.attained, 3)}, even with public scaling. The claim is false."
+                f"The published σ claims ε = {claimed}, but there are two datasets between which its noise has an ε of "
+                f"{shown:g} at least, even with public scaling. The claim is false."
             )
-        if published.spent > _CERTAIN * self.epsilon:
+        if published.spent > 1.02 * self.epsilon:
             return (
                 f"The published σ claims ε = {claimed}; the proof for it gives {rounded_up(published.spent, 3)} and no less."
             )
@@ -95,11 +95,10 @@ def noise_info(sizes: Sizes, epsilon: float, order_of_mixture: int) -> NoiseInfo
     published = lines[-1].sigma
     attained = None
     if published is not None and len(sizes.counts) > 1:
-        attained = spent_epsilon(sizes, order_of_mixture, published, "label_change")
+        attained = attained_epsilon(sizes, order_of_mixture, published)
     return NoiseInfo(
         title="What each accountant's noise really spends",
-        subtitle=f"Exact ε at the σ that it asks for (dashed: asked for); l = {order_of_mixture}, {sizes.label}, "
-        f"{VARIANT_NAMES[sizes.variant]}",
+        subtitle="Exact ε at the σ that it asks for; dashed: ε asked for",
         epsilon=epsilon,
         sizes=sizes,
         lines=tuple(lines),

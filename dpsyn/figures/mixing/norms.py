@@ -51,7 +51,7 @@ def norms_info(records: Records, radius: float, *, bins: int = _BINS) -> NormsIn
     cut = float((norms > radius * (1 + 1e-12)).mean()) if len(norms) else 0.0
     return NormsInfo(
         title="Norms of the scaled records",
-        subtitle=f"{len(norms):,} records; norm 1 is reached where every column is at a bound",
+        subtitle=f"{len(norms):,} records; norm 1: every column at a bound",
         edges=tuple(float(edge) for edge in edges),
         counts=tuple(int(count) for count in counts),
         radius=radius,

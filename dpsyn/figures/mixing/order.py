@@ -328,17 +328,14 @@ def draw_accuracy(info: AccuracyInfo) -> Any:
     )
     colours, _ = series_scales(labels)
     channels = _layers.line_channels(labels)
+    plain = alt.Color("series:N", sort=None, scale=colours, legend=None)
     layers = [
         *_layers.rules(marks, y_domain, title="beside it"),
-        base.mark_rule(size=1.5, opacity=0.6).encode(
-            y=alt.Y("low:Q", scale=_layers.scale(y_domain)),
-            y2=alt.Y2("high:Q"),
-            color=alt.Color("series:N", sort=None, scale=colours, legend=None),
-        ),
         base.mark_line(strokeWidth=2).encode(y=y, **channels),
-        base.mark_point(filled=True, size=50, opacity=1).encode(
-            y=y, color=alt.Color("series:N", sort=None, scale=colours, legend=None)
+        base.mark_rule(size=1.5, opacity=0.6).encode(
+            y=alt.Y("low:Q", scale=_layers.scale(y_domain)), y2=alt.Y2("high:Q"), color=plain
         ),
+        base.mark_point(filled=True, size=50, opacity=1).encode(y=y, color=plain),
     ]
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, plot=320)
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.figures.mixing.accounting import Sizes
-from dpsyn.figures.mixing.budget import INSIDE, MOST_BARS, MOVED, budget_info, draw_budget
+from dpsyn.figures.mixing.budget import INSIDE, MOST_CLASSES, MOVED, budget_info, draw_budget
 from dpsyn.figures.mixing.noise import draw_noise, noise_info
 from dpsyn.figures.mixing.norms import draw_norms, norms_info
 from dpsyn.figures.mixing.records import Records
@@ -31,7 +31,7 @@ def test_three_accountants_at_a_row_of_the_reference_table() -> None:
     spent = {line.accountant: line.spent for line in info.lines}
     assert spent["published"] == pytest.approx(15.94, rel=0.02)
     assert spent["exact"] <= 10.0  # type: ignore[operator]
-    assert info.attained == pytest.approx(15.94, rel=0.02)
+    assert 0.97 * 15.9376 < info.attained < 15.9376  # type: ignore[operator]
     assert "The claim is false" in info.verdict
 
 
@@ -76,7 +76,7 @@ def test_the_smallest_class_or_a_change_of_label_binds() -> None:
         )
         for a in (50, 200, 1000) for b in (50, 200, 1000) if a != b
     ]  # fmt: skip
-    assert max(every) * (1 - 1e-3) <= moved.epsilon <= max(every) * 1.06
+    assert max(every) * (1 - 1e-3) <= moved.epsilon <= max(every) * 1.02
     inside = mixing.replace_same_class_epsilon(
         order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size=50, rows=100, delta=1e-5
     )
@@ -99,11 +99,12 @@ def test_classes_that_are_too_small_are_left_out() -> None:
 
 def test_many_classes_are_drawn_as_the_worst_ones() -> None:
     info = budget(tuple(range(50, 100)))
-    assert len(info.parts) == 51
-    spec = draw_budget(info).to_dict()
-    rows = max(spec["datasets"].values(), key=len)
-    assert len(rows) == MOST_BARS
+    assert len(info.parts) == MOST_CLASSES + 1
+    assert info.others == 50 - MOST_CLASSES
+    assert {part.size for part in info.parts} == {*range(50, 49 + MOST_CLASSES), 99}
+    rows = max(draw_budget(info).to_dict()["datasets"].values(), key=len)
     assert rows[0]["kind"] == "binds"
+    assert rows[-1]["size"] == "99"
 
 
 def test_names_that_agree_at_their_beginning_stay_apart() -> None:

@@ -21,6 +21,7 @@ from dpsyn.figures.mixing.order import (
 from dpsyn.figures.mixing.published import PAPER, draw_published, published_info
 from dpsyn.figures.mixing.records import Records
 from dpsyn.figures.mixing.z_score import attack_info, draw_flip, flip_info
+from dpsyn.theory.dp_cda import published_epsilon
 from dpsyn.theory.mixing_noise import MixingFacts
 
 SIZES = Sizes((178, 182, 177, 183, 181, 182, 181, 179, 174, 180), 179, 1e-5)
@@ -81,8 +82,12 @@ def test_the_published_curve_is_too_low_at_the_papers_sizes() -> None:
     info = published_info(PAPER, orders=(64,), points=15)
     (gap,) = info.gaps
     assert gap.worst is not None
-    sigma, published, exact = gap.worst
+    sigma, published, attained = gap.worst
+    at = gap.sigma.index(sigma)
+    exact = gap.exact[at]
     assert exact / published == max(e / p for e, p in zip(gap.exact, gap.published, strict=True)) > 1.3
+    assert 0.96 * exact < attained < exact
+    assert published == published_epsilon(order_of_mixture=64, sigma=sigma, n=60_000, delta=1e-5, rows=60_000)
     assert "too small in the shaded parts" in info.verdict
     assert f"{sigma:.3g}" in info.verdict
     spec = draw_published(info).to_dict()
@@ -94,11 +99,23 @@ def test_the_published_curve_is_too_low_at_the_papers_sizes() -> None:
     )
 
 
+def test_a_difference_that_the_grid_could_make_is_not_called_too_small() -> None:
+    info = published_info(PAPER, orders=(4,), points=15)
+    assert info.gaps[0].worst is None
+    assert "no two datasets are known" in info.verdict
+
+
+def test_one_class_has_no_pair_that_refutes() -> None:
+    facts = MixingFacts(n=6000, classes=1, smallest_class=6000, rows=6000, delta=1e-5)
+    (gap,) = published_info(facts, orders=(256,), points=7).gaps
+    assert gap.worst is None
+
+
 def test_an_order_that_no_class_allows_has_no_curve() -> None:
     info = published_info(FACTS, orders=(512,), points=5)
     assert info.gaps == ()
     assert draw_published(info).to_dict()["title"]["text"] == info.title
-    assert "nowhere" in info.verdict
+    assert "no two datasets are known" in info.verdict
 
 
 def test_a_z_score_turns_the_sign_of_every_record() -> None:

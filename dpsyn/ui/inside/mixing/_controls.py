@@ -81,8 +81,7 @@ def choose(current: Dataset) -> Bench | None:
         _offer_digits()
         return None
     with st.container(border=True):
-        first = st.columns([1.2, 1, 1, 1], gap="medium")
-        second = st.columns([1.2, 1, 1, 1], gap="medium")
+        first, second = st.columns(3, gap="medium"), st.columns(4, gap="medium")
     options = list(current.classes)
     target = first[0].selectbox(
         "Class",
@@ -90,7 +89,7 @@ def choose(current: Dataset) -> Bench | None:
         index=options.index(current.target) if current.target in options else 0,
         key=f"in_cda_target_{current.revision}",
     )
-    variant = second[0].selectbox(
+    variant = first[1].selectbox(
         "A row averages",
         list(VARIANT_NAMES),
         format_func=VARIANT_NAMES.__getitem__,
@@ -99,11 +98,11 @@ def choose(current: Dataset) -> Bench | None:
         help="Poisson: every record of a class is taken with probability l/N_k and the sum divided by l. One record then "
         "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
     )
-    with first[1]:
+    with second[0]:
         epsilon = widgets.epsilon_slider("in_cda_epsilon", value=10.0, persist_state="session")
-    with first[2]:
+    with second[1]:
         delta = widgets.delta_slider("in_cda_delta", persist_state="session")
-    order = first[3].select_slider(
+    order = second[2].select_slider(
         "l (order of mixture)",
         ORDERS,
         4,
@@ -112,7 +111,7 @@ def choose(current: Dataset) -> Bench | None:
         help="How many records of a class are averaged into one synthetic row.",
     )
     learn = current.parts[0]
-    rows = second[1].select_slider(
+    rows = first[2].select_slider(
         "T (rows in all)",
         ROWS,
         min(ROWS, key=lambda count: abs(math.log(count / max(learn.n, 1)))),
@@ -120,7 +119,7 @@ def choose(current: Dataset) -> Bench | None:
         format_func=lambda count: f"{count:,}",
         help="Shared equally among the classes. Every further row costs privacy.",
     )
-    clip = second[2].slider(
+    clip = second[3].slider(
         "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", persist_state="session",
         help="Longer records are shortened to it. The noise shrinks with c, and so do the records.",
     )  # fmt: skip

@@ -53,6 +53,8 @@ def _words(info: BudgetInfo) -> str:
     first = info.binding
     said = f"ε = {rounded_up(first.epsilon, 3)} binds: a record {first.kind}, {first.name}"
     said += f" (N = {first.size:,}, l/N = {100 * first.rate:.2g} %)." if first.kind == INSIDE else "."
+    if info.others:
+        said += f" {info.others} more classes lie between the last two bars." if info.others > 1 else ""
     calm = min(info.parts, key=lambda part: part.epsilon)
     if calm.epsilon < 0.9 * first.epsilon:
         said += f" Records of {calm.name} are protected better than was asked for: ε = {rounded_up(calm.epsilon, 3)}."

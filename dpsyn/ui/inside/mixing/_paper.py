@@ -24,7 +24,9 @@ def paper(bench: Bench) -> None:
 
 def _formula(bench: Bench) -> None:
     caption = "Figure 3 of the paper, with the exact ε of the same noise on the same axis."
-    with panel("What the formula says, and what is true", True, caption):
+    # The badge stands above the choice that it depends on.
+    private = st.session_state.get("in_cda_sizes", THEIRS) == OURS
+    with panel("What the formula says, and what is true", private, caption):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sizes = st.segmented_control(
                 "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", persist_state="session"
