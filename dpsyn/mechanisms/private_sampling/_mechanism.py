@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.basis.executors import executor_for
+from dpsyn.basis.executors import Executor, executor_for
 from dpsyn.data.table import Table
 from dpsyn.mechanisms._reduced_space import draw_space
 from dpsyn.mechanisms._space_size import SpaceSize
@@ -69,10 +69,16 @@ class PrivateSamplingMechanism(Mechanism):
         return value if math.isfinite(value) else None
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+        with executor_for(self.settings.scheduler) as executor:
+            return self._run_on(executor, noise, table, progress)
+
+    def _run_on(
+        self, executor: Executor, noise: NoiseSource, table: Table, progress: Progress
+    ) -> tuple[pd.DataFrame, dict[str, Any]]:
         clock = Clock(progress)
         config = self.settings
         clock("drawing the reduced space", 0.0)
-        space = draw_space(self.size, noise.generator, executor_for(config.scheduler))
+        space = draw_space(self.size, noise.generator, executor)
         densities = Densities.on(space, config.floor, config.ceiling)
         clock("measuring the marginals of the data", 0.1)
         problem = densities.problem_of(table.codes)
