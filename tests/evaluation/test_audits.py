@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from dpsyn.basis.user_functions import FunctionFamily
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.audits import audit_dp_cda, audit_noisy_reweighting, audit_published_dp_cda, worst_rows
+from dpsyn.evaluation.audits._profile import laplace_profile
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
+from dpsyn.mechanisms.noisy_reweighting import Part
 from dpsyn.privacy import sensitivity
 
 RUNS = 4_000
@@ -38,7 +42,30 @@ def test_noisy_statistics_stay_below_their_claims(domain, noise):
     assert not found.refuted
     assert found.epsilon <= 1
     assert found.delta == (1e-5 if noise == "gaussian" else 0.0)
-    assert (found.sharpest is None) == (noise == "laplace")
+    assert found.sharpest is not None
+
+
+def test_the_profile_of_laplace_noise_by_hand_and_by_convolution():
+    # One coordinate moved by 1: losses ±1/base, so δ(ε') = P(y ≤ 0)·(1 - e^{ε' - 1/base}).
+    base = 2.0
+    at_most_0 = 1 / (1 + math.exp(-1 / base))
+    (claim,) = laplace_profile([Part("one", 1, 1)], base, [0.2])
+    assert claim == (0.2, pytest.approx(at_most_0 * -math.expm1(0.2 - 1 / base)))
+    # Two parts of different weights, against all pairs of outputs.
+    parts = [Part("a", 3, 2, 1, 2), Part("b", 1, 1, 2, 1)]
+    z = np.arange(-60, 61)
+
+    def law(weight, step):
+        mass = np.exp(-np.abs(z) * weight / base)
+        return mass / mass.sum(), (np.abs(z - step) - np.abs(z)) * weight / base
+
+    (p, a), (q, b) = law(2, 1), law(1, 2)
+    losses = a[:, None, None] + a[None, :, None] + b[None, None, :]
+    masses = p[:, None, None] * p[None, :, None] * q[None, None, :]
+    for epsilon in (0.0, 0.5, 1.7):
+        exact = float((masses * -np.expm1(np.minimum(epsilon - losses, 0))).sum())
+        (claim,) = laplace_profile(parts, base, [epsilon])
+        assert claim[1] == pytest.approx(exact, abs=1e-9)
 
 
 def test_of_pure_epsilon_most_is_found():
@@ -47,7 +74,7 @@ def test_of_pure_epsilon_most_is_found():
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("domain", [cube(2), categories(3, 2, 4)], ids=["bits", "categories"])
+@pytest.mark.parametrize("domain", [cube(2), cube(8), categories(3, 2, 4)], ids=["2 bits", "8 bits", "categories"])
 def test_halved_noise_is_caught(domain, noise):
     found = audit_noisy_reweighting(
         reweighting(domain, noise), runs=20_000, noise_factor=0.5, generator=np.random.default_rng(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -12,17 +11,16 @@ import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.audits._profile import profile_of
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
-from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
+from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Scores, audit
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.zcdp import zcdp_delta
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Progress = Callable[[str, float], None]
 
 _PAIRS = 200
-_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
 _ENTRIES = 4_000_000
 """Numbers made at once."""
 
@@ -81,7 +79,7 @@ def audit_noisy_reweighting(
         delta=mechanism.guarantee.delta,
         confidence=confidence,
         claim=mechanism.guarantee.epsilon,
-        profile=_zcdp_profile(mechanism),
+        profile=profile_of(mechanism.ledger, mechanism.guarantee.epsilon),
         progress=progress,
     )
 
@@ -133,14 +131,6 @@ def _log_ratio(
             else:
                 total = total + (np.abs(drawn - b) - np.abs(drawn - a)).sum(axis=1) / scale
     return np.asarray(total, dtype=np.float64)
-
-
-def _zcdp_profile(mechanism: NoisyReweightingMechanism) -> list[Claim]:
-    """(ε, δ) for several ε, as the ρ of Gaussian noise claims them; none for pure ε."""
-    if mechanism.ledger.kind != "gaussian":
-        return []
-    rho = math.fsum(entry.spent for entry in mechanism.ledger.entries)
-    return [(e, zcdp_delta(rho, e)) for e in (mechanism.guarantee.epsilon * share for share in _SHARES)]
 
 
 def worst_rows(mechanism: NoisyReweightingMechanism) -> tuple[Codes, Codes]:

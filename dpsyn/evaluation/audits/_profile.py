@@ -1,0 +1,65 @@
+"""What the noise of a ledger claims at every δ: the exact profile where all losses lie on one lattice, zCDP's elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.mechanisms.noisy_reweighting import Ledger, Part
+from dpsyn.privacy.audit import Claim
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
+from dpsyn.privacy.zcdp import zcdp_delta
+
+Floats = npt.NDArray[np.float64]
+
+_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
+_LONGEST = 2**20
+_ROUNDING = 1e-12
+
+
+def profile_of(ledger: Ledger, epsilon: float) -> list[Claim]:
+    """(ε', δ(ε')) for several ε' ≤ ε; empty where no exact claim is at hand (continuous noise, steps that differ)."""
+    steady = all(part.l1 == 0 and part.l2 == 0 and part.weight == round(part.weight) for part in ledger.parts)
+    wanted = [epsilon * share for share in _SHARES]
+    if ledger.kind == "laplace" and steady:
+        return laplace_profile(ledger.parts, ledger.base, wanted)
+    if ledger.kind != "gaussian":
+        return []
+    rho = math.fsum(entry.spent for entry in ledger.entries)
+    moved = [Moved(part.moved, part.step, round(part.weight)) for part in ledger.parts]
+    claims = [(e, zcdp_delta(rho, e)) for e in wanted]
+    return [(e, min(d, discrete_delta(moved, ledger.base, e))) for e, d in claims] if steady else claims
+
+
+def laplace_profile(parts: Sequence[Part], base: float, wanted: Sequence[float]) -> list[Claim]:
+    """δ(ε') = E[(1 - e^{ε' - loss})₊] of discrete Laplace noise, exact but for rounding, which is added.
+
+    A coordinate that a neighbour moves by v under noise of scale base/w has the loss (|y - v| - |y|)·w/base at y, a whole
+    multiple of w/base from -v to v; losses of independent coordinates add up.
+    """
+    reach = sum(part.moved * part.step * round(part.weight) for part in parts)
+    length = 2 * reach + 1
+    if length > _LONGEST:
+        return []
+    law = np.ones(length // 2 + 1, dtype=np.complex128)
+    for part in parts:
+        if part.moved:
+            one = _loss_of_one(part.step, round(part.weight), base, length)
+            law = law * np.fft.rfft(one, length) ** part.moved
+    masses = np.maximum(np.fft.irfft(law, length), 0.0)
+    at = np.arange(length)
+    losses = np.where(at > reach, at - length, at) / base
+    return [(e, min(1 - 1e-9, float(masses @ -np.expm1(np.minimum(e - losses, 0.0))) + _ROUNDING)) for e in wanted]
+
+
+def _loss_of_one(step: int, weight: int, base: float, length: int) -> Floats:
+    ratio = math.exp(-weight / base)
+    masses = np.zeros(length)
+    masses[weight * step] += ratio / (1 + ratio)
+    for y in range(step + 1):
+        masses[weight * (step - 2 * y) % length] += (1 - ratio) / (1 + ratio) * ratio**y
+    masses[-weight * step % length] += ratio ** (step + 1) / (1 + ratio)
+    return masses
