@@ -1,0 +1,107 @@
+"""Inside noisy reweighting: every view on every kind of data, sliders in place, awkward tables without a traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsyn.ui.inside.reweighting import VIEWS
+
+
+def charts(app):
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
+
+
+def opened(open_page, data=None):
+    app = open_page("home")
+    if isinstance(data, str):
+        app.pills(key="sample").set_value(data).run()
+    elif data is not None:
+        app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
+    app = app.switch_page("app_pages/inside.py").run()
+    app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting").run()
+    assert not app.exception, app.exception
+    return app
+
+
+def view(app, name):
+    app.segmented_control(key="in_nr_view").set_value(name).run()
+    assert not app.exception, app.exception
+    return app
+
+
+EXPECTED = {"Noise and budget": 2, "Fitted statistics": 2, "Support and rows": 2, "Audit": 0}
+
+
+@pytest.mark.parametrize("sample", ["asia", "car", "digits"])
+def test_every_view_draws(open_page, sample):
+    app = opened(open_page, sample)
+    for name in VIEWS:
+        view(app, name)
+        assert charts(app) == EXPECTED[name], name
+
+
+def test_the_noise_table_follows_the_sliders(open_page):
+    app = opened(open_page)
+    before = app.dataframe[0].value
+    assert list(before["Family"])[-1].startswith("Walsh, as published")
+    app.select_slider(key="in_nr_epsilon").set_value(0.1).run()
+    after = app.dataframe[0].value
+    first, second = (dict(zip(f["Family"], f["Noise at n"], strict=True)) for f in (before, after))
+    assert float(second["Walsh functions"]) == pytest.approx(10 * float(first["Walsh functions"]), rel=0.01)
+    app.segmented_control(key="in_nr_noise").set_value("gaussian").run()
+    assert not app.exception
+    assert not app.select_slider(key="in_nr_delta").disabled
+
+
+def test_the_same_settings_draw_the_same_noise_until_one_asks_for_new(open_page):
+    app = view(opened(open_page), "Support and rows")
+    first = app.dataframe[0].value
+    view(view(app, "Audit"), "Support and rows")
+    assert app.dataframe[0].value.equals(first)
+    app.button(key="in_nr_again").click().run()
+    assert not app.exception
+    assert not app.dataframe[0].value.equals(first)
+
+
+def test_a_vertex_sits_on_fewer_points_than_maximum_entropy(open_page):
+    app = view(opened(open_page, "car"), "Support and rows")
+    points = [int(text.replace(",", "")) for text in app.dataframe[0].value["Points"]]
+    assert points[0] < 300 < points[2]
+
+
+def test_the_audit_finds_nothing_until_the_noise_is_halved(open_page):
+    app = view(opened(open_page), "Audit")
+    app.button(key="in_nr_audit").click().run()
+    assert any("Nothing speaks against the claim" in message.value for message in app.success)
+    app.segmented_control(key="in_nr_factor").set_value(0.5).run()
+    app.button(key="in_nr_audit").click().run()
+    assert any("refuted" in message.value for message in app.error)
+
+
+AWKWARD = {
+    "one row": b"only\nyes\n",
+    "one row of two columns": b"a,b\nx,y\n",
+    "constant columns": b"a,b,c\n" + b"x,y,z\n" * 30,
+    "numbers": b"u,v\n" + b"".join(b"%d.5,%d.25\n" % (i, i * i) for i in range(60)),
+    "300 categories": b"who,what\n" + b"".join(b"p%d,q%d\n" % (i, i % 3) for i in range(300)),
+    "15 mixed columns": b",".join(b"c%d" % j for j in range(15))
+    + b"\n"
+    + b"".join(b",".join(b"%d" % (i * (j + 1) % (j + 2)) for j in range(15)) + b"\n" for i in range(80)),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_data_never_breaks_a_view(open_page, name):
+    app = opened(open_page, AWKWARD[name])
+    for each in VIEWS:
+        view(app, each)
+    for degree in (1, 3):
+        app.slider(key="in_nr_degree").set_value(degree).run()
+        assert not app.exception, app.exception
+
+
+def test_without_columns_it_says_what_to_do(open_page):
+    app = opened(open_page)
+    app.multiselect[0].set_value([]).run()
+    assert not app.exception
+    assert any("at least one column" in message.value for message in app.info)
