@@ -1,0 +1,165 @@
+"""The report of a visit: verdicts, releases, comparisons and experiments in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.evaluation.experiments import experiment_script, summarise
+from dpsyn.figures.experiment import curves_info, draw_curves
+from dpsyn.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.theory.feasibility import feasibility
+from dpsyn.ui import state
+from dpsyn.ui.comparisons import errors_chart, heatmaps, scores_chart, scores_table, summary_table
+from dpsyn.ui.lab import experiments
+from dpsyn.ui.lab.experiments import Experiment
+from dpsyn.ui.lab.results import is_rising, points_table
+from dpsyn.ui.verdicts import conditions_table
+from dpsyn.ui.widgets import humanise
+
+_MEASURES = ("1-way error, mean", "2-way error, mean", "range queries, mean error")
+_SHOWN_SETTINGS = 40
+
+
+def report_button() -> None:
+    """Download everything that this visit knows about the current data."""
+    st.download_button(
+        "Report of all this as one HTML file",
+        report_bytes,
+        f"dpsyn_{_stem(state.dataset().table.name)}.html",
+        "text/html",
+        icon=":material/article:",
+        on_click="ignore",
+        key="report",
+        help="Verdicts, settings, exact guarantees, pictures. It opens without a network. Parts of it read private rows.",
+    )
+
+
+def _stem(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)[:40] or "report"
+
+
+def report_bytes() -> bytes:
+    """The report, UTF-8."""
+    current = state.dataset()
+    releases = state.comparable()
+    sections = [_data(current), _verdicts(current, releases)]
+    sections += [_release(made) for made in releases]
+    found = st.session_state.get("comparison")
+    if found is not None and found["revision"] == current.revision:
+        sections.append(_comparison(found["reports"], found["target"]))
+    sections += [experiment_section(experiment) for experiment in experiments.of_current_data() if experiment.results]
+    if releases:
+        sections.append(Section("What publishing all of it would cost", PUBLIC, [state.total_claim(releases)]))
+    note = (
+        "Only what stands under “private release” may be published, under the guarantee that is printed with it. Everything "
+        "that reads private data is for teaching and planning: it is as private as the rows."
+    )
+    return html_report(f"dpsyn: {current.table.name}", sections, note).encode()
+
+
+def _data(current: state.Dataset) -> Section:
+    learn, held_out = current.parts
+    confirmed = (
+        "confirmed as public knowledge" if current.table.domain.is_public else "inferred from the private rows: not public"
+    )
+    table = pd.DataFrame(
+        {
+            "column": current.table.domain.names,
+            "kind": [a.kind for a in current.table.domain.attributes],
+            "values or bins": current.table.domain.shape,
+            "public": ["yes" if a.public else "no" for a in current.table.domain.attributes],
+        }
+    )
+    rows = f"{current.table.n:,} rows, {len(current.table.domain)} columns. The domain is {confirmed}."
+    split = f"Mechanisms learn from {learn.n:,} rows; {held_out.n if held_out else 0:,} are held out to measure against."
+    return Section("The data", PUBLIC, [rows, split, table])
+
+
+def _verdicts(current: state.Dataset, releases: list[state.Made]) -> Section:
+    asked = releases[-1].release.settings["requested"] if releases else {"epsilon": 1.0, "delta": 1e-5}
+    spec = PrivacySpec(asked["epsilon"], asked["delta"] or 1e-5)
+    parts: list[Any] = [
+        f"At ε = {rounded_up(spec.epsilon, 4)} and δ = {rounded_up(spec.delta, 3)}, replacing one of n rows, d = 2."
+    ]
+    for verdict in feasibility(current.statistics, spec):
+        parts += [
+            f"{verdict.title}: {humanise(verdict.summary)}",
+            conditions_table(verdict.conditions).drop(columns=["Concerns"]),
+        ]
+    return Section("Do the theorems apply?", PRIVATE, parts)
+
+
+def _release(made: state.Made) -> Section:
+    claim = made.release.guarantee
+    status = {"proven": "proven", "unconfirmed_domain": "true once the domain is confirmed as public"}.get(
+        claim.status, claim.status.replace("_", " ")
+    )
+    settings = [(k.replace("_", " "), str(v)) for k, v in made.release.settings.items() if v is not None]
+    parts: list[Any] = [
+        f"The release is {claim}. Status: {status}. Source: {claim.source}.",
+        "It takes for granted: " + " ".join(claim.assumptions) if claim.assumptions else "It takes nothing for granted.",
+        pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
+        "The first rows:",
+        made.release.rows.head(8).astype(str),
+    ]
+    return Section(made.label, RELEASED if claim.status == "proven" and not made.release.seeded else PRIVATE, parts)
+
+
+def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
+    parts: list[Any] = [errors_chart(reports), summary_table(reports)]
+    parts += list(heatmaps(reports).values())
+    scores = scores_chart(reports)
+    if isinstance(scores, str):
+        parts.append(f"No classifiers: {scores}.")
+    else:
+        parts += [f"Classifiers predict {target} on held-out real rows.", scores, scores_table(reports)]
+    return Section("Releases beside the real rows", PRIVATE, parts)
+
+
+def experiment_section(experiment: Experiment) -> Section:
+    """Curves and numbers of an experiment, and the script that does it again."""
+    results = list(experiment.results.values())
+    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
+    parts: list[Any] = [
+        f"{len(results) - len(experiment.missing)} of {len(experiment.cells)} cells, {experiment.grid.repeats} repeats, "
+        f"seed {experiment.grid.seed}. Means with 95 % confidence bars."
+    ]
+    for measure in measures:
+        if measure not in _MEASURES and not is_rising(measure):
+            continue
+        points = summarise(results, measure)
+        info = curves_info(
+            points,
+            measure,
+            experiment.grid.vary,
+            references=experiment.references.get(measure),
+            labels=list(experiment.grid.configs),
+            proportional=not is_rising(measure),
+        )
+        parts += [draw_curves(info), points_table(points)]
+    refused = {(r.label, r.message) for r in results if r.status != "done"}
+    parts += [f"{label} was not run: {message}" for label, message in sorted(refused)]
+    parts += ["The same from Python:", Code(script_of(experiment))]
+    return Section(f"Experiment {experiment.number}: {experiment.name}", PRIVATE, parts)
+
+
+def script_of(experiment: Experiment) -> str:
+    """The script that does an experiment about the current data again."""
+    current = state.dataset()
+    return experiment_script(
+        experiment.grid,
+        source=current.sample or current.table.name,
+        domain=current.table.domain,
+        sample=current.sample is not None,
+        held_out=current.held_out,
+        split_seed=state.SPLIT_SEED,
+        target=experiment.target,
+        degrees=experiment.degrees,
+        classifiers=experiment.classifiers,
+        measure="2-way error, mean" if 2 in experiment.degrees else "1-way error, mean",
+    )
