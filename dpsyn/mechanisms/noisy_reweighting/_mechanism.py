@@ -154,11 +154,7 @@ class NoisyReweightingMechanism(Mechanism):
         fitted = fit(self.plan, sums, self.spreads, rows, marginals, noise.generator, during_fit)
         progress("drawing rows", 0.92)
         k = self.config.rows or max(1, round(rows))
-        codes = draw_rows(
-            fitted, self.domain.shape, k, noise.generator, low_variance=self.config.rounding == "low_variance"
-        )
-        progress("writing rows", 0.98)
-        return self.domain.decode(codes, noise.generator), self._diagnostics(fitted, sums, exact, rows)
+        return self._drawn(fitted, k, noise.generator), self._diagnostics(fitted, sums, exact, rows)
 
     def _rows(self, noise: NoiseSource, table: Table, sums: Floats) -> float:
         """n where it is public, else what the noisy statistics (or a count of its own) say of it, at least 1."""
@@ -190,6 +186,7 @@ class NoisyReweightingMechanism(Mechanism):
             "noisy_statistics": sums * unit,
             "fitted_statistics": fitted.statistics,
             "density": fitted.density,
+            "fit": _Kept(fitted),
         }
         if fitted.codes is not None:
             diagnostics["points"] = fitted.codes
@@ -200,14 +197,27 @@ class NoisyReweightingMechanism(Mechanism):
         return diagnostics
 
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
-        """As many rows again, drawn independently from the fitted density."""
-        from dpsyn.mechanisms.noisy_reweighting._spaces import points_at
+        """As many rows again, drawn from the fitted density in the way of the release (``rounding``)."""
+        kept = release.diagnostics.get("fit")
+        if not isinstance(kept, _Kept):
+            return None
+        return self._drawn(kept.fitted, len(release.rows), generator)
 
-        density = np.asarray(release.diagnostics["density"], dtype=np.float64)
-        numbers = generator.choice(len(density), len(release.rows), p=density / density.sum())
-        points = release.diagnostics.get("points")
-        codes = points[numbers] if points is not None else points_at(numbers, self.domain.shape)
-        return self.domain.decode(codes, generator)
+    def _drawn(self, fitted: Fitted, rows: int, generator: np.random.Generator) -> pd.DataFrame:
+        low_variance = self.config.rounding == "low_variance"
+        return self.domain.decode(
+            draw_rows(fitted, self.domain.shape, rows, generator, low_variance=low_variance), generator
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """The fit that a release was drawn from, for drawing once more."""
+
+    fitted: Fitted
+
+    def __repr__(self) -> str:
+        return f"a density on {len(self.fitted.density):,} points"
 
 
 def _deviation(kind: str, scale: float) -> float:

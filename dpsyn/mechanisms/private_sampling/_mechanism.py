@@ -13,7 +13,7 @@ from dpsyn.basis.executors import Executor, executor_for
 from dpsyn.data.table import Table
 from dpsyn.mechanisms._reduced_space import draw_space
 from dpsyn.mechanisms._space_size import SpaceSize
-from dpsyn.mechanisms.base import Mechanism, Progress
+from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.private_sampling._config import IGNORES_DATA, PrivateSampling
 from dpsyn.mechanisms.private_sampling._densities import Densities
 from dpsyn.mechanisms.private_sampling._diagnostics import POINTS_KEPT, binding_cells, geometry_of, of_density, of_space
@@ -102,3 +102,11 @@ class PrivateSamplingMechanism(Mechanism):
             geometry = geometry_of(space)
             diagnostics["experimental_stability_epsilon"] = None if geometry is None else self._stability(geometry)
         return rows, diagnostics
+
+    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+        """As many rows again, drawn independently from h*; None where S was too large to be kept."""
+        density, points = release.diagnostics.get("density"), release.diagnostics.get("points")
+        if density is None or points is None:
+            return None
+        chosen = generator.choice(len(points), len(release.rows), p=density / density.sum())
+        return self.domain.decode(points[chosen], generator)
