@@ -57,13 +57,11 @@ def density_info(instance: Instance, density: Density) -> DensityInfo:
         data = instance.counts * (instance.space.m / instance.n)
         above, largest = float(instance.counts[data > ceiling].sum() / instance.n), float(data.max())
     at_floor, at_ceiling = float(weights[low].sum()), float(weights[high].sum())
-    words = f"λ = {density.shrinkage:.4g}. "
+    words = f"λ = {density.shrinkage:.4g}."
     if density.note:
-        words += f"h* is uniform: {density.note}."
-    else:
-        words += f"{at_floor:.1%} of S at the floor, {at_ceiling:.1%} at the ceiling."
-        if largest is not None:
-            words += f" The data themselves reach {largest:.3g} times uniform."
+        words += f" h* is uniform: {density.note}."
+    elif largest is not None:
+        words += f" The data themselves reach {largest:.3g} times uniform."
     return DensityInfo(
         title="The density h* relative to uniform, m·h*",
         subtitle=words,

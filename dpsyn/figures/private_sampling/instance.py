@@ -22,7 +22,7 @@ from dpsyn.optim.shrinkage import least_shrinkage
 from dpsyn.privacy.certificates import check_box, is_degenerate
 
 _MOST_SOLVES = 60
-_MOST_SECONDS = 4.0
+_MOST_SECONDS = 6.0
 _INFLATIONS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 
 

@@ -21,7 +21,7 @@ from dpsyn.optim.matching import Floats
 MOST_FUNCTIONS = 600
 MOST_ENTRIES = 1_200_000
 """Entries of W for which both programs answer within about a second."""
-COMFORTABLE_ENTRIES = 300_000
+COMFORTABLE_ENTRIES = 120_000
 """Entries of W for which they follow a slider."""
 MERGED_SHARE = 64
 """The mechanism draws numbers of rows, not columns, where the domain has at most this many rows for every draw."""

@@ -8,6 +8,7 @@ from dpsyn.figures.private_sampling.density import density_info, draw_density
 from dpsyn.figures.private_sampling.hypercube import MOST_BITS, as_bits, draw_hypercube, hypercube_info
 from dpsyn.figures.private_sampling.instance import Instance, make_instance
 from dpsyn.figures.private_sampling.space import make_space
+from dpsyn.ui import widgets
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.ui.state import Dataset
@@ -33,7 +34,12 @@ def show_density(current: Dataset, settings: Settings) -> None:
         else:
             instance = instance_of(current, settings)
             density = instance.density(settings.floor, settings.ceiling)
-            st.altair_chart(draw_density(density_info(instance, density)), key="is_histogram")
+            info = density_info(instance, density)
+            st.altair_chart(draw_density(info), key="is_histogram")
+            shares = {"λ": density.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
+            widgets.facts({name: f"{share:.1%}" for name, share in shares.items()})
+            if info.data_above is not None:
+                st.caption(f"{info.data_above:.1%} of the rows lie where the data's own density is above the ceiling.")
     with (
         right,
         panel(

@@ -64,5 +64,6 @@ def proof(info: BindingInfo, settings: Settings) -> str:
             f"{info.empty:,} of the {info.tables:,} cells of tables with at most d columns are empty. Each forces "
             f"λ ≥ 2·floor = {widgets.number(2 * settings.floor)}, whatever the ceiling."
         )
-    lines.append("A bar to the left gives some of the conflict back: tables overlap.")
+    if any(cell.share < 0 for cell in info.cells):
+        lines.append("A bar to the left gives some of the conflict back: tables overlap.")
     return "\n\n".join(lines)
