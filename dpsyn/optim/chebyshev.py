@@ -110,7 +110,7 @@ def fit_density(
     if fit.status != "optimal" and time_limit is None:
         other = _reference_fit(matrix, target, tell, time_limit)
         fit = other if other.deviation < fit.deviation else fit
-    return _at_vertex(matrix, target, fit, time_limit) if vertex else fit
+    return at_vertex(matrix, target, fit, time_limit=time_limit) if vertex else fit
 
 
 def _structured_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: float | None) -> DensityFit:
@@ -152,8 +152,15 @@ def _reference_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: f
     return best
 
 
-def _at_vertex(matrix: Matrix, target: Floats, fit: DensityFit, time_limit: float | None) -> DensityFit:
-    """An optimal density on at most F + 1 points: a simplex method on the points with the most mass, more if need be."""
+def at_vertex(matrix: Matrix, target: Floats, fit: DensityFit, *, time_limit: float | None = None) -> DensityFit:
+    """An optimal density on at most F + 1 points, from any optimal one: a simplex method on the points with the most mass.
+
+    Args:
+        matrix: A, as it was fitted.
+        target: y.
+        fit: an optimal density; returned as it is if the simplex method finds none as good.
+        time_limit: seconds that one attempt may take; points are added in further ones.
+    """
     columns = matrix if isinstance(matrix, np.ndarray) else matrix.tocsc()
     order = np.argsort(-fit.density, kind="stable")
     count = 3 * len(target)

@@ -17,7 +17,7 @@ from dpsyn.basis.families import Family, TableFamily, WalshFamily
 from dpsyn.data.table import Table
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.optim.chebyshev import fit_density
+from dpsyn.optim.chebyshev import DensityFit, at_vertex, fit_density
 from dpsyn.optim.density_spaces import DenseFunctions, PointTables, Space
 from dpsyn.optim.max_entropy import max_entropy
 from dpsyn.privacy.noise import NoiseSource
@@ -88,10 +88,28 @@ class Trial:
 
     def _fit(self, objective: Objective) -> tuple[Floats, float]:
         if objective not in self._fits:
+            before = self._fit("centre")[1] if objective == "vertex" else 0.0
             start = time.perf_counter()
-            found = _fitted(self.family, self.matrix, self.points, self.noisy, self.deviation, objective)
-            self._fits[objective] = found, time.perf_counter() - start
+            found = self._entropy() if objective == "entropy" else self._minimax(objective)
+            self._fits[objective] = found, before + time.perf_counter() - start
         return self._fits[objective]
+
+    @cached_property
+    def _centre(self) -> DensityFit:
+        return fit_density(self.matrix, self.noisy)
+
+    def _minimax(self, objective: Objective) -> Floats:
+        return at_vertex(self.matrix, self.noisy, self._centre).density if objective == "vertex" else self._centre.density
+
+    def _entropy(self) -> Floats:
+        space: Space = DenseFunctions(self.matrix)
+        if isinstance(self.family, TableFamily):
+            space = PointTables(self.points, self.family.sizes, self.family.tables)
+        with one_blas_thread():
+            # One fixed random vector estimates the degrees of freedom, so the same noise gives the same fit.
+            spread = np.full(len(self.noisy), self.deviation)
+            found = max_entropy(space, self.noisy, spread, np.random.default_rng(0)).density.astype(np.float64)
+        return np.asarray(found / found.sum())
 
     def fitted(self, objective: Objective) -> Floats:
         """A h, shape (F,)."""
@@ -178,15 +196,3 @@ def _drawn(family: Family, noisy: Floats, generator: np.random.Generator) -> Cod
         shares = 0.9 * shares / shares.sum() + 0.1 / size if shares.sum() > 0 else np.full(size, 1 / size)
         columns.append(generator.choice(size, POINTS, p=shares))
     return np.unique(np.stack(columns, axis=1).astype(np.int32), axis=0)
-
-
-def _fitted(family: Family, matrix: Any, points: Codes, noisy: Floats, deviation: float, objective: Objective) -> Floats:
-    if objective != "entropy":
-        return fit_density(matrix, noisy, vertex=objective == "vertex").density
-    space: Space = DenseFunctions(matrix)
-    if isinstance(family, TableFamily):
-        space = PointTables(points, family.sizes, family.tables)
-    with one_blas_thread():
-        density = max_entropy(space, noisy, np.full(len(noisy), deviation)).density
-    found = density.astype(np.float64)
-    return np.asarray(found / found.sum())
