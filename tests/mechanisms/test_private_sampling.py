@@ -362,6 +362,26 @@ def test_norms_compare_as_the_threshold_takes_for_granted(sizes: tuple[int, ...]
     assert 1 < worst <= bound
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 7, 16, 50])
+def test_the_norm_comparison_rests_on_the_log_sobolev_constant_of_equal_weights(size: int) -> None:
+    # 1/(2 ln B) is the largest α with α·(E f² ln f² - E f² ln E f²) <= Var f; two-valued f come as close as any.
+    alpha = 1 / (2 * math.log(norm_comparison((size,), 1)))
+    quotients = []
+    for peak in np.geomspace(1.01, 100 * size, 4000):
+        f = np.ones(size)
+        f[0] = peak
+        mean = float((f**2).mean())
+        entropy = float((f**2 * np.log(f**2)).mean()) - mean * math.log(mean)
+        quotients.append(float(f.var()) / entropy)
+    generator = np.random.default_rng(size)
+    for _ in range(300):
+        f = generator.exponential(size=size) ** generator.uniform(0.2, 4) + 1e-9
+        mean = float((f**2).mean())
+        entropy = float((f**2 * np.log(f**2)).mean()) - mean * math.log(mean)
+        quotients.append(float(f.var()) / entropy)
+    assert alpha * (1 - 1e-6) <= min(quotients) <= alpha * 1.01
+
+
 def test_the_norm_comparison_is_the_papers_on_the_cube_and_close_on_one_wide_column() -> None:
     assert norm_comparison((2,) * 9, 3) == pytest.approx(math.e**3)
     assert norm_comparison((4, 2, 9, 1), 2) == pytest.approx(3 * 8 ** (9 / 14))
