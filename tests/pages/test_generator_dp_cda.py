@@ -82,7 +82,7 @@ def test_a_private_mean_and_deviation_is_on_the_ledger(open_page):
 def test_rows_are_made_class_by_class(open_page):
     app = at(open_page)
     quiet(app.toggle(key="cda_estimate").set_value(False).run())
-    next(t for t in app.toggle if t.label == "Say it class by class").set_value(True)
+    next(t for t in app.toggle if t.label == "Set rows and sizes class by class").set_value(True)
     quiet(app.run())
     assert "This guarantee is proven" in messages(app)
     app, made = run(app)

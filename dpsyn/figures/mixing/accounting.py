@@ -10,8 +10,8 @@ from dpsyn.privacy._mixing_rdp import rdp_limit
 from dpsyn.privacy.dp_cda import Accountant, Change, Variant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.theory.mixing_noise import MixingFacts, first_guess, smallest_sigma
 
-TOLERANCE = 0.01
-"""Relative excess of ε, and of σ: what is shown is never less private than it says."""
+TOLERANCE = 0.02
+"""About the relative excess of ε, and of σ: what is shown is never less private than it says."""
 _FINE, _CERTAIN = 1e-3, 1.01
 """Tolerance of an ε that is to refute a claim, and more than the discretisation can add to it then."""
 ROUGH = 0.03

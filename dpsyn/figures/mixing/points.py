@@ -20,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 MOST_CLASSES = 5
 MOST_POINTS = 900
 """Points of one stage."""
+_APART = 0.008
+"""Share of the axes by which points that coincide are drawn apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,19 +141,30 @@ def _principal(points: Floats) -> Floats:
     return directions
 
 
+def _apart(points: Floats, spread: Floats, generator: np.random.Generator) -> Floats:
+    """The points, moved at random by about ``spread`` if any two of them coincide."""
+    if len(np.unique(points.round(9), axis=0)) == len(points):
+        return points
+    return points + generator.normal(0.0, 1.0, points.shape) * spread
+
+
 def draw_points(info: PointsInfo) -> Any:
     """A Plotly figure of :class:`PointsInfo`: three panels on the same axes, a colour and a symbol for each class."""
     from plotly.subplots import make_subplots
 
+    low = np.min([points.min(axis=0) for stage in info.points for points in stage], axis=0)
+    high = np.max([points.max(axis=0) for stage in info.points for points in stage], axis=0)
+    generator = np.random.default_rng(0)
     figure = make_subplots(
         rows=1, cols=3, subplot_titles=info.stages, horizontal_spacing=0.03, shared_yaxes=True, shared_xaxes=True
     )
     for panel, stage in enumerate(info.points, start=1):
         for at, (name, points) in enumerate(zip(info.classes, stage, strict=True)):
             marker = dot_style(at) | {"size": 5, "opacity": 0.55}
+            shown = _apart(points, (high - low) * _APART, generator)
             figure.add_scattergl(
-                x=points[:, 0],
-                y=points[:, 1],
+                x=shown[:, 0],
+                y=shown[:, 1],
                 mode="markers",
                 marker=marker,
                 name=safe(shorten(name, 30)),
@@ -161,8 +174,6 @@ def draw_points(info: PointsInfo) -> Any:
                 col=panel,
                 hovertemplate=f"{safe(name)}<br>%{{x:.3f}}, %{{y:.3f}}<extra></extra>",
             )
-    low = np.min([points.min(axis=0) for stage in info.points for points in stage], axis=0)
-    high = np.max([points.max(axis=0) for stage in info.points for points in stage], axis=0)
     air = np.maximum((high - low) * 0.05, 1e-3)
     plain = {"gridcolor": GRID, "zeroline": False}
     figure.update_xaxes(range=[low[0] - air[0], high[0] + air[0]], title=safe(shorten(info.axes[0], 30)), **plain)

@@ -75,7 +75,9 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
         raise ParameterError("target", None, "DP-CDA needs a class: a column with 2 to 50 categories and no empty cells")
     spec = PrivacySpec(epsilon, delta)
     if way == "as_published":
-        return _as_published(current, target, int(order), scaling["clip_norm"]), spec
+        with left:
+            rows = _rows(current)
+        return _as_published(target, int(order), rows, scaling["clip_norm"]), spec
     with left:
         classes = _class_by_class(current, target, int(order), way)
     with right:
@@ -101,14 +103,14 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
     return config, spec
 
 
-def _as_published(current: Dataset, target: str, order: int, clip_norm: float) -> Config:
+def _as_published(target: str, order: int, rows: int, clip_norm: float) -> Config:
     st.error(
         "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, so "
         "one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
         "release what it makes.",
         icon=":material/gpp_bad:",
     )
-    return DPCDA.as_published(target, order, _rows(current), clip_norm)
+    return DPCDA.as_published(target, order, rows, clip_norm)
 
 
 def _rows(current: Dataset) -> int:
@@ -183,7 +185,11 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Cla
                 "Public lower bound on every class's size", 1, 10_000_000, 100, key="cda_sizes", persist_state="session"
             )
         )
-    if not st.toggle("Say it class by class", False, key=f"cda_by_class_{current.revision}"):
+    if not st.toggle(
+        "Set rows and sizes class by class" if size is not None else "Set the rows class by class",
+        False,
+        key=f"cda_by_class_{current.revision}",
+    ):
         return _Classes(rows, size, share)
     return _table(current, target, rows, size, share, order)
 
@@ -200,7 +206,7 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, share: fl
         lines,
         hide_index=True,
         key=f"cda_table_{current.revision}_{target}_{rows}_{size}",
-        height=min(36 * (len(lines) + 1) + 4, 260),
+        height=min(35 * (len(lines) + 1) + 3, 260),
         column_config={
             "class": st.column_config.TextColumn("Class", disabled=True),
             "rows": st.column_config.NumberColumn("Rows to make (T_k)", min_value=0, step=1, required=True),

@@ -85,6 +85,16 @@ def test_one_column_alone_is_a_line_of_points() -> None:
     points.draw_points(info)
 
 
+def test_points_that_coincide_are_drawn_apart_and_others_where_they_are(car: Records) -> None:
+    info = points.points_info(car, order_of_mixture=2, sigma=0.1, epsilon=5.0, radius=1.0, seed=1)
+    for trace, true in zip(points.draw_points(info).data, [found for stage in info.points for found in stage], strict=True):
+        drawn = np.column_stack([trace.x, trace.y])
+        assert len(np.unique(drawn, axis=0)) == len(drawn)
+        if len(np.unique(true.round(9), axis=0)) == len(true):
+            assert (drawn == true).all()
+        assert np.abs(drawn - true).max() < 0.1 * np.ptp(info.points[2][0])
+
+
 def test_nothing_to_project_is_said(car: Records) -> None:
     with pytest.raises(ParameterError, match="at least one class"):
         points.points_info(car, order_of_mixture=5000, sigma=0.1, epsilon=5.0, radius=1.0, seed=1)

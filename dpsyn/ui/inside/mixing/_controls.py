@@ -163,7 +163,7 @@ def _figures(bench: Bench) -> None:
             "σ, published but wrong": widgets.number(published),
             "Signal to noise of a row": widgets.number(ratio),
             "Rows a class, T_k": f"{bench.rows_per_class:,}",
-            "Smallest class, N_k": f"{min(sizes):,} of {records.n:,}",
+            "Smallest class, N_k": f"{min(sizes):,}",
         }
     )
     left_out = [name for name, size in zip(records.classes, records.sizes, strict=True) if size < bench.order_of_mixture]

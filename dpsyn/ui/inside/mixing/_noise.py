@@ -14,13 +14,17 @@ from dpsyn.ui.inside.mixing._controls import Bench
 
 
 def noise(bench: Bench) -> None:
-    """Two columns: accountants and norms, and the classes."""
+    """Accountants and classes side by side; norms where there is room."""
+    many = len(bench.kept) > 5
     left, right = st.columns(2, gap="medium")
     with left:
         _accountants(bench)
-        _norms(bench)
+        if many:
+            _norms(bench)
     with right:
         _budget(bench)
+    if not many:
+        _norms(bench)
 
 
 def _accountants(bench: Bench) -> None:

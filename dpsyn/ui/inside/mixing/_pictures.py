@@ -154,7 +154,7 @@ def _points(bench: Bench, seed: int) -> None:
         st.plotly_chart(points.draw_points(info), config=QUIET, key="in_cda_points")
         st.caption(
             f"These two directions carry {100 * info.explained:.0f} % of the variance of the records, which have "
-            f"{bench.records.dimension:,} coordinates."
+            f"{bench.records.dimension:,} coordinates. Points that coincide are drawn a little apart."
         )
 
 
