@@ -7,14 +7,11 @@ from collections.abc import Mapping
 import streamlit as st
 
 from dpsyn.errors import DpsynError
-from dpsyn.evaluation.classifiers import BOOSTED, CLASSIFIERS, LOGISTIC
-from dpsyn.evaluation.experiments import Grid
+from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
+from dpsyn.evaluation.experiments import Grid, standard
 from dpsyn.evaluation.experiments.plan import VARIED, Varied
 from dpsyn.figures.experiment import AXES
 from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.dp_cda import DPCDA
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
-from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.ui import state, widgets
 from dpsyn.ui.lab import experiments
@@ -28,18 +25,11 @@ PRESETS: Mapping[Varied, str] = {
     "rows": "100, 1000, 10000",
 }
 NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
-_MOST_DEGREES = 3
 
 
 def choices(current: state.Dataset) -> dict[str, Config]:
     """Settings to choose from by label: each mechanism as it comes, and those of the releases of this visit."""
-    found: dict[str, Config] = {
-        NoisyReweighting.title: NoisyReweighting(),
-        # As many rows as the others, whatever that costs: the experiment says what it costs.
-        PrivateSampling.title: PrivateSampling(rows=current.parts[0].n),
-    }
-    if current.target is not None:
-        found[DPCDA.title] = DPCDA(target=current.target)
+    found = standard.mechanisms_as_they_come(current.parts[0].n, current.target)
     for made in state.comparable():
         if made.config is not None:
             found[f"as in release {made.number}: {made.release.name or made.config.title}"] = made.config
@@ -85,12 +75,14 @@ def planner(current: state.Dataset) -> None:
             )
             vary = st.selectbox("What varies", VARIED, format_func=AXES.__getitem__, key="lab_vary", persist_state="session")
             text = st.text_input("Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.revision}")
-            repeats = st.slider("Repeats", 1, 20, 5, key="lab_repeats", persist_state="session", help="Runs at every value.")
+            repeats = st.slider(
+                "Repeats", 1, 20, standard.REPEATS, key="lab_repeats", persist_state="session", help="Runs at every value."
+            )
             draws = st.slider(
                 "Draws from each run",
                 1,
                 5,
-                2,
+                standard.DRAWS,
                 key="lab_draws",
                 persist_state="session",
                 help="Two or more tell the noise of the mechanism from the luck of drawing rows.",
@@ -115,10 +107,10 @@ def planner(current: state.Dataset) -> None:
                 key=f"lab_target_{current.revision}",
             )
             models = st.multiselect(
-                "Classifiers", CLASSIFIERS, default=[LOGISTIC, BOOSTED], key="lab_models", persist_state="session"
+                "Classifiers", CLASSIFIERS, default=list(standard.CLASSIFIERS), key="lab_models", persist_state="session"
             )
             seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="lab_seed", persist_state="session")
-        degrees = tuple(range(1, min(2, len(learn.domain)) + 1))
+        degrees = standard.standard_degrees(len(learn.domain))
         st.caption(
             f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that cannot give it "
             "is refused with the reason; private sampling is shown with the ε it would need. Experiments are seeded, so "
