@@ -22,6 +22,10 @@ from dpsyn.optim.operators import AnyFloats, Floats, PointBlock, PointOperator, 
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-10
+_SHORT = 0.25
+_ROUNDING, _IDLE = 5e-9, 3
+"""From this residual on, so many steps without much gain mean that rounding allows no more."""
+_NARROWEST, _WIDER = 1e-3, 4.0
 _FRESH = 0.25
 """A factor of the Hessian is kept as long as a step with it leaves at most this share of the residual."""
 
@@ -150,9 +154,12 @@ class Dual:
         value = float(multipliers @ self.wanted) - conjugate
         return Place(multipliers, value, gradient, shrinkage, missing, objective, free)
 
-    def factor(self, place: Place) -> Solve | None:
-        """r ↦ H⁻¹ r with the Hessian at a place, up to sign and as exactly as is worth while; None if it is singular."""
-        edges = (self.lower, self.upper)
+    def factor(self, place: Place, margin: float = 0.0) -> Solve | None:
+        """r ↦ H⁻¹ r with the Hessian at a place, up to sign and as exactly as is worth while; None if it is singular.
+
+        Points up to ``margin`` beyond a bound count as free: the matrix is then larger, the step shorter.
+        """
+        edges = (self.lower - margin, self.upper + margin)
 
         def gram(free: bool, keep: float, dtype: Any) -> Floats:
             return np.asarray(self.operator.reduce(_gram, place.multipliers, *edges, free, keep, dtype)[0])
@@ -200,25 +207,30 @@ class Dual:
         """
         here = best = self.at(start)
         solve: Solve | None = None
-        steps = 0
+        steps, margin, idle = 0, 0.0, 0
         while here.residual > aim and steps < most and going(here):
+            if best.residual <= _ROUNDING and idle >= _IDLE:
+                break
             if tell is not None:
                 tell(steps, here.residual)
             step = self._restricted(here, level) if self.whole else None
-            there = None if step is None else self._search(here, step)
-            if there is None:
+            found = None if step is None else self._search(here, step)
+            if found is None:
                 fresh = solve is None
                 if solve is None:
-                    solve = self.factor(here)
-                there = None if solve is None else self._search(here, self._step(here, solve, level))
-                if there is None or there.residual > _FRESH * here.residual:
+                    solve = self.factor(here, margin)
+                found = None if solve is None else self._search(here, self._step(here, solve, level))
+                if found is None or found[0].residual > _FRESH * here.residual:
                     solve = None
-                if there is None and fresh and not self.normal.sharpen():
+                if found is None and fresh and not self.normal.sharpen():
                     break
             steps += 1
-            if there is None:
+            if found is None:
                 continue
-            here = there
+            here, length = found
+            # A short step means that many points at once were about to leave their bound: the next matrix counts on them.
+            margin = self._margin(margin, length)
+            idle = 0 if here.residual < 0.5 * best.residual else idle + 1
             if here.residual < best.residual:
                 best = here
         return best, steps
@@ -238,7 +250,7 @@ class Dual:
         widths = span * 2.0 ** np.arange(-4, 12)
         (found,) = self.operator.reduce(_near_counts, place.multipliers, *edges, widths)
         wide = int(np.searchsorted(found, min(most, max(8 * place.free, 16 * count)), side="right")) - 1
-        if wide < 0:
+        if wide < 0 or found[wide] < count:
             return None
         parts = self.operator.map(_near, place.multipliers, *edges, float(widths[wide]))
         functions = np.hstack([part[0] for part in parts])
@@ -248,9 +260,15 @@ class Dual:
             Restriction(functions, weights), self.wanted - held, *edges, NormalMatrix(count), self.towards, whole=False
         )
         best, _ = model.maximise(place.multipliers, aim=1e-3 * place.residual, most=50, level=level)
-        return best.multipliers - place.multipliers
+        return best.multipliers - place.multipliers if best.residual < 0.5 * place.residual else None
 
-    def _search(self, here: Place, step: Floats) -> Place | None:
+    def _margin(self, margin: float, length: float) -> float:
+        span = self.upper - self.lower
+        if length < _SHORT:
+            return min(max(_WIDER * margin, _NARROWEST * span), span)
+        return margin / _WIDER if margin > _NARROWEST * span else 0.0
+
+    def _search(self, here: Place, step: Floats) -> tuple[Place, float] | None:
         rise = float(here.gradient @ step)
         if not np.isfinite(rise):
             return None
@@ -259,6 +277,6 @@ class Dual:
             there = self.at(here.multipliers + length * step)
             # Close to the optimum the rise of f drowns in rounding, while the residual still shows progress.
             if there.value >= here.value + _ARMIJO * length * rise or there.residual < 0.5 * here.residual:
-                return there
+                return there, length
             length /= 2
         return None

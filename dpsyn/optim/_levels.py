@@ -24,8 +24,8 @@ _FIRST_AIM, _LAST_AIM = 1e-5, 1e-10
 _RISE = 10.0
 _HIGHEST = 1e9
 _WELL_FREE = 8
-_MATCHED, _ROUGH = 5e-9, 1e-6
-"""Residuals of a stage that may be an answer, and of one that is good enough to go on from."""
+_MATCHED, _ROUGH = 5e-9, 1e-4
+"""Residual of a stage that may be an answer; and, in units of the box, of one that is good enough to go on from."""
 
 
 def levels(problem: MatchingProblem) -> Iterator[MatchingProblem]:
@@ -157,6 +157,7 @@ class _Climb:
         self._normal = normal_matrix(problem)
         self._dual = Dual(problem.operator, problem.target, problem.lower, problem.upper, self._normal, self._towards)
         self._width = float("inf")
+        self._room = min(1.0 - problem.lower, problem.upper - 1.0)
 
     def coarse(self, begin: Stage | None) -> Stage | None:
         """The stage from which finer points go on: the last one that has many more free points than unknowns."""
@@ -167,18 +168,20 @@ class _Climb:
             last = stage
             if stage.place.shrinkage <= 0.0:
                 break
+            if stage.place.shrinkage - shrinkage_bound(self._problem, stage.slope) <= self._gap:
+                break
         return last
 
     def fine(self, begin: Stage | None) -> Path | None:
         """The best stage."""
         best: Path | None = None
         for stage in self._stages(begin):
-            if stage.place.shrinkage <= 0.0 and stage.place.residual < _ROUGH:
+            if stage.place.shrinkage <= 0.0 and stage.place.residual < _ROUGH * self._room:
                 return self._without_shrinkage(stage) or best
             here = Path(stage, stage.slope, shrinkage_bound(self._problem, stage.slope))
             if here.width <= self._gap or best is None or here.width < best.width:
                 best = here
-            elif stage.place.residual > _ROUGH:
+            elif stage.place.residual > _ROUGH * self._room:
                 break
             self._width = here.width
             if here.width <= self._gap:
@@ -188,12 +191,14 @@ class _Climb:
     def _stages(self, begin: Stage | None) -> Iterator[Stage]:
         towards = self._towards
         square = float(towards @ towards)
-        level, multipliers, slope = square, towards, towards / square
+        # At this s the start leaves the inside of the box on about half of the points.
+        level = min(square, self._room * float(np.sqrt(square)))
+        multipliers, slope = (level / square) * towards, towards / square
         if begin is not None:
             level, multipliers, slope = begin.level, begin.place.multipliers, begin.slope / float(begin.slope @ towards)
         while level <= _HIGHEST:
             multipliers = multipliers + (level - float(towards @ multipliers)) * slope
-            aim = max(_LAST_AIM, _FIRST_AIM / max(level, 1.0))
+            aim = max(_LAST_AIM, min(_FIRST_AIM * self._room, _FIRST_AIM / max(level, 1.0)))
             place, _ = self._dual.maximise(multipliers, aim=aim, most=_STEPS, level=level, tell=self._tell)
             solve = self._dual.factor(place)
             if solve is None:

@@ -65,6 +65,7 @@ def closest_to_uniform(
     control = Control(progress, cancel)
     count, points = problem.operator.shape
     require_solver_memory(count, points, dense=False, limit=memory_limit)
+    control.tell("quadratic program", 0.0)
     if backend == "reference":
         found = _reference(problem, shrinkage)
     else:
