@@ -18,6 +18,7 @@ SMALLEST_RATIO, LARGEST_RATIO = 1e-2, 1e3
 TOLERANCE = 1e-7
 _SAME_BREAK = 1e-6
 MOST_SOLVES = 80
+FEWEST_SOLVES = 10
 _UNIFORM = 1e-12
 _SHARE = 0.9
 _PROOF = 1e-5
@@ -126,7 +127,7 @@ def reach_curve(
         smallest: ρ at which the curve begins.
         largest: ρ at which it ends.
         most_solves: linear programs to solve at most.
-        seconds: after which no further one is begun.
+        seconds: after which no further one is begun, once there are ten.
 
     Raises:
         SolverError: the linear program has no usable solution at some ρ, or one whose multipliers do not prove it.
@@ -141,7 +142,9 @@ def reach_curve(
     solves = len(found)
     pieces = [(-_room(one, two), one.ratio, one, two) for one, two in pairwise(found)]
     heapq.heapify(pieces)
-    while -pieces[0][0] > TOLERANCE and solves < most_solves and time.perf_counter() - begun < seconds:
+    while -pieces[0][0] > TOLERANCE and solves < most_solves:
+        if solves >= FEWEST_SOLVES and time.perf_counter() - begun > seconds:
+            break
         _, _, one, two = heapq.heappop(pieces)
         meeting = _meeting(one, two)
         assert meeting is not None  # there is no room between tangents that do not meet

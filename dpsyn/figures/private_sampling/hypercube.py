@@ -25,6 +25,14 @@ MOST_BITS = 4
 _LARGEST_MARK = 58.0
 _INNER = 0.42
 _TILT = 0.16
+_FROM_ABOVE = {"eye": {"x": 0, "y": -0.01, "z": 2}}
+_CAMERAS: dict[int, dict[str, dict[str, float]]] = {
+    1: _FROM_ABOVE,
+    2: _FROM_ABOVE,
+    3: {"eye": {"x": 1.75, "y": 0.9, "z": 0.8}, "center": {"x": 0, "y": 0, "z": -0.06}},
+    # From here the sixteen corners keep the largest distance from each other on the screen.
+    4: {"eye": {"x": 1.98, "y": 0.21, "z": 1.05}, "center": {"x": 0, "y": 0, "z": -0.06}},
+}
 
 
 @dataclass(frozen=True)
@@ -183,9 +191,7 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
             "yaxis": hidden,
             "zaxis": hidden,
             "aspectmode": "cube" if len(info.columns) > 2 else "data",
-            "camera": {"eye": {"x": 1.95, "y": 0.8, "z": 0.7}, "center": {"x": 0, "y": 0, "z": -0.06}}
-            if len(info.columns) > 2
-            else {"eye": {"x": 0, "y": -0.01, "z": 2}},
+            "camera": _CAMERAS[len(info.columns)],
         }
     )
     finish(figure, f"{info.title}: {bits}", height=430, entries=2, above=40)

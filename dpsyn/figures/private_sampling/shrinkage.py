@@ -15,7 +15,7 @@ from dpsyn.figures.theme import BLUE, GUIDE
 Axis = Literal["ceiling", "floor"]
 AXES: dict[Axis, str] = {"ceiling": "ceiling (the papers' Δ)", "floor": "floor (the papers' δ)"}
 SHRINKAGE, EMPTY = "λ", "2·floor: one empty cell forces this"
-_POINTS = 160
+_POINTS = 100
 
 
 @dataclass(frozen=True)
