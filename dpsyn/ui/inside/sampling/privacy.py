@@ -141,8 +141,8 @@ def _search(current: Dataset, settings: Settings, instance: Instance, found: Sea
     pair = [_text(instance, row) for row in (change.removed, change.added) if row is not None]
     st.caption(
         f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
-        f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So for "
-        f"these rows the true ε is at least {widgets.number(rows * found.lower_bound)}; nothing is proven about other rows."
+        f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So the "
+        f"true ε is at least {widgets.number(rows * found.lower_bound)}; of other rows this says nothing, they may lose more."
     )
 
 
