@@ -1,0 +1,146 @@
+"""Runs and experiments through a file: nothing lost, and what is wrong is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.data.samples import load_sample
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments import CellResult, Grid
+from dpsyn.evaluation.experiments.archive import (
+    archive_text,
+    guarantee_from_dict,
+    read_archive,
+    rows_from_csv,
+    rows_to_csv,
+)
+from dpsyn.evaluation.experiments.plan import config_to_dict
+from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+
+AWKWARD = Domain.of(
+    [
+        Attribute("text", "categorical", categories=("a,b", 'say "x"', "two\nlines", " NA ", "nan", "ü"), missing=True),
+        Attribute("clash", "categorical", categories=(1, "1", ""), missing=True),
+        Attribute("codes", "categorical", categories=("007", "7", "1e3")),
+        Attribute("truth", "truth", categories=(False, True)),
+        Attribute("whole", "numeric", lower=-5, upper=5, bins=3, integer=True, missing=True),
+        Attribute("real", "numeric", lower=0, upper=1, bins=4, missing=True),
+        Attribute("day", "date", lower=10_000, upper=20_000, bins=5, missing=True),
+    ]
+)
+
+
+def test_rows_come_back_as_they_were() -> None:
+    generator = np.random.default_rng(0)
+    codes = np.column_stack([generator.integers(0, size, 300) for size in AWKWARD.shape]).astype(np.int32)
+    rows = AWKWARD.decode(codes, generator)
+    back = rows_from_csv(rows_to_csv(rows, AWKWARD), AWKWARD)
+    pd.testing.assert_frame_equal(back, rows)
+    whole = rows.head(1)
+    pd.testing.assert_frame_equal(rows_from_csv(rows_to_csv(whole, AWKWARD), AWKWARD)[["codes"]], whole[["codes"]])
+
+
+def stored(name: str = "noisy_reweighting", sample: str = "asia", **settings: Any) -> StoredRun:
+    table = load_sample(sample).take(np.arange(400))
+    config = {
+        "noisy_reweighting": dpsyn.NoisyReweighting(rows=60),
+        "private_sampling": dpsyn.PrivateSampling(rows=5),
+        "dp_cda": dpsyn.DPCDA(target="bronc", order_of_mixture=2),
+    }[name]
+    mechanism = config.calibrate(PrivacySpec(20.0, 1e-5), table.domain, n=table.n)
+    release = mechanism(np.random.default_rng(0), table)
+    record = {
+        "record": release.record(seed=0),
+        "seed": 0,
+        "domain": table.domain.to_dict(),
+        "name": "",
+        "config": config_to_dict(config),
+    }
+    return StoredRun(1, "2024-01-02T03:04:05+00:00", "asia", "1 · mine", json.loads(json.dumps(record)), release.rows)
+
+
+@pytest.mark.parametrize("name", ["noisy_reweighting", "private_sampling", "dp_cda"])
+def test_runs_come_back(name: str) -> None:
+    run = stored(name)
+    (back,), grids = read_archive(archive_text([run], []).encode())
+    assert grids == []
+    assert (back.made, back.dataset, back.label, back.record) == (run.made, run.dataset, run.label, run.record)
+    pd.testing.assert_frame_equal(back.rows, run.rows)
+
+
+def test_experiments_come_back() -> None:
+    grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
+    cells = list(grid.cells())
+    results = [
+        CellResult(c.key, c.label, "noisy_reweighting", c.value, c.repeat, "done", measures=({"e": 0.1 + 0.2},))
+        for c in cells
+    ]
+    facts = {"target": None, "degrees": [1, 2], "classifiers": ["random forest"], "references": {"e": {"real data": 1.0}}}
+    one = StoredGrid(1, "2024-01-02T03:04:05+00:00", "asia", "f00", "my grid", grid, facts, results)
+    runs, (back,) = read_archive(archive_text([], [one]))
+    assert runs == []
+    assert back == one
+
+
+def test_a_refuted_claim_stays_refuted() -> None:
+    claim = Guarantee(float("inf"), 0.0, "replace_one", "nobody", ("x",), "published_but_wrong")
+    assert guarantee_from_dict(json.loads(json.dumps(claim.to_dict()))) == claim
+    with pytest.raises(DataError, match="must be numbers"):
+        guarantee_from_dict(claim.to_dict() | {"status": "proven"})
+
+
+def broken(change: Any) -> str:
+    data = json.loads(archive_text([stored()], []))
+    change(data["runs"][0])
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda run: run.pop("rows"), "run 1 has no 'rows'"),
+        (lambda run: run.update(rows=""), "the domain has"),
+        (lambda run: run.update(rows=run["rows"].replace("yes", "perhaps", 1)), "'perhaps' is no value of the domain"),
+        (lambda run: run.update(rows=run["rows"] + "yes\n"), "row 61 has 1 cells"),
+        (lambda run: run["record"].pop("domain"), "its record has no 'domain'"),
+        (lambda run: run["record"]["record"].update(mechanism="magic"), "'magic' is no mechanism"),
+        (lambda run: run["record"]["record"]["guarantee"].update(epsilon=-1), "not negative"),
+        (lambda run: run["record"]["record"]["guarantee"].update(status="certain"), "'certain'"),
+        (lambda run: run["record"]["config"].update(colour=3), "colour"),
+    ],
+)
+def test_what_is_wrong_is_named(change: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_archive(broken(change))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("not json", "no JSON file"),
+        (b"\xff\xfe", "no JSON file"),
+        ("[]", "holds no dpsyn runs"),
+        ('{"format": "dpsyn runs", "version": 7}', "version 7"),
+        ('{"format": "dpsyn runs", "version": 1, "runs": 3}', "must be a list"),
+        ('{"format": "dpsyn runs", "version": 1, "experiments": [{}]}', "experiment 1 has no 'made'"),
+    ],
+)
+def test_other_files_are_refused(text: str | bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_archive(text)
+
+
+def test_numbers_outside_the_bounds_are_refused() -> None:
+    domain = Domain.of([Attribute("real", "numeric", lower=0, upper=1, bins=4)])
+    for cell in ("1.5", "inf", "x", ""):
+        with pytest.raises(DataError, match="row 1, column 'real'"):
+            rows_from_csv(f"real\n{cell}\n0.5\n" if cell else 'real\n""\n', domain)
