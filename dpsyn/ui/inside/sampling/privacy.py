@@ -142,7 +142,7 @@ def _search(current: Dataset, settings: Settings, instance: Instance, found: Sea
     st.caption(
         f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
         f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So the "
-        f"true ε is at least {widgets.number(rows * found.lower_bound)}; of other rows this says nothing, they may lose more."
+        f"true ε is at least {widgets.number(rows * found.lower_bound)}; other rows may lose more."
     )
 
 
