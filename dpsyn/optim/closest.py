@@ -10,7 +10,7 @@ from dpsyn.errors import ParameterError, SolverError
 from dpsyn.optim._dual import Dual
 from dpsyn.optim._levels import Matched, match, normal_matrix
 from dpsyn.optim._reference import LARGEST, clarabel
-from dpsyn.optim.control import Control, SolverProgress, Stop, require_solver_memory
+from dpsyn.optim.control import Control, SolverProgress, Stop, few_threads, require_solver_memory
 from dpsyn.optim.matching import RESIDUAL_ALLOWED, Floats, MatchingProblem
 from dpsyn.optim.solution import Backend, ClippedDensity, Density, KeptDensity, Solution, bounds_violation, fits
 
@@ -69,7 +69,10 @@ def closest_to_uniform(
     if backend == "reference":
         found = _reference(problem, shrinkage)
     else:
-        found = _structured(problem, shrinkage, start.multipliers if isinstance(start, ClosestSolution) else start, control)
+        with few_threads(count, points):
+            found = _structured(
+                problem, shrinkage, start.multipliers if isinstance(start, ClosestSolution) else start, control
+            )
     return replace(found, backend=backend, seconds=control.seconds)
 
 

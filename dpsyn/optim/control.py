@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dpsyn.basis.executors import one_blas_thread
 from dpsyn.basis.memory import require_memory
 from dpsyn.errors import CancelledError
 
@@ -16,6 +18,7 @@ SolverProgress = Callable[[str, float, Mapping[str, float]], None]
 
 NEAR_ENTRIES = 1 << 25
 """Entries of W that a restricted problem may keep."""
+_SMALL, _SMALL_ENTRIES = 300, 4_000_000
 _VECTORS = 26
 """Vectors of length m that the interior-point method holds."""
 
@@ -77,3 +80,8 @@ def require_solver_memory(functions: int, points: int, *, dense: bool, limit: in
     """
     needed = solver_bytes(functions, points, dense=dense)
     require_memory("reduced_space_size", points, needed, limit, f"The programs have C = {functions:,} functions")
+
+
+def few_threads(functions: int, points: int) -> AbstractContextManager[object]:
+    """One BLAS thread while a small problem is solved: on its small matrices several would mostly wait for each other."""
+    return one_blas_thread() if functions <= _SMALL or functions * points <= _SMALL_ENTRIES else nullcontext()

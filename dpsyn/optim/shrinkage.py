@@ -11,7 +11,7 @@ from dpsyn.errors import ParameterError, SolverError
 from dpsyn.optim._interior_point import interior_point
 from dpsyn.optim._levels import Stage, least, shrinkage_bound, unclipped
 from dpsyn.optim._reference import HIGHS_METHODS, LARGEST, LinearAnswer, highs
-from dpsyn.optim.control import Control, SolverProgress, Stop, require_solver_memory
+from dpsyn.optim.control import Control, SolverProgress, Stop, few_threads, require_solver_memory
 from dpsyn.optim.matching import Floats, MatchingProblem
 from dpsyn.optim.solution import Backend, ClippedDensity, Density, KeptDensity, Solution, bounds_violation, fits
 
@@ -80,7 +80,8 @@ def least_shrinkage(
     if backend == "reference":
         found = _first(problem, control, [_highs_by(method) for method in _reference_methods(problem)])
         return replace(found, backend=backend, seconds=control.seconds)
-    found = _structured(problem, control, start, dense)
+    with few_threads(count, points):
+        found = _structured(problem, control, start, dense)
     return replace(found, iterations=control.iterations or found.iterations, seconds=control.seconds)
 
 
