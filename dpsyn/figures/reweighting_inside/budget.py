@@ -117,4 +117,4 @@ def draw_budget(info: BudgetInfo) -> Any:
         ],
     )
     text = _layers.on_colour(base.encode(x=alt.X("middle:Q")), "inside", fontWeight="bold")
-    return _layers.finish(alt.layer(bar, *text), info.title, info.subtitle, legend_labels=names, plot=64)
+    return _layers.finish(alt.layer(bar, *text), info.title, info.subtitle, legend_labels=names, plot=64, line_length=70)

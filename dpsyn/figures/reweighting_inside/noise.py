@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from dpsyn.basis.dimension import contingency_cells, walsh_dimension
@@ -22,7 +23,8 @@ SAMPLING = "sampling n rows"
 PUBLISHED = "Walsh, as published: 2|F|/(nε)"
 _COLOURS = {"tables": BLUE, "Walsh functions": GREEN, "conjunctions": PURPLE, PUBLISHED: ORANGE, SAMPLING: GUIDE}
 _DASHES = {PUBLISHED: [6, 3], SAMPLING: [2, 3]}
-_ORDERS = tuple(i / 4 for i in range(4, 37))
+_AROUND = 2.0
+"""Decades of n on either side of "you are here"."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class NoiseLine:
 
 @dataclass(frozen=True)
 class NoiseInfo:
-    """Lines from n = 10 to 10⁹.
+    """Lines around one n.
 
     Attributes:
         title, subtitle: what is shown.
@@ -117,17 +119,17 @@ def draw_noise(info: NoiseInfo) -> Any:
     import altair as alt
 
     labels = [*(line.family for line in info.lines), SAMPLING]
-    rows = []
-    for order in _ORDERS:
+    here = math.log10(max(info.n, 1))
+    across = (max(here - _AROUND, 0.0), here + _AROUND)
+    rows: list[dict[str, Any]] = []
+    for order in np.linspace(*across, 33):
         n = 10**order
         heights = {line.family: line.at(n) for line in info.lines} | {SAMPLING: n**-0.5}
         rows += [
             {"series": name, "x": order, "y": math.log10(value), "n": f"{n:,.0f}", "value": f"{value:.3g}"}
             for name, value in heights.items()
         ]
-    across = (_ORDERS[0], _ORDERS[-1])
-    y_domain = (-7.0, 1.0)
-    here = math.log10(max(info.n, 10))
+    y_domain = _layers.domain_of([row["y"] for row in rows], share=0.04)
     lines = (
         alt.Chart(pd.DataFrame(rows))
         .mark_line(strokeWidth=2.5, clip=True)
@@ -159,10 +161,12 @@ def draw_noise(info: NoiseInfo) -> Any:
     mark = _layers.here(
         "you are here",
         here,
-        max(y_domain[0], min(y_domain[1], math.log10(best.at(max(info.n, 10))))),
+        math.log10(best.at(max(info.n, 1))),
         f"n = {info.n:,}: noise {best.at(max(info.n, 1)):.3g} on {best.family}",
         across,
         y_domain,
     )
-    says_nothing = _layers.rules([(0.0, "1: an average says nothing")], y_domain, labels_left=False)
-    return _layers.finish(alt.layer(*says_nothing, lines, mark), info.title, info.subtitle, legend_labels=labels)
+    layers = [lines, mark]
+    if y_domain[1] > 0:
+        layers = [*_layers.rules([(0.0, "1: an average says nothing")], y_domain, labels_left=False), *layers]
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=90)

@@ -22,12 +22,15 @@ _MOST_TABLES = 12
 class StatisticsInfo:
     """Statistics of the data, with noise, and of the fitted density.
 
+    The picture shows by how much the last two are off.
+
     Attributes:
         title, subtitle: what is shown.
         labels: what each statistic is.
         true, noisy, fitted: averages.
         count: |F|; at most 600 are drawn, those that moved most among them.
         noise_error, fit_error: root mean squared error over all statistics.
+        deviation: standard deviation of the noise, by the calibration.
     """
 
     title: str
@@ -39,6 +42,7 @@ class StatisticsInfo:
     count: int
     noise_error: float
     fit_error: float
+    deviation: float
 
 
 def statistics_info(trial: Trial, objective: Objective) -> StatisticsInfo:
@@ -63,6 +67,7 @@ def statistics_info(trial: Trial, objective: Objective) -> StatisticsInfo:
         count=len(fitted),
         noise_error=noise_error,
         fit_error=fit_error,
+        deviation=trial.deviation,
     )
 
 
@@ -87,43 +92,32 @@ def _cell(domain: Domain, column: int, code: int) -> str:
 
 
 def draw_statistics(info: StatisticsInfo) -> Any:
-    """An Altair chart: true values across, noisy and fitted ones up; on the diagonal nothing is lost."""
+    """An Altair chart: true values across, up by how much noisy and fitted ones are off; two deviations of noise shaded."""
     import altair as alt
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"true": true, "value": value, "kind": kind, "label": label, "error": value - true}
         for kind, values in ((NOISY, info.noisy), (FITTED, info.fitted))
         for label, true, value in zip(info.labels, info.true, values, strict=True)
     ]
-    across = _layers.domain_of(info.true, share=0.06)
-    # Noise far outside the range of averages is cut, or the rest could not be told apart.
-    span = across[1] - across[0]
-    y_values = [*info.true, *info.fitted, *(v for v in info.noisy if across[0] - span <= v <= across[1] + span)]
-    up = _layers.domain_of(y_values, share=0.06)
-    ends = (min(across[0], up[0]), max(across[1], up[1]))
-    diagonal = alt.Chart(pd.DataFrame([{"x": v, "y": v} for v in ends])).mark_line(
-        color=GUIDE, strokeDash=[4, 3], size=1.5, clip=True
-    )
+    low, high = min(info.true), max(info.true)
+    air = max(0.04 * (high - low), 0.01)
+    across = (low - air, high + air)
+    furthest = max([2.2 * info.deviation, *(abs(row["error"]) for row in rows)]) * 1.05
+    x = alt.X("true:Q", axis=alt.Axis(title="average in the data", grid=False), scale=_layers.scale(across))
+    y_scale = _layers.scale((-furthest, furthest))
+    kinds = [NOISY, FITTED]
+    channels = {"title": None, "sort": None, "legend": _layers.legend(kinds)}
     dots = (
         alt.Chart(pd.DataFrame(rows))
-        .mark_point(filled=True, size=34, opacity=0.65, clip=True)
+        .mark_point(filled=True, opacity=0.7, clip=True)
         .encode(
-            x=alt.X("true:Q", axis=alt.Axis(title="in the data", grid=False), scale=_layers.scale(across)),
-            y=alt.Y("value:Q", axis=alt.Axis(title="noisy, fitted"), scale=_layers.scale(up)),
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                sort=None,
-                scale=alt.Scale(domain=[NOISY, FITTED], range=[ORANGE, BLUE]),
-                legend=_layers.legend([NOISY, FITTED]),
-            ),
-            shape=alt.Shape(
-                "kind:N",
-                title=None,
-                sort=None,
-                scale=alt.Scale(domain=[NOISY, FITTED], range=["diamond", "circle"]),
-                legend=_layers.legend([NOISY, FITTED]),
-            ),
+            x=x,
+            y=alt.Y("error:Q", axis=alt.Axis(title="off by", format="~g"), scale=y_scale),
+            color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[ORANGE, BLUE]), **channels),
+            # Larger, so that they show where both are the same.
+            size=alt.Size("kind:N", scale=alt.Scale(domain=kinds, range=[80, 26]), legend=None),
+            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle"]), **channels),
             tooltip=[
                 alt.Tooltip("label:N", title="statistic"),
                 alt.Tooltip("kind:N", title="value"),
@@ -133,8 +127,13 @@ def draw_statistics(info: StatisticsInfo) -> Any:
             ],
         )
     )
-    line = diagonal.encode(x=alt.X("x:Q", scale=_layers.scale(across)), y=alt.Y("y:Q", scale=_layers.scale(up)))
-    return _layers.finish(alt.layer(line, dots), info.title, info.subtitle, legend_labels=[NOISY, FITTED])
+    text = f"two standard deviations of the noise: ±{2 * info.deviation:.3g}"
+    band = alt.Chart(pd.DataFrame([{"low": -2 * info.deviation, "high": 2 * info.deviation, "text": text}]))
+    shade = band.mark_rect(color=GUIDE, opacity=0.12).encode(
+        y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high"), tooltip=alt.Tooltip("text:N", title="noise")
+    )
+    zero = alt.Chart(pd.DataFrame([{"y": 0.0}])).mark_rule(color=GUIDE, size=1.5).encode(y=alt.Y("y:Q", scale=y_scale))
+    return _layers.finish(alt.layer(shade, zero, dots), info.title, info.subtitle, legend_labels=kinds, line_length=80)
 
 
 @dataclass(frozen=True)
@@ -198,4 +197,4 @@ def draw_worst_tables(info: WorstTablesInfo) -> Any:
     layers = [base.mark_bar(color=BLUE, height={"band": 0.7}, cornerRadiusEnd=3).encode(x=x)]
     if info.noisy is not None:
         layers.append(base.mark_tick(color=ORANGE, thickness=3, height=16).encode(x=alt.X("noisy:Q")))
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, plot=max(24 * len(rows), 90))
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, plot=max(24 * len(rows), 90), line_length=80)

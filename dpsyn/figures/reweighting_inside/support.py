@@ -106,11 +106,9 @@ def draw_support(info: SupportInfo) -> Any:
     channels = {"title": None, "sort": None, "legend": _layers.legend(labels)}
     line = (
         alt.Chart(pd.DataFrame(rows))
-        .mark_line(strokeWidth=2.5, clip=True, point={"size": 14})
+        .mark_line(strokeWidth=2.5, clip=True)
         .encode(
-            x=alt.X(
-                "x:Q", axis=log_axis("points, the heaviest first", **_layers.fine_ticks(across)), scale=_layers.scale(across)
-            ),
+            x=alt.X("x:Q", axis=log_axis("points, the heaviest first"), scale=_layers.scale(across)),
             y=alt.Y("y:Q", axis=log_axis("mass of a point, uniform = 1"), scale=_layers.scale(up)),
             color=alt.Color(
                 "series:N",
@@ -125,4 +123,4 @@ def draw_support(info: SupportInfo) -> Any:
         )
     )
     layers = [*_layers.rules([(0.0, "uniform")], up, labels_left=False, title="reference"), line]
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=80)

@@ -28,8 +28,8 @@ Floats = npt.NDArray[np.float64]
 Objective = Literal["vertex", "centre", "entropy"]
 
 OBJECTIVES: dict[Objective, str] = {
-    "vertex": "minimax, a vertex (the paper)",
-    "centre": "minimax, centre of the optimal face",
+    "vertex": "minimax, vertex (paper)",
+    "centre": "minimax, centre",
     "entropy": "maximum entropy",
 }
 MOST_STATISTICS = 1_200

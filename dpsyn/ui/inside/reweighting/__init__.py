@@ -1,0 +1,49 @@
+"""Inside noisy reweighting: what the mechanism does to the data at hand. For teaching: most of it reads private rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpsyn.errors import DpsynError
+from dpsyn.ui import widgets
+from dpsyn.ui.inside._panel import empty
+from dpsyn.ui.inside.reweighting._audit import audit_panel
+from dpsyn.ui.inside.reweighting._controls import Bench, choose
+from dpsyn.ui.inside.reweighting._density import fitted_panels, support_panels
+from dpsyn.ui.inside.reweighting._noise import noise_panels
+from dpsyn.ui.state import Dataset
+
+VIEWS: dict[str, Callable[[Bench], None]] = {
+    "Noise and budget": noise_panels,
+    "Fitted statistics": fitted_panels,
+    "Support and rows": support_panels,
+    "Audit": audit_panel,
+}
+
+
+def reweighting(current: Dataset) -> None:
+    """The panels of noisy reweighting: sliders that all of them share, and one view of them at a time."""
+
+    @st.fragment
+    def live() -> None:
+        try:
+            bench = choose(current)
+        except DpsynError as fault:
+            empty(widgets.humanise(str(fault)))
+            return
+        if bench is None:
+            return
+        view = st.segmented_control(
+            "View",
+            list(VIEWS),
+            default=next(iter(VIEWS)),
+            required=True,
+            key="in_nr_view",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        VIEWS[view](bench)
+
+    live()

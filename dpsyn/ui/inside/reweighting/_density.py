@@ -1,0 +1,80 @@
+"""The fitted density: statistics, worst tables, support, and what drawing rows adds. Reads the private rows."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from dpsyn.figures.reweighting_inside.draws import draw_draws, draws_info
+from dpsyn.figures.reweighting_inside.statistics import (
+    draw_statistics,
+    draw_worst_tables,
+    statistics_info,
+    worst_tables_info,
+)
+from dpsyn.figures.reweighting_inside.support import draw_support, support_info
+from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective
+from dpsyn.ui import widgets
+from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.reweighting._controls import Bench
+
+DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
+
+
+def _objective() -> Objective:
+    return st.segmented_control(
+        "Density",
+        list(OBJECTIVES),
+        default="entropy",
+        required=True,
+        format_func=OBJECTIVES.__getitem__,
+        key="in_nr_objective",
+        persist_state="session",
+    )
+
+
+def fitted_panels(bench: Bench) -> None:
+    """True, noisy and fitted statistics, and the worst tables."""
+    objective = _objective()
+    run = bench.trial()
+    space = f"all {len(run.points):,} points of the domain" if run.whole else f"{len(run.points):,} drawn points"
+    st.caption(
+        f"{run.family.count:,} {'Walsh functions' if run.family.name == 'walsh' else 'cells of tables'} of {run.n:,} rows, "
+        f"noise of standard deviation {widgets.number(run.deviation)} on each average; the density lies on {space} and was "
+        f"fitted in {run.seconds(objective):.2g} s."
+    )
+    left, right = st.columns(2, gap="medium")
+    with left, panel("Statistics", True):
+        st.altair_chart(draw_statistics(statistics_info(run, objective)), key="in_nr_statistics_chart")
+    with right, panel("Tables", True):
+        st.altair_chart(draw_worst_tables(worst_tables_info(run, objective)), key="in_nr_tables_chart")
+
+
+def support_panels(bench: Bench) -> None:
+    """Support of three densities, and the error that drawing rows adds."""
+    run = bench.trial()
+    left, right = st.columns(2, gap="medium")
+    with left, panel("Support of the density", True, "Three densities near the same noisy statistics."):
+        info = support_info(run)
+        st.altair_chart(draw_support(info), key="in_nr_support_chart")
+        st.dataframe(
+            {
+                "Density": [OBJECTIVES[line.objective] for line in info.lines],
+                "Points": [f"{line.carrying:,}" for line in info.lines],
+                "Worth": [f"{line.effective:,.1f}" for line in info.lines],
+                "Mean error": [widgets.number(line.error) for line in info.lines],
+            },
+            hide_index=True,
+        )
+    with right, panel("Rows from the density", True, "The last step: k rows. How much error does drawing add?"):
+        objective = _objective()
+        k = st.select_slider(
+            "k (rows drawn)",
+            DRAWN,
+            min(DRAWN, key=lambda count: abs(math.log(count / max(run.n, 1)))),
+            format_func=lambda count: f"{count:,}",
+            key=f"in_nr_k_{bench.current.revision}",
+        )
+        found = draws_info(run, objective, k=k, seed=bench.seed)
+        st.altair_chart(draw_draws(found), key="in_nr_draws_chart")
