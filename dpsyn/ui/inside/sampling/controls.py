@@ -97,9 +97,9 @@ def choose(current: Dataset) -> Settings | None:
             "Columns that take part",
             options,
             default=first or options[:1],
-            format_func=lambda name: f"{name} · {domain[name].size}",
+            format_func=lambda name: name if domain[name].size == 2 else f"{name} · {domain[name].size}",
             key=f"is_columns_{current.revision}",
-            help="Beside each name stands the number of its values. Few columns keep the pictures quick.",
+            help="A number beside a name says how many values it has, if not two. Few columns keep the pictures quick.",
         )
         floor = right.slider(
             "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", persist_state="session",

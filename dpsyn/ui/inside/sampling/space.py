@@ -25,11 +25,13 @@ def show_space(current: Dataset, settings: Settings) -> None:
         left.altair_chart(draw_spectrum(info), key="is_spectrum")
         with right:
             st.metric("σ_min(W)", widgets.number(info.smallest_singular_value))
-            st.metric("must reach √m/(2e^d)", widgets.number(info.singular_threshold))
+            st.metric(f"must reach √m/(2{info.bound})", widgets.number(info.singular_threshold))
             if info.failed:
                 st.error("Failure: the algorithm stops here. Draw S again, or take more points.", icon=":material/block:")
             else:
                 st.success("Step 2 passes.", icon=":material/check_circle:")
+            if info.bound == "B":
+                st.caption("B is what e^d is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             st.caption(
                 f"{space.dimension:,} functions, {space.m:,} points"
                 + (
