@@ -159,8 +159,8 @@ class Mechanism(ABC):
         """Run once.
 
         Args:
-            generator: None draws on the system's entropy, with the exact samplers of OpenDP for the noise. A generator
-                makes the run repeatable, hence a demonstration: the release says so.
+            generator: None draws on the system's entropy, with the exact samplers of OpenDP for the noise (DP-CDA: see
+                ``noise_sampler``). A generator makes the run repeatable, hence a demonstration: the release says so.
             table: rows over the domain that the mechanism was calibrated to.
             progress: told of each step.
         """
