@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpsyn.attribute import Attribute
-from dpsyn.data.images import image_side, pixel_range
+from dpsyn.data.images import image_side, label_column, pixel_range
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Domain
 
@@ -38,6 +38,11 @@ def test_pixels_that_never_change_or_are_on_or_off_are_pixels_still() -> None:
     assert image_side(Domain.of([*columns, CLASS]), "label") == 4
 
 
+def test_bounds_read_off_the_images_may_differ_a_little() -> None:
+    columns = [Attribute(f"p{i}", "numeric", lower=0, upper=190 + 5 * (i % 14)) for i in range(16)]
+    assert image_side(Domain.of([*columns, CLASS]), "label") == 4
+
+
 @pytest.mark.parametrize(
     "odd",
     [
@@ -53,7 +58,7 @@ def test_one_column_that_is_no_pixel_spoils_it(odd: Attribute) -> None:
 
 
 def test_measurements_in_different_units_are_no_image() -> None:
-    columns = [Attribute(f"p{i}", "numeric", lower=0, upper=10 + i) for i in range(16)]
+    columns = [Attribute(f"p{i}", "numeric", lower=0, upper=10 * (i + 1)) for i in range(16)]
     assert image_side(Domain.of([*columns, CLASS]), "label") is None
 
 
@@ -61,3 +66,12 @@ def test_the_range_of_a_pixel() -> None:
     assert pixel_range(Attribute("x", "numeric", lower=-1, upper=4)) == (-1.0, 4.0)
     assert pixel_range(Attribute("x", "categorical", (3, 1.5))) == (1.5, 3.0)
     assert pixel_range(Attribute("x", "categorical", ("a",))) is None
+
+
+def test_the_label_is_the_column_with_a_name_of_its_own() -> None:
+    flat = [Attribute(f"p_{i}", "categorical", (0, 7)) for i in range(3)]
+    domain = Domain.of([CLASS, *flat, *pixels(16)[3:]])
+    assert label_column(domain, ["label", "p_0", "p_1", "p_2"]) == "label"
+    assert label_column(domain, ["p_0", "p_1"]) is None
+    assert label_column(load_sample("digits").domain, ["digit"]) == "digit"
+    assert label_column(load_sample("asia").domain, ["asia", "dysp"]) is None

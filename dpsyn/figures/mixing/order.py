@@ -14,21 +14,22 @@ from dpsyn.figures import _layers
 from dpsyn.figures.mixing.accounting import ROUGH, Sizes, needed_sigma
 from dpsyn.figures.mixing.noise import COLOURS, NAMES
 from dpsyn.figures.mixing.records import Records
-from dpsyn.figures.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, log_axis, series_scales
+from dpsyn.figures.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis, series_scales
 from dpsyn.privacy.dp_cda import Accountant
 
 if TYPE_CHECKING:
     from dpsyn.evaluation.order_of_mixture import OrderScores
 
 ORDERS = tuple(2**i for i in range(10))
-BETWEEN, WITHIN = "between classes: class means", "inside a class: variety"
+BETWEEN, WITHIN, PLANNED = "between class means", "variety inside a class", "most that variety can be (public)"
 
 
 @dataclass(frozen=True)
 class OrderPoint:
     """At one l: σ by the exact accountant and the published one, and squared lengths of the signal over the noise's dσ².
 
-    The signal is what differs between classes, and what varies inside them. The published σ is found for every other l.
+    The signal is what differs between classes, and what varies inside them; ``planned`` bounds the latter by public numbers
+    (:func:`~dpsyn.privacy.mixing_plan.plan_order_of_mixture`). The published σ is found for every other l.
     """
 
     order_of_mixture: int
@@ -36,6 +37,7 @@ class OrderPoint:
     published: float | None
     between: float
     within: float
+    planned: float
 
     @property
     def total(self) -> float:
@@ -50,7 +52,7 @@ class OrderInfo:
     Attributes:
         title, subtitle: what is shown, what is fixed.
         points: by ascending l.
-        best: the l at which the variety inside classes stands out most from the noise.
+        best: the l at which ``planned`` is largest.
         here: the l in use.
         epsilon: ε.
     """
@@ -84,13 +86,16 @@ def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, ord
         found = records.signal(order, min(sizes.clip, 1.0), kept, sizes.variant)
         noise = records.dimension * sigma**2
         published = needed_sigma(sizes, "published", order, epsilon, ROUGH) if order in known else None
-        points.append(OrderPoint(order, sigma, published, found.between / noise, found.within / noise))
-    detailed = [point for point in points if point.order_of_mixture in orders and point.within > 0]
+        most = sizes.smallest if sizes.variant == "poisson" else max(sizes.smallest - 1, 1)
+        left = (sizes.smallest - order) / most
+        planned = min(sizes.clip, 1.0) ** 2 / order * left / noise
+        points.append(OrderPoint(order, sigma, published, found.between / noise, found.within / noise, planned))
+    regular = [point for point in points if point.order_of_mixture in orders and point.planned > 0]
     return OrderInfo(
         title="Signal over noise against l",
         subtitle=f"Squared lengths at ε = {epsilon:g}, δ = {sizes.delta:g}; noise has dσ², d = {records.dimension:,}",
         points=tuple(points),
-        best=max(detailed, key=lambda point: point.within).order_of_mixture if detailed else None,
+        best=max(regular, key=lambda point: point.planned).order_of_mixture if regular else None,
         here=here,
         epsilon=epsilon,
     )
@@ -191,10 +196,10 @@ def draw_order(info: OrderInfo) -> Any:
             "ratio": f"{value:.3g}",
         }
         for point in info.points
-        for name, value in ((BETWEEN, point.between), (WITHIN, point.within))
+        for name, value in ((BETWEEN, point.between), (WITHIN, point.within), (PLANNED, point.planned))
         if value > 0
     ]
-    labels = [BETWEEN, WITHIN]
+    labels = [BETWEEN, WITHIN, PLANNED]
     table = pd.DataFrame(rows, columns=["x", "y", "series", "l", "sigma", "ratio"])
     heights = [row["y"] for row in rows] or [0.0]
     y_domain = _layers.domain_of([*heights, 0.0])
@@ -215,17 +220,17 @@ def draw_order(info: OrderInfo) -> Any:
         alt.Chart(pd.DataFrame([{"y": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4]).encode(y=alt.Y("y:Q")),
         base.mark_line(strokeWidth=2).encode(**_layers.line_channels(labels)),
         base.mark_point(filled=True, size=45, opacity=1).encode(
-            color=alt.Color("series:N", sort=None, scale=alt.Scale(domain=labels, range=[BLUE, GREEN]), legend=None)
+            color=alt.Color("series:N", sort=None, scale=alt.Scale(domain=labels, range=[BLUE, GREEN, PURPLE]), legend=None)
         ),
     ]
     best = next((point for point in info.points if point.order_of_mixture == info.best), None)
     if best is not None:
-        at = math.log2(best.order_of_mixture), math.log10(best.within)
+        at = math.log2(best.order_of_mixture), math.log10(best.planned)
         spot = pd.DataFrame([{"x": at[0], "y": at[1], "text": f"best l = {best.order_of_mixture}"}])
         mark = alt.Chart(spot).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
         layers += [
             mark.mark_point(shape="circle", size=170, color=ORANGE, strokeWidth=3, filled=False, opacity=1),
-            mark.mark_text(color=ORANGE, dy=18, fontWeight="bold").encode(text=alt.Text("text:N")),
+            mark.mark_text(color=ORANGE, dy=-16, fontWeight="bold").encode(text=alt.Text("text:N")),
         ]
     layers += _here(info)
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)

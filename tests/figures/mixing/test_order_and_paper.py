@@ -21,6 +21,7 @@ from dpsyn.figures.mixing.order import (
 from dpsyn.figures.mixing.published import PAPER, draw_published, published_info
 from dpsyn.figures.mixing.records import Records
 from dpsyn.figures.mixing.z_score import attack_info, draw_flip, flip_info
+from dpsyn.privacy.mixing_plan import plan_order_of_mixture
 from dpsyn.theory.dp_cda import published_epsilon
 from dpsyn.theory.mixing_noise import MixingFacts
 
@@ -39,6 +40,11 @@ def test_signal_and_noise_against_the_order_of_mixture(digits: Records) -> None:
         assert point.sigma == pytest.approx(exact, rel=0.04)
     signal = digits.signal(4, 1.0)
     assert four.total == pytest.approx(signal.to_noise(sigma))  # type: ignore[arg-type]
+    plan = plan_order_of_mixture(10.0, 1e-5, 1.0, SIZES.counts, SIZES.rows, dimension=64, orders=(1, 4, 8, 64))
+    assert plan.best.order_of_mixture == info.best
+    for point, planned in zip([p for p in info.points if p.order_of_mixture != 6], plan.orders, strict=True):
+        assert point.planned == pytest.approx(planned.signal_to_noise, rel=0.06)
+        assert point.within < point.planned
     text = json.dumps(draw_order(info).to_dict(), ensure_ascii=False, allow_nan=False)
     assert "best l = 8" in text
     rows = max(draw_needed(info).to_dict()["datasets"].values(), key=len)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import streamlit as st
 
+from dpsyn.data.images import label_column
 from dpsyn.figures.mixing.accounting import VARIANT_NAMES, Sizes
 from dpsyn.figures.mixing.noise import NoiseInfo, noise_info
 from dpsyn.figures.mixing.records import Records, records_of
@@ -83,10 +84,11 @@ def choose(current: Dataset) -> Bench | None:
     with st.container(border=True):
         first, second = st.columns(3, gap="medium"), st.columns(4, gap="medium")
     options = list(current.classes)
+    usual = label_column(current.table.domain, options) or current.target
     target = first[0].selectbox(
         "Class",
         options,
-        index=options.index(current.target) if current.target in options else 0,
+        index=options.index(usual) if usual in options else 0,
         key=f"in_cda_target_{current.revision}",
     )
     variant = first[1].selectbox(

@@ -47,8 +47,8 @@ def _signal(info: OrderInfo) -> None:
         st.altair_chart(draw_order(info), key="in_cda_signal")
         if info.best is not None:
             st.caption(
-                f"The variety inside classes stands out most at l = {info.best}. That l follows from public numbers: the "
-                "records' own variance only lifts the curve, it does not move its top."
+                f"l = {info.best} leaves the most of the variety inside a class. It follows from public numbers, so "
+                "choosing it costs no privacy: how varied the records are lowers that curve and does not move its top."
             )
 
 
