@@ -72,8 +72,9 @@ def space_size(
     shape = domain.shape
     kind = _kind(domain, space)
     dimension = contrast_dimension(shape, degree)
-    whole = domain.size <= (WHOLE_DOMAIN_AT_MOST if reduced_space_size is None else reduced_space_size)
-    m = domain.size if whole else (reduced_space_size or default_draws(shape, degree))
+    most = default_size(shape, degree) if reduced_space_size is None else reduced_space_size
+    whole = domain.size <= most
+    m = domain.size if whole else most
     if not whole and m < dimension:
         raise ParameterError(
             "reduced_space_size",
@@ -151,6 +152,12 @@ def failure_threshold(shape: Sequence[int], degree: int, m: int) -> float:
     return math.sqrt(m) / (2 * norm_comparison(shape, degree))
 
 
+def default_size(shape: Sequence[int], degree: int) -> int:
+    """The whole domain if it has at most WHOLE_DOMAIN_AT_MOST rows or no more than would be drawn, else default_draws."""
+    size = math.prod(shape)
+    return size if size <= WHOLE_DOMAIN_AT_MOST else min(size, default_draws(shape, degree))
+
+
 def default_draws(shape: Sequence[int], degree: int) -> int:
     """max(2000, 4·C, M·(ln C + 7)), M the cells of the largest d-way table: so many that no cell is likely to stay empty."""
     dimension = contrast_dimension(shape, degree)
@@ -172,9 +179,7 @@ def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1
 
 def _what_fits(shape: Sequence[int], degree: int, elsewhere: bool, allowed: int) -> str:
     def fits(shape: Sequence[int], degree: int) -> bool:
-        size = math.prod(shape)
-        m = size if size <= WHOLE_DOMAIN_AT_MOST else default_draws(shape, degree)
-        return bytes_needed(shape, degree, m, elsewhere=elsewhere) <= allowed
+        return bytes_needed(shape, degree, default_size(shape, degree), elsewhere=elsewhere) <= allowed
 
     advice = []
     lower = next((d for d in range(degree - 1, 0, -1) if fits(shape, d)), None)
@@ -183,7 +188,7 @@ def _what_fits(shape: Sequence[int], degree: int, elsewhere: bool, allowed: int)
     by_size = sorted(shape)
     columns = next((q for q in range(len(shape) - 1, 0, -1) if fits(by_size[:q], degree)), None)
     if columns is not None:
-        advice.append(f"the {columns} columns with the fewest values")
+        advice.append(f"the {f'{columns} columns' if columns > 1 else 'column'} with the fewest values")
     most = max(shape)
     bins = next((b for b in range(most - 1, 1, -1) if fits([min(b, s) for s in shape], degree)), None)
     if bins is not None:

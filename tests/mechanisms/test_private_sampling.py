@@ -333,6 +333,10 @@ def test_a_reduced_space_that_would_hold_the_domain_is_the_domain() -> None:
     for m, whole in [(12, True), (5000, True), (11, False)]:
         size = space_size(domain, 1, m)
         assert (size.whole, size.m) == (whole, min(m, 12))
+    size = space_size(_domain(300, 300), 1, None)
+    assert default_draws((300, 300), 2) > 90_000 > size.m
+    assert not size.whole
+    assert space_size(_domain(300, 300), 2, None, memory_limit=1 << 60).whole
     release = _run(PrivateSampling(rows=2, reduced_space_size=5000), _table(np.zeros((4, 3)), domain))
     assert release.settings["reduced_space_size"] == 12
     assert (release.diagnostics["multiplicity"] == 1).all()
