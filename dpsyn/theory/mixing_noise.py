@@ -19,8 +19,8 @@ from dpsyn.theory.reweighting_setting import rho_for
 
 Accountant = Literal["published", "rdp", "exact"]
 ACCOUNTANTS: tuple[Accountant, ...] = ("published", "rdp", "exact")
-QUICK = 20_000
-"""Records and rows of a class up to which exact accounting is quick: about 0.05 s for a σ. At a million it takes seconds."""
+QUICK = 60_000
+"""Records and rows of a class up to which exact accounting is quick: about 0.2 s for a σ. At a million it takes a second."""
 PICTURE_TOLERANCE = 0.03
 """For axes that span decades: the exact accountant's ε is never too small and was at most 6 % too large where measured."""
 
