@@ -115,6 +115,8 @@ def measure(name: str, table: dpsyn.Table, target: str, options: argparse.Namesp
     for epsilon in options.epsilons:
         spec = dpsyn.PrivacySpec(epsilon, DELTA)
         for method, config in configurations(train, target, epsilon, name == "adult").items():
+            if options.methods and method not in options.methods:
+                continue
             mechanism = config.calibrate(spec, train.domain, n=train.n)
             order = getattr(config, "order_of_mixture", "")
             for draw in range(options.draws):
@@ -158,6 +160,7 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="*", type=float, default=[1.0, 5.0, 10.0, 20.0])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--out", default="dp_cda_accuracy")
+    parser.add_argument("--methods", nargs="*", help="only those of these names")
     parser.add_argument("--append", action="store_true")
     options = parser.parse_args()
     names = ["dataset", "method", "epsilon", "l", "draw", "classifier", "accuracy", "auc", "seconds"]

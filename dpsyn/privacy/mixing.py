@@ -32,6 +32,9 @@ worst part, which does not depend on s (joint convexity, and shifts change no di
   from v with its length kept, then w'·w = 0 and w'·v < 0, so w'·n > 0 everywhere: δ(ε) grows until w points against v. There
   a longer w (w' = w) or a longer v has the same sign. So δ(ε) is largest for v = -w of length c/l, for every ε.
 
+**Classes without rows** cost nothing. A record that moves to or from one changes a class with rows by one record; "replace"
+and "swap" cover that too: put S' = R above (the same theorem bounds both orders), and y = 0.
+
 Rows are independent given the data, so their dominating pairs compose (Zhu, Dong, Wang 2022, Theorem 10).
 
 **Every ε here decreases when a class grows**, so a public lower bound on class sizes is enough. Proof: for p < p' the law
