@@ -18,9 +18,9 @@ from dpsyn.optim._chebyshev_interior import Pair, Watch, centre_path
 Floats = npt.NDArray[np.float64]
 Told = Callable[[int, int, float], None]
 
-FIRST, MORE = 12, 8
+FIRST, MORE = 2, 2
 """Points of the first part, and points that join in a round, as multiples of F."""
-ALL_AT_MOST = 20
+ALL_AT_MOST = 4
 """With no more points than this multiple of F the program is solved at once."""
 _ROUNDS = 60
 
