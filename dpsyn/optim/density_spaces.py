@@ -1,8 +1,8 @@
 """Densities h ∝ μ·exp(Σ_f θ_f f) on a space of points, when the functions are cells of contingency tables or a dense matrix.
 
 A space turns a potential (one number for each cell) into a density and a density into expected cells. On a whole product
-domain with tables of one and two columns, points are never listed: the domain is cut into two halves, and both directions are
-matrix products with the one-hot codes of the halves.
+domain with tables of one and two columns, points are never listed: the domain is cut into two halves, and both directions
+are matrix products with the one-hot codes of the halves.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ class PointTables:
 
 
 class DenseFunctions:
-    """Points given by the values of every function, shape (functions, m)."""
+    """Points given by the values of every function, shape (functions, m); dense, in double precision."""
 
     def __init__(self, matrix: Any, base: Floats | None = None) -> None:
-        self._matrix = matrix
+        self._matrix = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
         self.points = matrix.shape[1]
         self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
 
@@ -109,6 +109,11 @@ class DenseFunctions:
     def values(self, potential: Floats) -> Density:
         """See :class:`Space`."""
         return np.asarray(self._matrix.T @ potential)
+
+    def covariance(self, density: Density) -> Floats:
+        """Cov_h(f, g) for all pairs of functions, shape (F, F): what Newton's method needs."""
+        mean = self._matrix @ density
+        return np.asarray((self._matrix * density) @ self._matrix.T - np.outer(mean, mean))
 
     def expected(self, density: Density) -> Floats:
         """See :class:`Space`."""
@@ -218,7 +223,7 @@ def _normalised(logs: npt.NDArray[np.floating[Any]]) -> tuple[Density, float]:
 
 
 class Combined:
-    """A space whose functions are combinations of cells: f = Σ_c M_fc c. Walsh functions and conjunctions are of this form."""
+    """A space whose functions are combinations of cells, f = Σ_c M_fc c, as Walsh functions and conjunctions are."""
 
     def __init__(self, space: Space, combination: sp.csr_array) -> None:
         self.points = space.points

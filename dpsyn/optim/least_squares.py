@@ -2,7 +2,8 @@
 
     minimise  ½ Σ_f ((A h - y)_f / s_f)²   over h >= 0, Σ h = 1.
 
-With noise of standard deviation s on y the true density has a misfit (mean of the squared residuals over s²) near 1, so fitting
+With noise of standard deviation s on y the true density has a misfit (mean of the squared residuals over s²) near 1, so
+fitting
 beyond that fits noise: the iteration ends there, as the discrepancy principle says.
 """
 

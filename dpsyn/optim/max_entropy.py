@@ -4,39 +4,56 @@ One step solves, over densities h on a space with base measure μ,
 
     minimise  KL(h ‖ μ) + (1/(2λ)) Σ_f ((A h - y)_f / s_f)²,
 
-whose dual has one unknown for each statistic: minimise ln Σ μ e^{Aᵀθ} - θ·y + (λ/2) Σ s_f² θ_f². The residual of the statistics
-is y - A h = λ s² θ, so λ says how far the noisy statistics are trusted: statistics with more noise are followed less. For any θ
-the density h(θ) has a duality gap of exactly Σ (A h - y + λ s² θ)² / (2λ s²).
+whose dual has one unknown for each statistic: minimise ln Σ μ e^{Aᵀθ} - θ·y + (λ/2) Σ s_f² θ_f². The residual of the
+statistics is y - A h = λ s² θ, so λ says how far the noisy statistics are trusted: statistics with more noise are followed
+less. For any θ the density h(θ) has a duality gap of exactly Σ (A h - y + λ s² θ)² / (2λ s²).
 
-A single step shrinks strong dependencies as much as noise. Steps in stages put the density of the last one in place of μ: that
-is Bregman's iteration, the entropic proximal-point method for weighted least squares, which takes up what is strong first and
-is stopped before it fits the noise.
+A single step shrinks strong dependencies as much as noise. Steps in stages put the density of the last one in place of μ:
+that is Bregman's iteration, the entropic proximal-point method for weighted least squares, which takes up what is strong
+first. It is stopped where Stein's estimate of the risk is smallest, before it fits the noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn.basis.executors import one_blas_thread
 from dpsyn.errors import ParameterError
-from dpsyn.optim.density_spaces import Density, Space
+from dpsyn.optim.density_spaces import DenseFunctions, Density, Space
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
+Renew = Callable[[Space, Floats, Density], Space]
+"""Of the space, all multipliers so far, and the density on the space."""
 
-FIRST_MISFIT = 2.5
-"""λ is the largest tried for which the first stage comes within this of the noise (mean of squared residuals over s²)."""
-SMALL_GAIN = 0.15
-"""Stages end when the misfit falls by less than this share."""
-_FIRST_WEIGHT = 64.0
-_FACTOR = 4.0
-_WORTH_IT = 0.8
+MOST_STAGES = 14
+_FIRST_WEIGHT = 4.0
+_FACTOR = 2.0
+_PROBE = 0.2
+_WORTH_IT = 0.003
+"""A further stage must lower the risk by this share of F."""
+_POINTS_FOR_THREADS = 20_000
+_NEWTON_AT_MOST = 700
+_NEWTON_STEPS = 60
+_SMALL_GAP = 1e-11
 _MOST_TRIALS = 16
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: λ, the misfit, the degrees of freedom used, and the estimated risk Σ ((A h - E y)/s)²."""
+
+    weight: float
+    misfit: float
+    degrees_of_freedom: float
+    risk: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +65,11 @@ class MaxEntropyFit:
         multipliers: θ, all stages together: h ∝ μ·exp(Aᵀθ). Shape (F,).
         statistics: A h, recomputed from h.
         misfit: mean over f of ((A h - y)/s)²: 1 would be expected of the true density.
-        misfits: the same after every stage.
         gap: duality gap of the last stage, in nats, from the formula and not from the solver.
         weight: λ.
         evaluations: densities computed in all.
+        stages: what was found after each stage; the density is that of the least risk.
+        space: the space that the density is on.
     """
 
     density: Density
@@ -61,7 +79,8 @@ class MaxEntropyFit:
     gap: float
     weight: float
     evaluations: int
-    misfits: tuple[float, ...] = field(default=())
+    space: Space
+    stages: tuple[Stage, ...] = ()
 
 
 def max_entropy_step(
@@ -107,6 +126,9 @@ def max_entropy_step(
         return float(value), (space.expected(density) - target + moved) * scale
 
     first = middle if start is None else start
+    if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
+        multipliers, evaluations = _newton(space, target, penalty, middle, first)
+        return _checked_fit(space, target, spread, penalty, middle, multipliers, weight, evaluations)
     found: Any = minimize(
         dual,
         first / scale,
@@ -115,85 +137,135 @@ def max_entropy_step(
         options={"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance},
     )
     multipliers = np.asarray(found.x * scale, dtype=np.float64)
+    return _checked_fit(space, target, spread, penalty, middle, multipliers, weight, int(found.nfev))
+
+
+def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats, start: Floats) -> tuple[Floats, int]:
+    """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    multipliers, evaluations = start, 0
+
+    def dual(point: Floats, log_total: float) -> float:
+        return log_total - float(point @ target) + 0.5 * float((penalty * (point - middle) ** 2).sum())
+
+    density, log_total = space.density(multipliers)
+    value = dual(multipliers, log_total)
+    for _ in range(_NEWTON_STEPS):
+        slope = space.expected(density) - target + penalty * (multipliers - middle)
+        evaluations += 1
+        if float((slope**2 / penalty).sum()) / 2 <= _SMALL_GAP:
+            break
+        curvature = space.covariance(density)
+        curvature[np.diag_indices_from(curvature)] += penalty + 1e-15
+        step = np.asarray(cho_solve(cho_factor(curvature, overwrite_a=True), slope))
+        descent, length = float(slope @ step), 1.0
+        while True:
+            there = multipliers - length * step
+            density, log_total = space.density(there)
+            reached = dual(there, log_total)
+            if reached <= value - 0.1 * length * descent or length < 1e-8:
+                break
+            length /= 2
+        # At the end rounding in the value hides the descent that is left.
+        if length < 1e-8:
+            break
+        multipliers, value = there, reached
+    return multipliers, evaluations
+
+
+def _checked_fit(
+    space: Space, target: Floats, spread: Floats, penalty: Floats, middle: Floats, multipliers: Floats, weight: float,
+    evaluations: int,
+) -> MaxEntropyFit:  # fmt: skip
     density, _ = space.density(multipliers)
     statistics = space.expected(density)
     slack = statistics - target + penalty * (multipliers - middle)
     misfit = float(np.mean(((statistics - target) / spread) ** 2))
     gap = float((slack**2 / (2 * penalty)).sum())
-    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, int(found.nfev) + 1, (misfit,))
+    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, evaluations + 1, space)
 
 
 def max_entropy(
     space: Space,
     target: Floats,
     spread: Floats,
+    generator: np.random.Generator,
     *,
     weight: float | None = None,
-    stages: int = 6,
-    iterations: int = 200,
+    stages: int = MOST_STAGES,
+    iterations: int = 80,
+    renew: Renew | None = None,
     progress: Progress | None = None,
 ) -> MaxEntropyFit:
-    """The density near y by steps in stages, stopped where the noise begins.
+    """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
+
+    Stein's estimate of the risk Σ ((A h - E y)/s)² is Σ ((A h - y)/s)² - F + 2·df, where df = Σ ∂(A h)_f/∂y_f, the degrees
+    of freedom that the fit has used, comes from fitting y + t·s·e beside y for one random vector e of signs.
 
     Args:
         space: points, base measure and functions.
         target: y, shape (F,).
         spread: s > 0, shape (F,).
-        weight: λ; by default the largest of a geometric series for which one step has a misfit of at most
-            :data:`FIRST_MISFIT`.
-        stages: at most so many steps; 1 gives the plain maximum-entropy density at this λ.
+        generator: for e.
+        weight: λ of the first stage, by default 4·F; it is halved from each stage to the next.
+        stages: at most so many; 1 gives the plain maximum-entropy density at this λ.
         iterations: of L-BFGS in each step.
+        renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space.
         progress: told of each step.
+
+    Returns:
+        The stage of least risk; ``multipliers`` are all stages' together.
     """
     target, spread = _checked(target, spread, 1.0 if weight is None else weight)
     tell = progress or _quiet
-    tell("maximum entropy, stage 1", 0.0)
-    fit = first_step(space, target, spread, weight=weight, iterations=iterations)
-    misfits, evaluations = [fit.misfit], fit.evaluations
-    for stage in range(1, stages):
-        tell(f"maximum entropy, stage {stage + 1}, misfit {fit.misfit:.3g}", stage / stages)
-        start = fit.multipliers * (stage + 1) / stage
-        fit = max_entropy_step(
-            space, target, spread, fit.weight, center=fit.multipliers, start=start, iterations=iterations
-        )
-        evaluations += fit.evaluations
-        misfits.append(fit.misfit)
-        if stage >= 2 and misfits[-1] > (1 - SMALL_GAIN) * misfits[-2]:
+    count = len(target)
+    signs = generator.choice(np.array([-1.0, 1.0]), count)
+    beside = target + _PROBE * spread * signs
+    current = _FIRST_WEIGHT * count if weight is None else weight
+    # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
+    mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
+    best: MaxEntropyFit | None = None
+    history: list[Stage] = []
+    evaluations = 0
+    for number in range(stages):
+        tell(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
+
+        def fitted(to: Floats, center: Floats, space: Space = space, current: float = current) -> MaxEntropyFit:
+            return max_entropy_step(space, to, spread, current, center=center, iterations=iterations)
+
+        fit, twin = _side_by_side(fitted, (target, mine), (beside, other), space.points)
+        evaluations += fit.evaluations + twin.evaluations
+        used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE
+        risk = count * (fit.misfit - 1) + 2 * used
+        history.append(Stage(current, fit.misfit, used, risk))
+        if best is None or risk < best.stages[-1].risk:
+            best = replace(fit, multipliers=before + fit.multipliers, stages=tuple(history), space=space)
+        if len(history) > 1 and risk > history[-2].risk - _WORTH_IT * count:
             break
-    return MaxEntropyFit(
-        fit.density, fit.multipliers, fit.statistics, fit.misfit, fit.gap, fit.weight, evaluations, tuple(misfits)
-    )
+        mine, other = fit.multipliers, twin.multipliers
+        if renew is not None and number + 1 < stages:
+            before = before + mine
+            space = renew(space, before, fit.density)
+            mine, other = np.zeros(count), other - mine
+        current /= _FACTOR
+    assert best is not None
+    return replace(best, stages=tuple(history), evaluations=evaluations)
 
 
-def first_step(
-    space: Space, target: Floats, spread: Floats, *, weight: float | None = None, iterations: int = 200
-) -> MaxEntropyFit:
-    """The first stage, with λ found on the way if it is not given."""
-    if weight is not None:
-        return max_entropy_step(space, target, spread, weight, iterations=iterations)
-    tried, evaluations = _FIRST_WEIGHT * len(target), 0
-    fit = max_entropy_step(space, target, spread, tried, iterations=max(iterations // 3, 20))
-    for _ in range(_MOST_TRIALS):
-        evaluations += fit.evaluations
-        if fit.misfit <= FIRST_MISFIT:
-            break
-        tried /= _FACTOR
-        closer = max_entropy_step(space, target, spread, tried, start=fit.multipliers, iterations=max(iterations // 3, 20))
-        # Few points, or statistics that contradict each other, cannot come near: then a smaller λ only sharpens the density.
-        if closer.misfit > _WORTH_IT * fit.misfit:
-            break
-        fit = closer
-    fit = max_entropy_step(space, target, spread, fit.weight, start=fit.multipliers, iterations=iterations)
-    return MaxEntropyFit(
-        fit.density,
-        fit.multipliers,
-        fit.statistics,
-        fit.misfit,
-        fit.gap,
-        fit.weight,
-        evaluations + fit.evaluations,
-        fit.misfits,
-    )
+def _side_by_side(
+    fitted: Callable[[Floats, Floats], MaxEntropyFit],
+    first: tuple[Floats, Floats],
+    second: tuple[Floats, Floats],
+    points: int,
+) -> tuple[MaxEntropyFit, MaxEntropyFit]:
+    """Both fits, in two threads where that pays; the results are the same."""
+    with one_blas_thread():
+        if points < _POINTS_FOR_THREADS:
+            return fitted(*first), fitted(*second)
+        with ThreadPoolExecutor(2) as pool:
+            waiting = pool.submit(fitted, *first), pool.submit(fitted, *second)
+            return waiting[0].result(), waiting[1].result()
 
 
 def _quiet(step: str, share: float) -> None:

@@ -1,9 +1,9 @@
 """Maximum entropy on domains too large to list: the reduced space is drawn again around the density that was fitted.
 
-The first space is drawn from the base measure, where few points may look like the data. After each stage the points are drawn
-anew in proportion to the fitted density and moved by a Gibbs step that leaves it unchanged, so the next stage starts from many
-points of about equal weight. It is Bregman's iteration (:mod:`dpsyn.optim.max_entropy`) with a fresh sample in every step. Only
-the noisy statistics are used.
+The first space is drawn from the base measure, where few points may look like the data. After each stage the points are
+drawn anew in proportion to the fitted density and moved by a Gibbs step that leaves it unchanged, so the next stage starts
+from many points of about equal weight. It is Bregman's iteration (:mod:`dpsyn.optim.max_entropy`) with a fresh sample in
+every step. Only the noisy statistics are used.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.domain import Codes
-from dpsyn.optim.density_spaces import Combined, PointTables, Space, Tables
-from dpsyn.optim.max_entropy import SMALL_GAIN, MaxEntropyFit, first_step, max_entropy_step
+from dpsyn.optim.density_spaces import Combined, Density, PointTables, Space, Tables
+from dpsyn.optim.max_entropy import MOST_STAGES, MaxEntropyFit, max_entropy
 from dpsyn.optim.rounding import systematic_rows
 from dpsyn.optim.table_model import TableModel
 
@@ -27,20 +27,20 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, eq=False)
 class RefinedFit:
-    """The last reduced space and what was fitted on it.
+    """The reduced space of the best stage and what was fitted on it.
 
     Attributes:
         codes: its points, shape (m, columns).
-        fit: density on them; its ``multipliers`` are those of the last stage alone.
-        model: the density everywhere, all stages together.
-        misfits: after each stage.
-        effective_points: 1/Σ h² at each stage: how many points of equal weight the space was worth.
+        fit: density on them.
+        model: the density everywhere.
+        cells: expected cells of the tables under the density.
+        effective_points: 1/Σ h² after each stage but the last: how many points of equal weight the space was worth.
     """
 
     codes: Codes
     fit: MaxEntropyFit
     model: TableModel
-    misfits: tuple[float, ...]
+    cells: Floats
     effective_points: tuple[float, ...]
 
 
@@ -56,48 +56,49 @@ def refined_max_entropy(
     combination: sp.csr_array | None = None,
     bonds: Floats | None = None,
     weight: float | None = None,
-    stages: int = 6,
-    iterations: int = 80,
+    stages: int = MOST_STAGES,
+    iterations: int = 40,
     progress: Progress = lambda step, share: None,
 ) -> RefinedFit:
     """Fit, draw again, fit again.
 
     Args:
         codes: draws from the first measure, shape (m, columns).
-        sizes, tables: the domain and the tables whose cells the statistics are made of.
-        target, spread: y and the standard deviation of its noise, shape (F,).
+        sizes: number of codes of each column.
+        tables: sets of columns whose cells the statistics are made of.
+        target: y, shape (F,).
+        spread: standard deviation of its noise, shape (F,).
         log_base: ln μ_j of every column: the first measure is Π μ_j, times exp(bonds).
         generator: for drawing again.
         combination: statistics as combinations of cells, shape (F, cells); by default they are the cells.
         bonds: potential on the cells that the first measure has against the product; by default none.
-        weight: λ; found in the first stage by default.
+        weight: λ of the first stage.
         stages: at most so many; 1 does not draw again.
         iterations: of L-BFGS in each stage.
         progress: told of each stage.
     """
-    total = np.zeros(len(target))
-    misfits: list[float] = []
+
+    def model(multipliers: Floats) -> TableModel:
+        cells = np.asarray(combination.T @ multipliers, dtype=np.float64) if combination is not None else multipliers
+        return TableModel(sizes, tables, cells + bonds if bonds is not None else cells, log_base)
+
+    def space_of(points: Codes) -> Space:
+        over_cells = PointTables(points, sizes, tables)
+        spaces.append((points, over_cells))
+        return over_cells if combination is None else Combined(over_cells, combination)
+
+    def renew(space: Space, multipliers: Floats, density: Density) -> Space:
+        effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
+        points = spaces[-1][0]
+        drawn = points[systematic_rows(density, len(points), generator)]
+        return space_of(model(multipliers).gibbs(drawn, generator))
+
     effective: list[float] = []
-
-    def cells(multipliers: Floats) -> Floats:
-        found = np.asarray(combination.T @ multipliers, dtype=np.float64) if combination is not None else multipliers
-        return found + bonds if bonds is not None else found
-
-    while True:
-        stage = len(misfits)
-        progress(f"fitting a density to {len(target):,} statistics on {len(codes):,} points, stage {stage + 1}", stage / stages)
-        space: Space = PointTables(codes, sizes, tables)
-        if combination is not None:
-            space = Combined(space, combination)
-        if stage == 0:
-            fit = first_step(space, target, spread, weight=weight, iterations=iterations)
-        else:
-            fit = max_entropy_step(space, target, spread, fit.weight, iterations=iterations)
-        total = total + fit.multipliers
-        misfits.append(fit.misfit)
-        effective.append(1 / float((fit.density.astype(np.float64) ** 2).sum()))
-        model = TableModel(sizes, tables, cells(total), log_base)
-        done = len(misfits) >= stages or (len(misfits) > 2 and misfits[-1] > (1 - SMALL_GAIN) * misfits[-2])
-        if done:
-            return RefinedFit(codes, fit, model, tuple(misfits), tuple(effective))
-        codes = model.gibbs(codes[systematic_rows(fit.density, len(codes), generator)], generator)
+    spaces: list[tuple[Codes, PointTables]] = []
+    fit = max_entropy(
+        space_of(codes), target, spread, generator, weight=weight, stages=stages, iterations=iterations, renew=renew,
+        progress=progress,
+    )  # fmt: skip
+    best = min(range(len(fit.stages)), key=lambda k: fit.stages[k].risk)
+    points, over_cells = spaces[best]
+    return RefinedFit(points, fit, model(fit.multipliers), over_cells.expected(fit.density), tuple(effective))

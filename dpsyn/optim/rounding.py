@@ -1,8 +1,8 @@
 """Rows from a density with less noise than independent draws: systematic sampling, then repairs towards given tables.
 
-Independent draws of k rows miss a cell of probability p by about √(p/k). Systematic sampling along an order of the points takes
-⌊kp⌋ or ⌈kp⌉ copies of every point, and keeps the count of every run of points to ±1. What is left is repaired row by row: a row
-changes one of its columns where that brings the tables nearer to those of the density.
+Independent draws of k rows miss a cell of probability p by about √(p/k). Systematic sampling along an order of the points
+takes ⌊kp⌋ or ⌈kp⌉ copies of every point, and keeps the count of every run of points to ±1. What is left is repaired row by
+row: a row changes one of its columns where that brings the tables nearer to those of the density.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def repaired_rows(
         tables: sets of columns.
         target: share of each cell, table by table.
         generator: picks the rows and columns that are looked at.
-        log_density: ln h up to a constant; a changed row must not be rarer than the rarest hundredth of the rows. None allows
-            every row.
+        log_density: ln h up to a constant; a changed row must not be rarer than the rarest hundredth of the rows. None
+            allows every row.
         rounds: how many times a batch of rows is looked at.
     """
     rows = np.array(codes, dtype=np.int32)
@@ -124,7 +124,7 @@ def _apart(looked: Integers, changes: _Changes, now: Codes, size: int) -> Intege
     better = better[np.argsort(-changes.gain[better], kind="stable")]
     better = better[np.sort(np.unique(looked[better], return_index=True)[1])]
     pair = now[looked[better]].astype(np.int64) * size + changes.code[better]
-    return better[np.sort(np.unique(pair, return_index=True)[1])][:_TOGETHER]
+    return np.asarray(better[np.sort(np.unique(pair, return_index=True)[1])][:_TOGETHER], dtype=np.int64)
 
 
 def _counts(rows: Codes, sizes: Sequence[int], tables: Tables) -> Floats:

@@ -1,7 +1,7 @@
 """A density h ∝ Π_j μ_j(z_j)·exp(Σ_t θ_t[z_t]) on a product domain of any size, known by its potentials on tables.
 
-Its values up to a factor are cheap at any row, and so are its conditional laws of one column given the others: rows are moved
-by Gibbs steps. Nothing here reads data.
+Its values up to a factor are cheap at any row, and so are its conditional laws of one column given the others: rows are
+moved by Gibbs steps. Nothing here reads data.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ def continuous_delta(mu: float, epsilon: float) -> float:
 def discrete_delta(moved: Sequence[Moved], scale: float, epsilon: float) -> float:
     """δ(ε) of discrete Gaussian noise of scale σ/√weight on coordinates that a neighbour moves so.
 
-    Exact up to :data:`_ALLOWANCE`, which is added, so the answer is never too small. 1.0 where the lattice would be too long.
+    Exact up to :data:`_ALLOWANCE`, which is added, so the answer is never too small. 1.0 where the lattice would be too
+    long.
     """
     base = 1 / (2 * scale**2)
     # Loss in units of 1/(2σ²): Σ_g weight_g (N_g v_g² - 2 v_g S_g); S_g enters with the dilation 2 weight_g v_g.

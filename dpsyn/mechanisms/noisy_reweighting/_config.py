@@ -6,10 +6,8 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.basis.dimension import contingency_cells
+from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
@@ -38,10 +36,19 @@ _COUNT_WEIGHT = 4
 
 N_IS_PUBLIC = "The number of rows n is public."
 FLOATING_POINT = (
-    "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), its low bits can give a value away."
+    "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), "
+    "its low bits can give a value away."
 )
 ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 
+_MEASURES: dict[ReducedSpace, SpaceKind] = {
+    "auto": "marginals",
+    "whole": "marginals",
+    "uniform": "uniform",
+    "marginals": "marginals",
+    "tree": "tree",
+    "public": "public",
+}
 _CHOICES: dict[str, tuple[str, ...]] = {
     "statistics": ("auto", "walsh", "contingency", "conjunctions"),
     "noise": ("auto", "laplace", "gaussian", "as_published"),
@@ -61,14 +68,15 @@ class NoisyReweighting(Config):
         statistics: ``"walsh"`` (binary domains), ``"contingency"`` (tables, any domain), ``"conjunctions"`` (monotone ones,
             any domain), or ``"auto"``: Walsh where the domain is binary, tables elsewhere.
         tables: sets of column names whose contingency tables are matched, instead of all d-way tables.
-        family: statistics of one's own (:mod:`dpsyn.basis.families`, :mod:`dpsyn.basis.user_functions`), instead of the above.
+        family: statistics of one's own (:mod:`dpsyn.basis.families`, :mod:`dpsyn.basis.user_functions`), instead of the
+            above.
         noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
             or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included.
         allocation: ``"by_size"`` gives tables with more cells a larger part of the budget, ``"equal"`` all the same noise.
         rows: k, how many rows to release; None releases n (under add/remove, its noisy estimate).
-        reduced_space: where the points come from: ``"whole"`` domain, ``"uniform"`` draws (the paper), draws from the product
-            of noisy ``"marginals"`` or from a ``"tree"`` of noisy two-way tables, ``"public"`` rows, or ``"auto"``: the whole
-            domain where that is affordable, else marginals.
+        reduced_space: where the points come from: ``"whole"`` domain, ``"uniform"`` draws (the paper), draws from the
+            product of noisy ``"marginals"`` or from a ``"tree"`` of noisy two-way tables, ``"public"`` rows, or ``"auto"``:
+            the whole domain where that is affordable, else marginals.
         reduced_space_size: m, how many points to draw; None decides by the number of tables.
         public: rows known to everybody, for ``reduced_space="public"``.
         refinements: how often the space is drawn again around the fitted density (post-processing; maximum entropy only).
@@ -92,7 +100,7 @@ class NoisyReweighting(Config):
     reduced_space: ReducedSpace = "auto"
     reduced_space_size: int | None = None
     public: Table | None = field(default=None, repr=False, compare=False)
-    refinements: int = 5
+    refinements: int = 9
     marginal_share: float | None = None
     objective: Objective = "max_entropy"
     rounding: Rounding = "low_variance"
@@ -172,14 +180,17 @@ class NoisyReweighting(Config):
         kind = self._kind(spec)
         family = self._family(domain, spec)
         plan = self._plan(domain, family)
-        parts, part_of = parts_of(family, spec.neighbouring, kind, by_size=self.allocation == "by_size")
+        split = parts_of(family, spec.neighbouring, kind, by_size=self.allocation == "by_size")
+        parts, others = split.parts, split.others
         marginals = self._marginals(domain, family, plan)
         counted = spec.neighbouring == "add_remove" and family.name == "functions"
         if marginals is not None:
             parts = (*_scaled_up(parts), _marginal_part(parts, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE))
+            others = tuple((*moves, parts[-1].moved) for moves in others)
         if counted:
             parts = (*parts, Part("number of rows", 1, 1, 1, max(1, round(sum(p.weight for p in parts) / 50))))
-        ledger = self._ledger(parts, kind, family, spec)
+            others = tuple((*moves, 1) for moves in others)
+        ledger = self._ledger(parts, kind, family, spec, others)
         return NoisyReweightingMechanism(
             config=self,
             spec=spec,
@@ -195,7 +206,7 @@ class NoisyReweighting(Config):
             statistics=family,
             plan=plan,
             ledger=ledger,
-            part_of=part_of,
+            part_of=split.part_of,
             scale=ledger.base,
             marginals=marginals,
             count_part=counted,
@@ -266,7 +277,7 @@ class NoisyReweighting(Config):
         if whole and takes_whole:
             space = "whole"
         else:
-            space = "marginals" if self.reduced_space in ("auto", "whole") else self.reduced_space
+            space = _MEASURES[self.reduced_space]
         m = size if space == "whole" else self.reduced_space_size or self._default_size(tables, dense=program)
         if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
             seconds, gigabytes = m * tables * 1.2e-6, m * tables * 16e-9
@@ -304,9 +315,16 @@ class NoisyReweighting(Config):
                 return None
         return TableFamily(domain.shape, [(j,) for j in range(len(domain))])
 
-    def _ledger(self, parts: tuple[Part, ...], kind: NoiseKind, family: Family, spec: PrivacySpec) -> Ledger:
+    def _ledger(
+        self,
+        parts: tuple[Part, ...],
+        kind: NoiseKind,
+        family: Family,
+        spec: PrivacySpec,
+        others: tuple[tuple[int, ...], ...],
+    ) -> Ledger:
         if kind != "continuous_laplace":
-            return calibrated_ledger(parts, kind, spec)
+            return calibrated_ledger(parts, kind, spec, others)
         # Theorem 2.2: every function moves by at most 2.
         part = Part(f"{parts[0].name}, as published", family.count, family.count, 2)
         return calibrated_ledger((part,), kind, spec)

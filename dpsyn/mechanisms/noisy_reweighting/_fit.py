@@ -16,12 +16,17 @@ from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._statistics import Cells, Tables, cells_of, noisy_marginals
 from dpsyn.optim.density_spaces import Combined, DenseFunctions, PointTables, Space, WholeDomain, cell_offsets
+from dpsyn.optim.max_entropy import MaxEntropyFit, max_entropy
+from dpsyn.optim.refinement import refined_max_entropy
 from dpsyn.optim.rounding import repaired_rows, systematic_rows
 from dpsyn.optim.table_model import TableModel
 
 Floats = npt.NDArray[np.float64]
 
 SpaceKind = Literal["whole", "uniform", "marginals", "tree", "public"]
+_SMALL_FAMILY = 400
+_SMALL_MATRIX = 4_000_000
+"""Entries: where the matrix of all points is no larger, Newton's method in double precision takes the place of L-BFGS."""
 _TABLES_TO_REPAIR = 20_000_000
 """Cells of the two-way tables that rows of the user's own functions are repaired to, at most."""
 
@@ -98,7 +103,7 @@ def fit(
     bonds: _spaces.Bonds = []
     if plan.space == "whole":
         codes = _spaces.all_points(family.sizes) if plan.listed else None
-        return _on_one_space(plan, cells, codes, None, target, spread, log_base, progress)
+        return _on_one_space(plan, cells, codes, None, target, spread, log_base, generator, progress)
     progress("drawing the reduced space", 0.0)
     if plan.space == "public":
         assert plan.public is not None
@@ -113,12 +118,12 @@ def fit(
     if plan.objective == "max_entropy" and cells is not None and plan.space != "public":
         return _refined(plan, cells, target, spread, log_base, drawn, bonds, generator, progress)
     points, times = np.unique(drawn, axis=0, return_counts=True)
-    return _on_one_space(plan, cells, points, times.astype(np.float64), target, spread, log_base, progress)
+    return _on_one_space(plan, cells, points, times.astype(np.float64), target, spread, log_base, generator, progress)
 
 
 def _on_one_space(
     plan: Plan, cells: Cells | None, codes: Codes | None, weights: Floats | None, target: Floats, spread: Floats,
-    log_base: list[Floats], progress: Progress,
+    log_base: list[Floats], generator: np.random.Generator, progress: Progress,
 ) -> Fitted:  # fmt: skip
     family = plan.family
     sizes = family.sizes
@@ -126,11 +131,15 @@ def _on_one_space(
     if codes is not None and plan.space == "whole":
         weights = np.exp(sum(law[codes[:, j]] for j, law in enumerate(log_base)))
     over_cells: Space = WholeDomain(sizes, tables, log_base) if codes is None else PointTables(codes, sizes, tables, weights)
-    space: Space
-    if cells is None or plan.objective == "max":
-        space = DenseFunctions(family.matrix(_listed(codes)), weights) if plan.objective != "max" else over_cells
-    else:
-        space = over_cells if cells.combination is None else Combined(over_cells, cells.combination)
+    space: Space = over_cells
+    if plan.objective != "max":
+        small = family.count <= _SMALL_FAMILY and over_cells.points * family.count <= _SMALL_MATRIX
+        if cells is None or (plan.space == "whole" and small):
+            points = codes if codes is not None else _spaces.all_points(sizes)
+            base = np.exp(sum(law[points[:, j]] for j, law in enumerate(log_base))) if weights is None else weights
+            space = DenseFunctions(family.matrix(points), base)
+        elif cells.combination is not None:
+            space = Combined(over_cells, cells.combination)
     facts: dict[str, Any] = {}
     log_density: Callable[[Codes], Floats] | None = None
     if plan.objective == "max":
@@ -154,15 +163,12 @@ def _on_one_space(
         density, statistics = squares.density, squares.statistics
         facts |= {"solver_status": squares.status, "misfit": squares.misfit, "duality_gap": squares.gap}
     else:
-        from dpsyn.optim.max_entropy import max_entropy
-
-        entropy = max_entropy(space, target, spread, progress=progress)
+        entropy = max_entropy(space, target, spread, generator, progress=progress)
         density, statistics = entropy.density, entropy.statistics
         facts |= {
             "solver_status": "optimal",
             "misfit": entropy.misfit,
-            "misfit_after_each_stage": entropy.misfits,
-            "weight": entropy.weight,
+            **_stages(entropy),
             "duality_gap": entropy.gap,
         }
         if cells is not None and plan.space == "whole":
@@ -184,8 +190,6 @@ def _refined(
     plan: Plan, cells: Cells, target: Floats, spread: Floats, log_base: list[Floats], codes: Codes, bonds: _spaces.Bonds,
     generator: np.random.Generator, progress: Progress,
 ) -> Fitted:  # fmt: skip
-    from dpsyn.optim.refinement import refined_max_entropy
-
     found = refined_max_entropy(
         codes,
         plan.family.sizes,
@@ -199,16 +203,24 @@ def _refined(
         stages=1 + plan.refinements,
         progress=progress,
     )
-    shares = PointTables(found.codes, plan.family.sizes, cells.tables).expected(found.fit.density)
     facts = {
         "solver_status": "optimal",
         "misfit": found.fit.misfit,
-        "misfit_after_each_stage": found.misfits,
-        "effective_points_in_each_stage": found.effective_points,
-        "weight": found.fit.weight,
+        **_stages(found.fit),
+        "effective_points_after_each_stage": found.effective_points,
         "duality_gap": found.fit.gap,
     }
-    return Fitted(found.codes, found.fit.density, found.fit.statistics, cells.tables, shares, found.model.log_density, facts)
+    log_density = found.model.log_density
+    return Fitted(found.codes, found.fit.density, found.fit.statistics, cells.tables, found.cells, log_density, facts)
+
+
+def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:
+    return {
+        "misfit_after_each_stage": tuple(stage.misfit for stage in fitted.stages),
+        "degrees_of_freedom_after_each_stage": tuple(stage.degrees_of_freedom for stage in fitted.stages),
+        "risk_after_each_stage": tuple(stage.risk for stage in fitted.stages),
+        "weight": fitted.weight,
+    }
 
 
 def draw_rows(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import CalibrationError
-from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 
@@ -89,12 +89,15 @@ class Ledger:
         parts: what was released, in order.
         kind: of the noise.
         argument: ``"pure"`` (ε adds up), ``"exact"`` (the law of the privacy loss) or ``"zcdp"``.
+        others: what else neighbours can do: for each how many numbers of every part they move. The parts themselves say what
+            the worst one does.
     """
 
     base: float
     parts: tuple[Part, ...]
     kind: NoiseKind
     argument: Argument
+    others: tuple[tuple[int, ...], ...] = ()
 
     def scale(self, part: Part) -> float:
         """Noise scale of a part."""
@@ -114,23 +117,46 @@ class Ledger:
         return tuple(Entry(part.name, part.count, spent / total, spent, unit, scale) for part, spent, scale in found)
 
 
-def calibrated_ledger(parts: Sequence[Part], kind: NoiseKind, spec: PrivacySpec) -> Ledger:
+def calibrated_ledger(
+    parts: Sequence[Part], kind: NoiseKind, spec: PrivacySpec, others: tuple[tuple[int, ...], ...] = ()
+) -> Ledger:
     """The smallest noise, with these weights, that is (ε, δ)-DP.
 
     Laplace: Σ L1/scale = ε. Gaussian: exact law of the loss where every moved coordinate moves by a known step and weights
     are whole numbers, zCDP with Σ L2²/(2·scale²) = ρ otherwise.
 
+    Args:
+        parts: with what the worst neighbour moves of each.
+        kind: of the noise.
+        spec: what is asked for.
+        others: how many numbers of every part other neighbours move, where no neighbour is the worst in every part.
+
     Raises:
         CalibrationError: Gaussian noise with δ = 0.
     """
     parts = tuple(parts)
+    if not any(part.size[0] for part in parts):
+        # Nothing moves, whichever row is replaced: every column has one code. Noise for one count stands for none.
+        parts = tuple(replace(part, moved=1) for part in parts)
     if kind != "gaussian":
-        return Ledger(sum(part.weight * part.size[0] for part in parts) / spec.epsilon, parts, kind, "pure")
+        lengths = [sum(part.weight * part.size[0] for part in moves) for moves in (parts, *_with(parts, others))]
+        return Ledger(max(lengths) / spec.epsilon, parts, kind, "pure", others)
     if spec.delta == 0:
         raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
     if all(part.l2 == 0 and part.weight == round(part.weight) for part in parts):
-        moved = [Moved(part.moved, part.step, round(part.weight)) for part in parts]
-        base, how = gaussian_scale(moved, spec.epsilon, spec.delta)
-        return Ledger(base, parts, kind, "exact" if how == "exact" else "zcdp")
-    squares = sum(part.weight * part.size[1] ** 2 for part in parts)
-    return Ledger(math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))), parts, kind, "zcdp")
+        every = [_moved(moves) for moves in (parts, *_with(parts, others))]
+        # Neighbours are compared by the length of the shift, which decides for continuous noise; each is then checked.
+        every.sort(key=lambda moved: -sum(m.count * m.weight * m.step**2 for m in moved))
+        base, how = gaussian_scale(every[0], spec.epsilon, spec.delta)
+        if how == "exact" and all(discrete_delta(moved, base, spec.epsilon) <= spec.delta for moved in every[1:]):
+            return Ledger(base, parts, kind, "exact", others)
+    squares = max(sum(p.weight * p.size[1] ** 2 for p in moves) for moves in (parts, *_with(parts, others)))
+    return Ledger(math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))), parts, kind, "zcdp", others)
+
+
+def _moved(parts: Sequence[Part]) -> list[Moved]:
+    return [Moved(part.moved, part.step, round(part.weight)) for part in parts]
+
+
+def _with(parts: tuple[Part, ...], others: tuple[tuple[int, ...], ...]) -> list[tuple[Part, ...]]:
+    return [tuple(replace(part, moved=m) for part, m in zip(parts, moves, strict=True)) for moves in others]

@@ -53,7 +53,8 @@ def draws_from_tree(
     family: Family, sums: Floats, spreads: Floats, rows: float, marginals: Sequence[Floats], count: int,
     generator: np.random.Generator,
 ) -> tuple[Codes, Bonds]:  # fmt: skip
-    """Draws, and the potentials of their law against the product, from a tree of two-way tables (Chow and Liu 1968) with the largest mutual information above that of noise.
+    """Draws, and the potentials of their law against the product, from a tree of two-way tables (Chow and Liu 1968) with the
+    largest mutual information above that of noise.
 
     Edges come from the noisy statistics: a table's mutual information less what noise of its size would show on its own.
     Columns that no edge reaches are independent.

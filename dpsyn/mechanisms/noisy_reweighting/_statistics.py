@@ -20,6 +20,12 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Tables = tuple[tuple[int, ...], ...]
 
+_GAUSSIAN_POWER = 1 / 3
+_LAPLACE_POWER = 1 / 4
+"""Weights of tables grow with these powers of their number of cells."""
+_ORDER_LEVELS = 4
+_COLUMNS_BY_ORDER = 40
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -34,18 +40,38 @@ class Cells:
     combination: sp.csr_array | None
 
 
-def parts_of(
-    family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_size: bool
-) -> tuple[tuple[Part, ...], Integers]:
-    """The parts of the budget that the statistics are, and the part of each statistic, shape (F,).
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The statistics as parts of the budget.
 
-    Tables of c cells get a weight that grows with √c where noise is Gaussian and with ∛c where it is Laplace noise, as the
-    total variation of a table is about c times the noise on a cell; weights are whole numbers. Other families are one part.
+    Attributes:
+        parts: with what the worst neighbour moves of each.
+        part_of: the part of each statistic, shape (F,).
+        others: how many numbers of every part other neighbours move.
     """
-    if not isinstance(family, TableFamily) or not by_size:
-        return (_one_part(family, neighbouring),), np.zeros(family.count, dtype=np.int64)
+
+    parts: tuple[Part, ...]
+    part_of: Integers
+    others: tuple[tuple[int, ...], ...] = ()
+
+
+def parts_of(family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_size: bool) -> Parts:
+    """The statistics as parts of the budget.
+
+    The total variation of a table of c cells is about c times the noise on a cell, so larger tables get more of the budget:
+    a weight, in whole numbers, that grows with ∛c (Gaussian noise) or ∜c (Laplace noise). Walsh functions of lower order
+    take part in more tables and get more, too. Other families are one part.
+    """
+    if by_size and isinstance(family, TableFamily):
+        return _tables_by_size(family, neighbouring, kind)
+    if by_size and isinstance(family, WalshFamily) and family.degree > 1 and len(family.sizes) <= _COLUMNS_BY_ORDER:
+        return _walsh_by_order(family, neighbouring, kind)
+    return Parts((_one_part(family, neighbouring),), np.zeros(family.count, dtype=np.int64))
+
+
+def _tables_by_size(family: TableFamily, neighbouring: Neighbouring, kind: NoiseKind) -> Parts:
     cells = np.array([group.stop - group.start for group in family.groups])
-    grown = np.sqrt(cells) if kind == "gaussian" else np.cbrt(cells)
+    grown = cells ** (_GAUSSIAN_POWER if kind == "gaussian" else _LAPLACE_POWER)
     weights = np.maximum(np.rint(LEVELS * grown / grown.max()).astype(np.int64), 1)
     weights //= math.gcd(*weights.tolist())
     parts, at = [], np.empty(len(cells), dtype=np.int64)
@@ -58,7 +84,55 @@ def parts_of(
         width = f"{low}" if low == high else f"{low} to {high}"
         tables = f"{int(mine.sum())} table{'s' if mine.sum() > 1 else ''} of {width} cells"
         parts.append(Part(tables, int(cells[mine].sum()), moved, 1, int(weight)))
-    return tuple(parts), np.repeat(at, cells)
+    return Parts(tuple(parts), np.repeat(at, cells))
+
+
+def _walsh_by_order(family: WalshFamily, neighbouring: Neighbouring, kind: NoiseKind) -> Parts:
+    """Weights w_j of order j = 1 … d that minimise the noise variance of a d-way table, Σ_j C(d, j)·variance_j.
+
+    Replacing a row changes s coordinates and with them Σ_{i odd} C(s, i) C(p-s, j-i) functions of order j; no s is the worst
+    for every order. Adding a row moves every function.
+    """
+    p, degree = len(family.sizes), min(family.degree, len(family.sizes))
+    orders = range(1, degree + 1)
+    added = neighbouring == "add_remove"
+    moves = (
+        [[math.comb(p, j) for j in orders]]
+        if added
+        else [
+            [sum(math.comb(s, i) * math.comb(p - s, j - i) for i in range(1, j + 1, 2)) for j in orders]
+            for s in range(1, p + 1)
+        ]
+    )
+
+    def cost(weights: tuple[int, ...], move: list[int]) -> int:
+        return sum(w * m for w, m in zip(weights, move, strict=True))
+
+    def noise(weights: tuple[int, ...]) -> float:
+        size = max(cost(weights, move) for move in moves)
+        if kind == "gaussian":
+            return size * sum(math.comb(degree, j) / w for j, w in zip(orders, weights, strict=True))
+        return size**2 * sum(math.comb(degree, j) / w**2 for j, w in zip(orders, weights, strict=True))
+
+    # Ties go to equal weights, which come first among multiples of each other.
+    best = min(product(range(1, _ORDER_LEVELS + 1), repeat=degree), key=lambda weights: (noise(weights), weights))
+    worst = max(moves, key=lambda move: cost(best, move))
+    step = 1 if added else 2
+    counts = [math.comb(p, j) for j in orders]
+    # The constant, where it has noise, goes with the functions of order 1.
+    extra = int(family.has_constant)
+    names = [f"Walsh functions of order {j}" for j in orders]
+    parts = tuple(
+        Part(name, count + (extra if j == 1 else 0), moved + (extra if j == 1 and added else 0), step, weight)
+        for name, count, moved, weight, j in zip(names, counts, worst, best, orders, strict=True)
+    )
+    part_of = np.array([max(len(group.columns), 1) - 1 for group in family.groups], dtype=np.int64)
+    undominated = [m for m in moves if m != worst and not any(_covers(o, m) for o in moves if o != m)]
+    return Parts(parts, part_of, tuple(tuple(move) for move in undominated))
+
+
+def _covers(large: list[int], small: list[int]) -> bool:
+    return all(a >= b for a, b in zip(large, small, strict=True))
 
 
 def _one_part(family: Family, neighbouring: Neighbouring) -> Part:
