@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +85,7 @@ class Made:
     seconds: float
     config: Config | None = None
     stored: tuple[str, int] | None = None
+    when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 def next_number(counter: str) -> int:
@@ -161,29 +163,22 @@ def keep(release: Release, context: dict[str, Any], seconds: float) -> Made:
         claim = "no guarantee"
     label = f"{number} · {context['title']} · {claim}" + (" · demonstration" if release.seeded else "")
     table: Table = context["table"]
-    new = Made(
-        number,
-        label,
-        release,
-        context["seed"],
-        table.name,
-        table.domain,
-        context["revision"],
-        seconds,
-        context.get("config"),
-        stored=store(label, release, context["seed"], table.name, table.domain),
-    )
+    config, revision = context.get("config"), context["revision"]
+    new = Made(number, label, release, context["seed"], table.name, table.domain, revision, seconds, config)
+    new = replace(new, stored=store(new))
     made().append(new)
     return new
 
 
-def store(label: str, release: Release, seed: int | None, dataset: str, domain: Domain) -> tuple[str, int] | None:
+def store(release: Made) -> tuple[str, int] | None:
     """Keep a release in the workspace, if there is one: the workspace's path and its number there."""
+    from dpsyn.ui.lab.runs import as_stored
+
     folder = workspace()
     if folder is None:
         return None
-    record = {"record": release.record(seed=seed), "seed": seed, "domain": domain.to_dict(), "name": release.name}
-    return str(folder.path), folder.add_run(dataset, label, record, release.rows)
+    run = as_stored(release)
+    return str(folder.path), folder.add_run(run.dataset, run.label, run.record, run.rows, made=run.made)
 
 
 def total_claim(releases: list[Made]) -> str:

@@ -115,11 +115,13 @@ class Workspace:
         finally:
             database.close()
 
-    def add_run(self, dataset: str, label: str, record: dict[str, Any], rows: pd.DataFrame) -> int:
-        """Keep a release; its number."""
+    def add_run(
+        self, dataset: str, label: str, record: dict[str, Any], rows: pd.DataFrame, *, made: str | None = None
+    ) -> int:
+        """Keep a release, made now if nobody says when; its number."""
         buffer = io.BytesIO()
         rows.to_parquet(buffer, index=False)
-        values = (_now(), dataset, label, json.dumps(record, default=str), buffer.getvalue())
+        values = (made or _now(), dataset, label, json.dumps(record, default=str), buffer.getvalue())
         with self._open() as database:
             cursor = database.execute("INSERT INTO runs (made, dataset, label, record, rows) VALUES (?, ?, ?, ?, ?)", values)
             return int(cursor.lastrowid or 0)
@@ -140,14 +142,26 @@ class Workspace:
         with self._open() as database:
             database.execute("DELETE FROM runs WHERE number = ?", (number,))
 
-    def add_grid(self, dataset: str, fingerprint: str, name: str, grid: Grid, facts: dict[str, Any]) -> int:
+    def rename_run(self, number: int, label: str) -> None:
+        """Call a release something else."""
+        with self._open() as database:
+            database.execute("UPDATE runs SET label = ? WHERE number = ?", (label, number))
+
+    def add_grid(
+        self, dataset: str, fingerprint: str, name: str, grid: Grid, facts: dict[str, Any], *, made: str | None = None
+    ) -> int:
         """Keep an experiment before it runs; its number."""
-        values = (_now(), dataset, fingerprint, name, json.dumps(grid.to_dict()), json.dumps(facts))
+        values = (made or _now(), dataset, fingerprint, name, json.dumps(grid.to_dict()), json.dumps(facts))
         with self._open() as database:
             cursor = database.execute(
                 "INSERT INTO grids (made, dataset, fingerprint, name, grid, facts) VALUES (?, ?, ?, ?, ?, ?)", values
             )
             return int(cursor.lastrowid or 0)
+
+    def rename_grid(self, number: int, name: str) -> None:
+        """Call an experiment something else."""
+        with self._open() as database:
+            database.execute("UPDATE grids SET name = ? WHERE number = ?", (name, number))
 
     def set_facts(self, number: int, facts: dict[str, Any]) -> None:
         """Replace the plain data stored with an experiment."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import streamlit as st
 
-from dpsyn.domain import Domain
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.experiments import Workspace
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
-from dpsyn.mechanisms.base import Release
-from dpsyn.privacy.spec import Guarantee
 from dpsyn.ui import state
-from dpsyn.ui.lab.experiments import Experiment, all_experiments, keep
+from dpsyn.ui.lab.experiments import all_experiments, keep
+from dpsyn.ui.lab.runs import restored_experiment, restored_run
 from dpsyn.ui.uploads import is_local
 
 
@@ -60,51 +58,12 @@ def _take_over(opened: Workspace, runs: list[StoredRun], grids: list[StoredGrid]
     releases = state.made()
     for at, made in enumerate(releases):
         if made.stored is None or made.stored[0] != path:
-            kept = state.store(made.label, made.release, made.seed, made.dataset, made.domain)
-            releases[at] = replace(made, stored=kept)
+            releases[at] = replace(made, stored=state.store(made))
     here = {made.stored for made in releases}
-    releases += [restored_run(run, path) for run in runs if (path, run.number) not in here]
+    releases += [restored_run(run, (path, run.number)) for run in runs if (path, run.number) not in here]
     mine = all_experiments()
     for experiment in mine:
         if experiment.stored is None or experiment.stored[0] != path:
             keep(experiment)
     held = {experiment.stored for experiment in mine}
-    mine += [restored_experiment(grid, path) for grid in grids if (path, grid.number) not in held]
-
-
-def restored_run(run: StoredRun, path: str) -> state.Made:
-    """A release as it was kept; its diagnostics were private and are gone."""
-    record = run.record["record"]
-    claim = {f.name: record["guarantee"][f.name] for f in fields(Guarantee)}
-    claim["assumptions"] = tuple(claim["assumptions"])
-    release = Release(
-        rows=run.rows,
-        guarantee=Guarantee(**claim),
-        diagnostics={},
-        mechanism=record["mechanism"],
-        settings=record["settings"],
-        seeded=record["demonstration"],
-        name=run.record.get("name", ""),
-    )
-    number = state.next_number("release")
-    label = f"{number} · {run.label.split(' · ', 1)[-1]}"
-    domain = Domain.from_dict(run.record["domain"])
-    return state.Made(number, label, release, run.record["seed"], run.dataset, domain, 0, 0.0, stored=(path, run.number))
-
-
-def restored_experiment(stored: StoredGrid, path: str) -> Experiment:
-    """An experiment as it was kept."""
-    facts = stored.facts
-    return Experiment(
-        number=state.next_number("experiment"),
-        name=stored.name,
-        dataset=stored.dataset,
-        fingerprint=stored.fingerprint,
-        grid=stored.grid,
-        target=facts["target"],
-        degrees=tuple(facts["degrees"]),
-        classifiers=tuple(facts["classifiers"]),
-        references=facts["references"],
-        results={result.key: result for result in stored.results},
-        stored=(path, stored.number),
-    )
+    mine += [restored_experiment(grid, (path, grid.number)) for grid in grids if (path, grid.number) not in held]

@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
 from dpsyn.data.table import Table
-from dpsyn.evaluation.experiments import CellResult, Grid
+from dpsyn.evaluation.experiments import CellResult, Grid, Workspace
 from dpsyn.evaluation.experiments.plan import Cell
 from dpsyn.ui import jobs, state
 from dpsyn.ui.jobs import Job
@@ -46,6 +47,7 @@ class Experiment:
     references: dict[str, dict[str, float]] = field(default_factory=dict)
     results: dict[str, CellResult] = field(default_factory=dict)
     stored: tuple[str, int] | None = None
+    when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
     def cells(self) -> list[Cell]:
@@ -114,10 +116,34 @@ def keep(experiment: Experiment) -> None:
     if workspace is None:
         return
     mark, facts = experiment.fingerprint, experiment.facts
-    number = workspace.add_grid(experiment.dataset, mark, experiment.name, experiment.grid, facts)
+    name, grid = experiment.name, experiment.grid
+    number = workspace.add_grid(experiment.dataset, mark, name, grid, facts, made=experiment.when)
     experiment.stored = (str(workspace.path), number)
     for result in experiment.results.values():
         workspace.add_result(number, result)
+
+
+def number_in(workspace: Workspace | None, stored: tuple[str, int] | None) -> int | None:
+    """The number of something under which this workspace keeps it."""
+    return stored[1] if workspace is not None and stored is not None and stored[0] == str(workspace.path) else None
+
+
+def rename(experiment: Experiment, name: str) -> None:
+    """Call an experiment something else, in the workspace too."""
+    experiment.name = name
+    workspace = state.workspace()
+    number = number_in(workspace, experiment.stored)
+    if workspace is not None and number is not None:
+        workspace.rename_grid(number, name)
+
+
+def remove(experiment: Experiment) -> None:
+    """Forget an experiment, in the workspace too."""
+    all_experiments().remove(experiment)
+    workspace = state.workspace()
+    number = number_in(workspace, experiment.stored)
+    if workspace is not None and number is not None:
+        workspace.remove_grid(number)
 
 
 def start(experiment: Experiment) -> None:
@@ -144,8 +170,7 @@ def take_in(job: Job) -> int:
     experiment: Experiment = job.context["experiment"]
     records = job.records()
     workspace = state.workspace()
-    stored = experiment.stored
-    number = stored[1] if workspace is not None and stored is not None and stored[0] == str(workspace.path) else None
+    number = number_in(workspace, experiment.stored)
     new = 0
     for record in records[job.context["taken"] :]:
         if "references" in record:
