@@ -38,11 +38,13 @@ def heatmaps(reports: Reports) -> dict[str, Any]:
     return {name: figures.draw_heatmap(figures.heatmap_info(matrix, name, upper)) for name, matrix in matrices.items()}
 
 
-def column_chart(table: Table, releases: Mapping[str, Release], name: str) -> Any:
-    """Shares of one column's values, real beside synthetic."""
+def column_chart(table: Table, releases: Mapping[str, Release], name: str, held_out: Table | None = None) -> Any:
+    """Shares of one column's values, real beside synthetic; held-out real rows as a mark on each."""
     attribute = table.domain[name]
     codes = {label: attribute.encode(release.rows[name]) for label, release in releases.items()}
-    return figures.draw_column(figures.column_info(attribute, table.codes[:, table.domain.index(name)], codes))
+    at = table.domain.index(name)
+    held = None if held_out is None else held_out.codes[:, at]
+    return figures.draw_column(figures.column_info(attribute, table.codes[:, at], codes, held))
 
 
 def summary_table(reports: Reports) -> pd.DataFrame:
@@ -75,8 +77,15 @@ def scores_table(reports: Reports) -> pd.DataFrame:
     if not isinstance(scores, str):
         lines += [_score_line("Real rows", score) for score in scores.real.scores]
         majority = f"always {scores.real.majority_class}"
+        share = scores.real.majority_accuracy
         lines.append(
-            {"Trained on": "Majority class", "Classifier": majority, "Accuracy": round(scores.real.majority_accuracy, 4)}
+            {
+                "Trained on": "Majority class",
+                "Classifier": majority,
+                "Accuracy": round(share, 4),
+                "ROC-AUC": 0.5,
+                "Brier score": round(2 * (1 - share), 4),
+            }
         )
     return pd.DataFrame(lines)
 
@@ -87,6 +96,8 @@ def _score_line(name: str, score: Score) -> dict[str, Any]:
         "Classifier": score.classifier,
         "Accuracy": None if score.accuracy is None else round(score.accuracy, 4),
         "ROC-AUC": None if score.auc is None else round(score.auc, 4),
+        "Brier score": None if score.brier is None else round(score.brier, 4),
+        "Calibration error": None if score.calibration_error is None else round(score.calibration_error, 4),
         "Rows": score.training_rows,
         "Note": score.note,
     }

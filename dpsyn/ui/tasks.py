@@ -30,13 +30,14 @@ def compare(
     holdout: Table | None,
     target: str | None,
     degrees: tuple[int, ...],
+    classifiers: tuple[str, ...],
     progress: Progress,
 ) -> dict[str, Any]:
     """Reports for several releases against the same real data: ``{name: Report}``."""
     from dpsyn.evaluation.report import evaluate, real_baseline
 
     progress("measuring the real data against itself", 0.05)
-    baseline = real_baseline(table, holdout, target, degrees=degrees)
+    baseline = real_baseline(table, holdout, target, degrees=degrees, classifiers=classifiers)
     reports = {}
     for i, (name, release) in enumerate(releases.items()):
         progress(f"measuring {name}", 0.3 + 0.7 * i / len(releases))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
+from dataclasses import replace
+
+import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import finish_job
 
@@ -31,7 +36,7 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     app = generate(generate(open_page("home"), "noisy_reweighting"), "dp_cda")
     app = measure(app)
     assert not app.error
-    table = app.dataframe[0].value
+    table = app.dataframe[1].value
     assert [line.split(" · ")[1] for line in table["Compared"][:2]] == ["Noisy reweighting", "DP-CDA"]
     assert table["Compared"].iloc[2].startswith("Sampling noise")
     for degree in (1, 2, 3):
@@ -41,7 +46,12 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     reports = app.session_state["comparison"]["reports"]
     scores = next(iter(reports.values())).classification
     assert scores.real.majority_accuracy == pytest.approx(0.56, abs=0.05)
-    assert len(app.get("plotly_chart")) == 1 + 3 + 1 + 1
+    # Errors, the worst table of three degrees, two releases and the floor as maps, scores, one column.
+    assert len(app.get("plotly_chart")) == 1 + 3 + 3 + 1 + 1
+    brier = app.dataframe[2].value.set_index(["Trained on", "Classifier"])["Brier score"]
+    assert 0 < brier["Real rows"].min() < 0.5
+    names = list(app.dataframe[0].value["Name"])
+    assert names == list(reports)
 
 
 def test_releases_of_other_data_are_not_mixed_in(open_page):
@@ -53,3 +63,78 @@ def test_releases_of_other_data_are_not_mixed_in(open_page):
     assert "no release of this data yet" in app.info[0].value
     app = app.switch_page("app_pages/generator.py").run()
     assert len(app.session_state["releases"]) == 1
+
+
+def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, monkeypatch, capsys):
+    app = generate_small(open_page)
+    app = measure(app)
+    first = app.session_state["releases"][0]
+    app.text_input(key=f"runs_name_{first.number}").set_value("the one we keep").run()
+    app.button(key="runs_rename").click().run()
+    assert not app.exception
+    assert app.session_state["releases"][0].label == "1 · the one we keep"
+    assert list(app.session_state["comparison"]["reports"]) == ["1 · the one we keep"]
+
+    def write_file():
+        import streamlit as st
+
+        from dpsyn.ui.lab.runs import export_bytes
+
+        st.session_state["the_file"] = export_bytes()
+
+    writer = AppTest.from_function(write_file, default_timeout=60)
+    writer.session_state["releases"] = app.session_state["releases"]
+    data = writer.run().session_state["the_file"]
+    assert not writer.exception
+
+    app.file_uploader(key="runs_import_releases_0").upload("runs.json", data, "application/json").run()
+    app.button(key="runs_read_releases").click().run()
+    assert len(app.session_state["releases"]) == 1
+    app.button(key="runs_remove").click().run()
+    assert app.session_state["releases"] == []
+    assert "comparison" not in app.session_state
+
+    app.file_uploader(key="runs_import_releases_1").upload("runs.json", b"{}", "application/json").run()
+    app.button(key="runs_read_releases").click().run()
+    assert any("Nothing was read" in w.value for w in app.warning)
+    app.file_uploader(key="runs_import_releases_1").upload("runs.json", data, "application/json").run()
+    app.button(key="runs_read_releases").click().run()
+    (back,) = app.session_state["releases"]
+    assert back.label.endswith(" · the one we keep")
+    assert back.release.rows.equals(first.release.rows)
+    assert back.config == first.config
+    assert (back.seed, back.when, back.dataset) == (first.seed, first.when, first.dataset)
+    claim = back.release.guarantee
+    assert replace(claim, assumptions=first.release.guarantee.assumptions) == first.release.guarantee
+    assert "read from a file" in claim.assumptions[-1]
+
+    def write_script():
+        import streamlit as st
+
+        from dpsyn.ui import state
+        from dpsyn.ui.lab.code import code_of
+
+        st.session_state["the_script"] = code_of(state.dataset(), state.comparable())
+
+    writer = AppTest.from_function(write_script, default_timeout=60)
+    for key in ("dataset", "releases"):
+        writer.session_state[key] = app.session_state[key]
+    script = tmp_path / "again.py"
+    script.write_text(writer.run().session_state["the_script"])
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    # A run with a seed: the script makes the very rows.
+    again = pd.read_csv("release_1.csv", dtype=str)
+    assert again.equals(first.release.rows.astype(str))
+    assert "the one we keep" in capsys.readouterr().out
+
+
+def generate_small(open_page):
+    """A demonstration on CAR, with a seed."""
+    app = open_page("home")
+    app.pills(key="sample").set_value("car").run()
+    app = app.switch_page("app_pages/generator.py").run()
+    app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
+    app.toggle(key="demo").set_value(True).run()
+    app.button(key="run").click().run()
+    return finish_job(app)

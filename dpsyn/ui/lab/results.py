@@ -31,6 +31,11 @@ def show(experiment: Experiment) -> None:
 
     @st.fragment(run_every=POLL if running else None)
     def panel() -> None:
+        with st.container(border=True):
+            contents()
+
+    def contents() -> None:
+        _heading(experiment)
         job = experiments.running_of(experiment)
         if job is not None:
             experiments.take_in(job)
@@ -41,6 +46,23 @@ def show(experiment: Experiment) -> None:
         _findings(experiment)
 
     panel()
+
+
+def _heading(experiment: Experiment) -> None:
+    number = experiment.number
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(f"{number} · {experiment.name}", width="content", anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            widgets.badge(True)
+            with st.popover("Rename or remove", icon=":material/edit:", key=f"lab_edit_{number}"):
+                name = st.text_input("Name", experiment.name, max_chars=100, key=f"lab_name_{number}")
+                if st.button("Rename", disabled=not name.strip() or name == experiment.name, key=f"lab_rename_{number}"):
+                    experiments.rename(experiment, name.strip())
+                    st.rerun(scope="app")
+                busy = experiments.running_of(experiment) is not None
+                if st.button("Remove", icon=":material/delete:", disabled=busy, key=f"lab_remove_{number}"):
+                    experiments.remove(experiment)
+                    st.rerun(scope="app")
 
 
 def _progress(experiment: Experiment) -> None:

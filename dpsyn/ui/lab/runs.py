@@ -116,11 +116,15 @@ def _name(label: str) -> str:
     return label.split(" · ", 1)[-1]
 
 
+def _place(made: state.Made) -> int:
+    return [other.number for other in state.made()].index(made.number)
+
+
 def rename(made: state.Made, name: str) -> None:
     """Call a release something else, wherever it is named; its number stays."""
     new = replace(made, label=f"{made.number} · {name.strip()[:_LONGEST]}")
     releases = state.made()
-    releases[releases.index(made)] = new
+    releases[_place(made)] = new
     found = st.session_state.get("comparison")
     if found is not None:
         found["reports"] = {new.label if k == made.label else k: v for k, v in found["reports"].items()}
@@ -132,7 +136,7 @@ def rename(made: state.Made, name: str) -> None:
 
 def remove(made: state.Made) -> None:
     """Forget a release, in the workspace too."""
-    state.made().remove(made)
+    del state.made()[_place(made)]
     found = st.session_state.get("comparison")
     if found is not None:
         found["reports"].pop(made.label, None)
@@ -218,18 +222,18 @@ def _status(made: state.Made) -> str:
     return words.get(status, status) + (", demonstration" if made.release.seeded else "")
 
 
-def runs_panel(releases: list[state.Made]) -> None:
-    """The list, and what can be done with it."""
+def runs_panel(releases: list[state.Made], key: str) -> None:
+    """The list, and what can be done with it; ``key`` tells apart two places that show it."""
     if releases:
         st.dataframe(runs_table(releases), hide_index=True)
     with st.container(horizontal=True):
         if releases:
             with st.popover("Rename or remove", icon=":material/edit:"):
                 _editor(releases)
-        transfer()
+        transfer(key)
 
 
-def transfer() -> None:
+def transfer(key: str) -> None:
     """Download everything as one file, or read such a file."""
     if state.made() or experiments.all_experiments():
         st.download_button(
@@ -239,15 +243,15 @@ def transfer() -> None:
             "application/json",
             icon=":material/upload:",
             on_click="ignore",
-            key="runs_export",
+            key=f"runs_export_{key}",
             help="All releases and experiments of this visit in one file: settings, claims, released rows and measures. "
             "No private row is in it, but measures come from private rows: guard the file as you guard them.",
         )
     with st.popover("Import", icon=":material/download:"):
         st.caption("A file that “Export” has made, here or elsewhere. Everything in it is checked first.")
         attempt = st.session_state.setdefault("_import", 0)
-        file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")
-        if file is not None and st.button("Read it", type="primary", key="runs_read"):
+        file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{key}_{attempt}")
+        if file is not None and st.button("Read it", type="primary", key=f"runs_read_{key}"):
             try:
                 said = import_file(file.getvalue())
             except DataError as fault:
@@ -259,9 +263,9 @@ def transfer() -> None:
 
 
 def _editor(releases: list[state.Made]) -> None:
-    made = st.selectbox("Release", releases, format_func=lambda m: m.label, key="runs_which")
-    if made not in releases:
-        return
+    by_number = {made.number: made for made in releases}
+    chosen = st.selectbox("Release", list(by_number), format_func=lambda n: by_number[n].label, key="runs_which")
+    made = by_number.get(chosen, releases[0])
     name = st.text_input("Name", _name(made.label), max_chars=_LONGEST, key=f"runs_name_{made.number}")
     with st.container(horizontal=True):
         if st.button("Rename", key="runs_rename", disabled=not name.strip() or name == _name(made.label)):

@@ -1,0 +1,60 @@
+"""The Python that makes the releases on the page again and measures them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
+from dpsyn.evaluation.experiments.script import ScriptedRun, releases_script
+from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.ui import state
+from dpsyn.ui.state import Dataset, Made
+
+
+def code_of(current: Dataset, releases: list[Made]) -> str:
+    """The script's text; releases whose settings cannot be written down are named in it."""
+    runs = [
+        ScriptedRun(made.label, made.config, PrivacySpec(**made.release.settings["requested"]), made.seed)
+        for made in releases
+        if made.config is not None
+    ]
+    found = st.session_state.get("comparison")
+    reports: list[Report] = []
+    if found is not None and found["revision"] == current.revision:
+        reports = list(found["reports"].values())
+    degrees = tuple(reports[0].marginals) if reports else tuple(d for d in DEGREES if d <= len(current.table.domain))
+    scores = reports[0].classification if reports else ""
+    models = DEFAULT_CLASSIFIERS if isinstance(scores, str) else tuple(s.classifier for s in scores.real.scores)
+    return releases_script(
+        runs,
+        source=current.sample or current.table.name,
+        domain=current.table.domain,
+        sample=current.sample is not None,
+        held_out=current.held_out,
+        split_seed=state.SPLIT_SEED,
+        target=found["target"] if reports and found is not None else current.target,
+        degrees=degrees,
+        classifiers=models,
+        left_out=[made.label for made in releases if made.config is None],
+    )
+
+
+def code_popover(current: Dataset, releases: list[Made]) -> None:
+    """Show the script, to copy or to save."""
+    with st.popover("Code", icon=":material/code:"):
+        st.caption(
+            "This makes the releases again and measures them. Runs with a seed give the same rows; the others draw new "
+            "noise, and publishing both would cost both budgets."
+        )
+        text = code_of(current, releases)
+        st.download_button(
+            "Save as a file",
+            text.encode(),
+            "releases.py",
+            "text/x-python",
+            icon=":material/download:",
+            on_click="ignore",
+            key="runs_script",
+        )
+        st.code(text, language="python", height=420)

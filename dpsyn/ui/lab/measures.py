@@ -1,0 +1,125 @@
+"""Releases beside the real rows: what to measure, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS
+from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.figures.worst_tables import draw_table, table_info
+from dpsyn.ui import jobs, state, widgets
+from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_chart, scores_table, summary_table
+from dpsyn.ui.state import Dataset, Made
+
+QUIET = {"displayModeBar": False}
+
+
+def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
+    """Choose releases, tables and classifiers, and start measuring."""
+    learn, held_out = current.parts
+    with st.form("comparison_form", border=True):
+        chosen = st.multiselect("Releases", list(releases), default=list(releases))
+        left, middle, right = st.columns([2, 3, 4])
+        possible = [d for d in DEGREES if d <= len(learn.domain)]
+        degrees = left.multiselect(
+            "Columns in a table", possible, default=possible, help="Tables over one, two or three columns are compared."
+        )
+        options = list(current.classes)
+        target = middle.selectbox(
+            "Column that the classifiers predict",
+            options,
+            index=options.index(current.target) if current.target in options else None,
+        )
+        models = right.multiselect(
+            "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", persist_state="session"
+        )
+        measure = st.form_submit_button(
+            "Measure", type="primary", icon=":material/straighten:", disabled=state.job() is not None
+        )
+    if not measure:
+        return
+    if not chosen or not degrees:
+        st.warning("Choose at least one release and one number of columns.", icon=":material/warning:")
+        return
+    predicted = target if models else None
+    state.set_job(
+        jobs.start(
+            "dpsyn.ui.tasks:compare",
+            label="Comparison",
+            context={"kind": "comparison", "revision": current.revision, "labels": tuple(chosen), "target": predicted},
+            releases={label: releases[label].release for label in chosen},
+            table=learn,
+            holdout=held_out,
+            target=predicted,
+            degrees=tuple(degrees),
+            classifiers=tuple(models) or DEFAULT_CLASSIFIERS,
+        )
+    )
+    st.rerun()
+
+
+def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
+    """What the last measurement of this data found."""
+    found = st.session_state.get("comparison")
+    if found is None or found["revision"] != current.revision:
+        st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
+        return
+    learn, held_out = current.parts
+    reports: dict[str, Report] = found["reports"]
+    with st.container(border=True):
+        widgets.badge(True)
+        st.caption(
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw. **Sampling noise** is the error of the "
+            f"{held_out.n if held_out else 0:,} held-out real rows: no synthetic table of that size is expected to do "
+            "better. All of this depends on the private rows: it is not for publication."
+        )
+        for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
+            st.info(note, icon=":material/info:")
+        marginals, worst, pairs, classifiers, columns = st.tabs(
+            ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
+        )
+        with marginals:
+            st.plotly_chart(errors_chart(reports), config=QUIET, key="errors")
+            st.dataframe(summary_table(reports), hide_index=True)
+        with worst:
+            _worst_tables(current, reports, releases)
+        with pairs:
+            side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
+            for i, (name, figure) in enumerate(heatmaps(reports).items()):
+                side_by_side[i % len(side_by_side)].plotly_chart(figure, config=QUIET, key=f"pairs_{name}")
+        with classifiers:
+            chart = scores_chart(reports)
+            if isinstance(chart, str):
+                st.info(f"No classifiers: {chart}.", icon=":material/info:")
+            else:
+                st.plotly_chart(chart, config=QUIET, key="scores")
+                st.dataframe(scores_table(reports), hide_index=True)
+                st.caption(
+                    f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**. Brier "
+                    "score: mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "
+                    "confidence is from accuracy, over ten groups of rows of about the same confidence."
+                )
+        with columns:
+            name = st.selectbox("Column", learn.domain.names, key="comparison_column", persist_state="session")
+            if name in learn.domain:
+                shown = {label: releases[label].release for label in reports if label in releases}
+                st.plotly_chart(column_chart(learn, shown, name, held_out), config=QUIET, key="column")
+
+
+@st.fragment
+def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, Made]) -> None:
+    learn, held_out = current.parts
+    names = [label for label in reports if label in releases]
+    if not names:
+        return
+    label = st.selectbox("Release", names, key="worst_release")
+    if label not in names:
+        return
+    st.caption("Of every number of columns the table that is furthest from the real rows: what went wrong, and where.")
+    rows = learn.domain.encode(releases[label].release.rows)
+    held = None if held_out is None else held_out.codes
+    for degree, error in reports[label].marginals.items():
+        info = table_info(learn.domain, error.worst, learn.codes, rows, label, at=list(reports).index(label), held_out=held)
+        st.plotly_chart(draw_table(info), config=QUIET, key=f"worst_{degree}")
