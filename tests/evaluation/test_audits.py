@@ -122,7 +122,8 @@ def test_the_published_noise_is_private_but_its_floating_point_numbers_are_not()
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_the_worst_rows_attain_the_sensitivity(degree):
-    mechanism = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), cube(6), n=10)
+    config = dpsyn.NoisyReweighting(degree=degree, allocation="equal")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0), cube(6), n=10)
     one, other = worst_rows(mechanism)
     moved = np.abs(mechanism.statistics.sums(one) - mechanism.statistics.sums(other)).sum()
     assert moved == sensitivity.walsh_sum_l1(6, degree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +22,29 @@ _ROUNDING = 1e-12
 
 
 def profile_of(ledger: Ledger, epsilon: float) -> list[Claim]:
-    """(ε', δ(ε')) for several ε' ≤ ε; empty where no exact claim is at hand (continuous noise, steps that differ)."""
+    """(ε', δ(ε')) for several ε' ≤ ε and any neighbour; empty where no exact claim is at hand (continuous noise, steps that
+    differ)."""
     steady = all(part.l1 == 0 and part.l2 == 0 and part.weight == round(part.weight) for part in ledger.parts)
     wanted = [epsilon * share for share in _SHARES]
+    neighbours = [ledger.parts]
+    neighbours += [tuple(replace(p, moved=m) for p, m in zip(ledger.parts, moves, strict=True)) for moves in ledger.others]
     if ledger.kind == "laplace" and steady:
-        return laplace_profile(ledger.parts, ledger.base, wanted)
+        return _worst([laplace_profile(parts, ledger.base, wanted) for parts in neighbours])
     if ledger.kind != "gaussian":
         return []
-    rho = math.fsum(entry.spent for entry in ledger.entries)
-    moved = [Moved(part.moved, part.step, round(part.weight)) for part in ledger.parts]
-    claims = [(e, zcdp_delta(rho, e)) for e in wanted]
-    return [(e, min(d, discrete_delta(moved, ledger.base, e))) for e, d in claims] if steady else claims
+    squares = max(sum(part.weight * part.size[1] ** 2 for part in parts) for parts in neighbours)
+    claims = [(e, zcdp_delta(squares / (2 * ledger.base**2), e)) for e in wanted]
+    if not steady:
+        return claims
+    moved = [[Moved(part.moved, part.step, round(part.weight)) for part in parts] for parts in neighbours]
+    return [(e, min(d, max(discrete_delta(moves, ledger.base, e) for moves in moved))) for e, d in claims]
+
+
+def _worst(profiles: Sequence[list[Claim]]) -> list[Claim]:
+    """For each ε' the largest δ of any neighbour; empty if one of them is out of reach."""
+    if not all(profiles):
+        return []
+    return [max(claims, key=lambda claim: claim[1]) for claims in zip(*profiles, strict=True)]
 
 
 def laplace_profile(parts: Sequence[Part], base: float, wanted: Sequence[float]) -> list[Claim]:
