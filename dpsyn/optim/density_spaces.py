@@ -227,6 +227,7 @@ class Combined:
 
     def __init__(self, space: Space, combination: sp.csr_array) -> None:
         self.points = space.points
+        self.over_cells = space
         self._space, self._combination, self._back = space, combination, combination.T.tocsr()
 
     def density(self, potential: Floats) -> tuple[Density, float]:

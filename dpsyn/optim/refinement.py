@@ -99,6 +99,6 @@ def refined_max_entropy(
         space_of(codes), target, spread, generator, weight=weight, stages=stages, iterations=iterations, renew=renew,
         progress=progress,
     )  # fmt: skip
-    best = min(range(len(fit.stages)), key=lambda k: fit.stages[k].risk)
-    points, over_cells = spaces[best]
+    best = fit.space.over_cells if isinstance(fit.space, Combined) else fit.space
+    points, over_cells = next(made for made in spaces if made[1] is best)
     return RefinedFit(points, fit, model(fit.multipliers), over_cells.expected(fit.density), tuple(effective))

@@ -1,0 +1,82 @@
+"""Densities known by potentials on tables: Gibbs steps leave them alone, and refinement comes to what the whole domain gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpsyn.basis.contrasts import all_codes
+from dpsyn.basis.families import TableFamily
+from dpsyn.optim.density_spaces import PointTables
+from dpsyn.optim.max_entropy import max_entropy
+from dpsyn.optim.refinement import refined_max_entropy
+from dpsyn.optim.table_model import TableModel
+
+SIZES = (3, 2, 4)
+TABLES = ((0, 1, 2), (2, 0), (1,))
+
+
+def model(seed=0):
+    random = np.random.default_rng(seed)
+    potential = random.normal(0, 1, TableFamily(SIZES, TABLES).count)
+    base = [np.log(random.dirichlet(np.ones(size))) for size in SIZES]
+    return TableModel(SIZES, TABLES, potential, base), potential, base
+
+
+def test_log_density_is_base_and_potentials_added_up():
+    density, potential, base = model()
+    points = all_codes(SIZES)
+    expected = TableFamily(SIZES, TABLES).matrix(points).T @ potential
+    expected = expected + sum(law[points[:, j]] for j, law in enumerate(base))
+    np.testing.assert_allclose(density.log_density(points), expected, atol=1e-5)
+
+
+def test_gibbs_steps_leave_the_density_as_it_is():
+    density, _, _ = model()
+    points = all_codes(SIZES)
+    law = np.exp(density.log_density(points))
+    law /= law.sum()
+    random = np.random.default_rng(1)
+    codes = points[random.choice(len(points), 60_000, p=law)]
+    moved = density.gibbs(codes, random)
+    assert (moved != codes).any(axis=1).mean() > 0.5
+    counts = np.bincount(np.ravel_multi_index(tuple(moved.T), SIZES), minlength=len(points))
+    chi_square = float(((counts - 60_000 * law) ** 2 / (60_000 * law)).sum())
+    assert chi_square < 65  # 23 degrees of freedom: P < 1e-5
+
+
+def test_gibbs_steps_reach_the_density_from_anywhere():
+    density, _, _ = model()
+    points = all_codes(SIZES)
+    law = np.exp(density.log_density(points))
+    codes = np.zeros((20_000, 3), dtype=np.int32)
+    random = np.random.default_rng(2)
+    for _ in range(30):
+        codes = density.gibbs(codes, random)
+    shares = np.bincount(np.ravel_multi_index(tuple(codes.T), SIZES), minlength=len(points)) / 20_000
+    assert np.abs(shares - law / law.sum()).sum() / 2 < 0.03
+
+
+def test_refinement_comes_near_the_whole_domain():
+    random = np.random.default_rng(3)
+    sizes = (5, 6, 4, 3)
+    points = all_codes(sizes)
+    family = TableFamily.all_of_degree(sizes, 2)
+    exact = family.matrix(points) @ random.dirichlet(np.full(len(points), 0.15))
+    spread = np.full(family.count, 0.003)
+    target = exact + random.normal(0, spread)
+    base = [np.log(np.full(size, 1 / size)) for size in sizes]
+    whole = max_entropy(PointTables(points, sizes, family.tables), target, spread, random)
+    codes = np.stack([random.integers(0, size, 4_000) for size in sizes], axis=1).astype(np.int32)
+    refined = refined_max_entropy(codes, sizes, family.tables, target, spread, base, random)
+
+    def error(statistics):
+        return float(np.sqrt(np.mean(((statistics - exact) / spread) ** 2)))
+
+    assert error(refined.fit.statistics) < 1.3 * error(whole.statistics)
+    assert error(refined.fit.statistics) < 0.9
+    np.testing.assert_allclose(refined.cells, refined.fit.statistics, atol=1e-6)
+    # The points come closer to equal weights as they are drawn again.
+    assert refined.effective_points[-1] > 2 * refined.effective_points[0]
+    law = np.exp(refined.model.log_density(points))
+    assert error(family.matrix(points) @ (law / law.sum())) < 2.5 * error(whole.statistics)

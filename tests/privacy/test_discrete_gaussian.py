@@ -1,0 +1,88 @@
+"""Exact privacy of discrete Gaussian noise: brute force in one and two dimensions, dp_accounting, the continuous limit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.discrete_gaussian import Moved, continuous_delta, discrete_delta, gaussian_scale
+from dpsyn.privacy.zcdp import zcdp_rho
+
+
+def masses(sd: float, reach: int) -> tuple[np.ndarray, np.ndarray]:
+    z = np.arange(-reach, reach + 1)
+    mass = np.exp(-(z**2) / (2 * sd**2))
+    return z, mass / mass.sum()
+
+
+def by_enumeration(shifts: list[tuple[int, float]], epsilon: float) -> float:
+    """Σ_y (P(y) - e^ε P(y - v))₊ over all outputs of one or two coordinates; shifts are pairs (v, standard deviation)."""
+    joint, moved = np.ones(1), np.ones(1)
+    for v, sd in shifts:
+        reach = math.ceil(12 * sd) + abs(v)
+        _, mass = masses(sd, reach)
+        there = np.zeros_like(mass)
+        there[v:] = mass[: len(mass) - v]
+        joint, moved = np.outer(joint, mass).ravel(), np.outer(moved, there).ravel()
+    return float(np.maximum(joint - math.exp(epsilon) * moved, 0).sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.5])
+@pytest.mark.parametrize(
+    ("moved", "scale", "shifts"),
+    [
+        ([Moved(1)], 1.3, [(1, 1.3)]),
+        ([Moved(1, 2)], 2.1, [(2, 2.1)]),
+        ([Moved(2)], 1.7, [(1, 1.7), (1, 1.7)]),
+        ([Moved(1), Moved(1, 1, 4)], 3.0, [(1, 3.0), (1, 1.5)]),
+        ([Moved(1, 2, 2), Moved(1, 1, 3)], 4.0, [(2, 4.0 / math.sqrt(2)), (1, 4.0 / math.sqrt(3))]),
+    ],
+)
+def test_against_all_outputs(moved, scale, shifts, epsilon):
+    assert discrete_delta(moved, scale, epsilon) == pytest.approx(by_enumeration(shifts, epsilon), rel=1e-9, abs=1e-12)
+
+
+def test_against_dp_accounting():
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    one = pld.from_discrete_gaussian_mechanism(10.0, 1, value_discretization_interval=1e-4)
+    for epsilon in (0.5, 1.0):
+        pessimistic = one.self_compose(20).get_delta_for_epsilon(epsilon)
+        exact = discrete_delta([Moved(20)], 10.0, epsilon)
+        assert exact <= pessimistic
+        assert exact == pytest.approx(pessimistic, rel=0.05)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-6), (1.0, 1e-5), (10.0, 1e-5), (1.0, 1e-9)])
+@pytest.mark.parametrize("moved", [[Moved(56)], [Moved(20, 2)], [Moved(6, 1, 1), Moved(10, 1, 3), Moved(4, 1, 8)]])
+def test_scale_is_as_small_as_the_exact_profile_allows(moved, epsilon, delta):
+    scale, how = gaussian_scale(moved, epsilon, delta)
+    length = math.sqrt(sum(m.count * m.weight * m.step**2 for m in moved))
+    assert how == "exact"
+    assert discrete_delta(moved, scale, epsilon) <= delta
+    assert discrete_delta(moved, 0.99 * scale, epsilon) > delta
+    # The continuous noise of the same scale is as private to within rounding, and zCDP asks for more.
+    assert continuous_delta(length / scale, epsilon) == pytest.approx(delta, rel=1e-2)
+    assert 0.8 * length / math.sqrt(2 * zcdp_rho(epsilon, delta)) < scale < length / math.sqrt(2 * zcdp_rho(epsilon, delta))
+
+
+def test_leaving_coordinates_out_is_never_worse():
+    deltas = [discrete_delta([Moved(count)], 5.0, 1.0) for count in (1, 2, 5, 10, 30)]
+    assert deltas == sorted(deltas)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-14), (5_000.0, 1e-5)])
+def test_out_of_reach_means_zcdp(epsilon, delta):
+    scale, how = gaussian_scale([Moved(10)], epsilon, delta)
+    assert how == "zcdp"
+    assert scale == pytest.approx(math.sqrt(10 / (2 * zcdp_rho(epsilon, delta))))
+
+
+def test_nothing_moved_and_no_delta_are_refused():
+    with pytest.raises(ParameterError, match="moves"):
+        gaussian_scale([Moved(0)], 1.0, 1e-5)
+    with pytest.raises(ParameterError, match="delta"):
+        gaussian_scale([Moved(1)], 1.0, 0.0)
