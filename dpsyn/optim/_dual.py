@@ -18,11 +18,12 @@ import numpy as np
 
 from dpsyn.optim._normal import NormalMatrix
 from dpsyn.optim.control import NEAR_ENTRIES
-from dpsyn.optim.operators import AnyFloats, Floats, PointBlock, PointOperator, Restriction
+from dpsyn.optim.operators import AnyFloats, DenseOperator, Floats, PointBlock, PointOperator, Restriction
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-10
 _SHORT = 0.25
+_LOOKS, _FLAT = 30, 0.1
 _ROUNDING, _IDLE = 5e-9, 3
 """From this residual on, so many steps without much gain mean that rounding allows no more."""
 _NARROWEST, _WIDER = 1e-3, 4.0
@@ -272,7 +273,7 @@ class Dual:
         rise = float(here.gradient @ step)
         if not np.isfinite(rise):
             return None
-        length = 1.0
+        length = self._length(here, step) if isinstance(self.operator, DenseOperator) else 1.0
         while length > _SHORTEST:
             there = self.at(here.multipliers + length * step)
             # Close to the optimum the rise of f drowns in rounding, while the residual still shows progress.
@@ -280,3 +281,23 @@ class Dual:
                 return there, length
             length /= 2
         return None
+
+    def _length(self, here: Place, step: Floats) -> float:
+        """Where f stops rising along a step, at most 1: with the products kept, a look costs no pass over W."""
+        pull, change = self.operator.rmatvec(here.multipliers), self.operator.rmatvec(step)
+        mass, straight = self.operator.weights * change, float(self.wanted @ step)
+
+        def slope(length: float) -> float:
+            return straight - float(mass @ np.clip(1.0 + pull + length * change, self.lower, self.upper))
+
+        low, high = 0.0, 1.0
+        first = slope(0.0)
+        if not first > 0 or slope(1.0) >= 0:
+            return 1.0
+        for _ in range(_LOOKS):
+            middle = (low + high) / 2
+            here_slope = slope(middle)
+            if abs(here_slope) <= _FLAT * first:
+                return middle
+            low, high = (middle, high) if here_slope > 0 else (low, middle)
+        return low or high
