@@ -172,3 +172,24 @@ def test_an_audit_runs_in_the_background_and_refutes_the_paper(open_page):
     assert not any(found[name].refuted for name in found if name.startswith("a record"))
     assert "Refuted: " in words(app)
     assert pictures(app) == 1
+
+
+def test_fewer_rows_than_classes_and_nothing_to_mix_are_said(open_page):
+    app = upload(open_page, "x,kind\n" + "".join(f"1,k{i % 20}\n" for i in range(400)))
+    assert "one value only" in words(app)
+    app = upload(open_page, "x,kind\n" + "".join(f"{i % 7},k{i % 20}\n" for i in range(400)))
+    quiet(app.selectbox[0].set_value("kind").run())
+    rows = next(s for s in app.select_slider if s.label == "T (rows in all)")
+    quiet(app.select_slider(key=rows.key).set_value(10).run())
+    assert "fewer than the 20 classes" in words(app)
+    assert pictures(app) == 0
+
+
+def test_settings_at_their_ends(open_page):
+    app = at(open_page, "digits")
+    for epsilon, delta, variant in ((0.001, 1e-12, "fixed_size"), (1000.0, 0.01, "poisson"), (0.1, 1e-12, "fixed_size")):
+        app.select_slider(key="in_cda_epsilon").set_value(epsilon)
+        app.select_slider(key="in_cda_delta").set_value(delta)
+        app.selectbox(key="in_cda_variant").set_value(variant)
+        quiet(app.run())
+        assert pictures(app) == 3

@@ -14,6 +14,10 @@ TOLERANCE = 0.02
 """About the relative excess of ε, and of σ: what is shown is never less private than it says."""
 _FINE, _CERTAIN = 1e-3, 1.01
 """Tolerance of an ε that is to refute a claim, and more than the discretisation can add to it then."""
+_FAR = 1000.0
+"""Times the first guess: where more noise is asked for, rounding keeps the Rényi accountant above ε."""
+_NEAR = 0.1
+"""Times the first guess: so little noise is called enough. δ nearly covers everything there, and accounting is slow."""
 ROUGH = 0.03
 """The same for lines of many points."""
 
@@ -49,6 +53,14 @@ class Sizes:
         return f"{self.rows:,} rows a class, smallest class {self.smallest:,}"
 
 
+class _Enough(Exception):
+    """A σ that meets the target and is far below what was expected: the search may end."""
+
+    def __init__(self, sigma: float) -> None:
+        super().__init__(sigma)
+        self.sigma = sigma
+
+
 @lru_cache(maxsize=4096)
 def needed_sigma(
     sizes: Sizes, accountant: Accountant, order_of_mixture: int, epsilon: float, tolerance: float = TOLERANCE
@@ -70,10 +82,24 @@ def needed_sigma(
         except CalibrationError:
             return None
 
-    def epsilon_of(sigma: float) -> float:
-        return spent_epsilon(sizes, order_of_mixture, sigma, accountant=accountant, tolerance=tolerance)
+    guess = _guess(sizes, order_of_mixture, epsilon)
 
-    return smallest_sigma(epsilon_of, epsilon, _guess(sizes, order_of_mixture, epsilon), tolerance)
+    def epsilon_of(sigma: float) -> float:
+        if sigma > _FAR * guess:
+            raise CalibrationError(
+                f"no noise level was found that gives epsilon = {epsilon:g} by the {accountant} accountant"
+            )
+        found = spent_epsilon(sizes, order_of_mixture, sigma, accountant=accountant, tolerance=tolerance)
+        if sigma < _NEAR * guess and found <= epsilon:
+            raise _Enough(sigma)
+        return found
+
+    try:
+        return smallest_sigma(epsilon_of, epsilon, guess, tolerance)
+    except CalibrationError:
+        return None
+    except _Enough as enough:
+        return enough.sigma
 
 
 def _guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:

@@ -130,3 +130,11 @@ def test_a_table_of_categories_has_norm_one(car: Records) -> None:
     info = norms_info(car, 1.0)
     assert info.counts[-1] == 1728
     assert info.cut == 0.0
+
+
+def test_an_accountant_that_rounding_keeps_above_epsilon_has_no_sigma() -> None:
+    info = noise_info(Sizes((122, 130, 135), 100, 1e-12, 0.1), 0.1, 64)
+    assert info.sigma("rdp") is None
+    assert info.sigma("published") is None
+    assert info.sigma("exact") is not None
+    draw_noise(info).to_dict()
