@@ -1,6 +1,8 @@
-"""Entry point: page configuration and navigation, nothing else."""
+"""Entry point: page configuration, navigation, and what stands above every page; nothing else."""
 
 import streamlit as st
+
+from dpsyn.ui import share
 
 st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
 
@@ -8,7 +10,8 @@ if st.context.theme.type == "dark":
     # Streamlit writes the chips of a multiselect in white whatever the colour below, which nobody could read here.
     st.html("<style>[data-testid='stMultiSelect'] [data-tag] * {color: #06201d}</style>")
 
-st.navigation(
+share.take_over_data()
+page = st.navigation(
     [
         st.Page("app_pages/home.py", title="Data", icon=":material/table:", url_path="data", default=True),
         st.Page("app_pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
@@ -17,4 +20,9 @@ st.navigation(
         st.Page("app_pages/comparison.py", title="Comparison", icon=":material/compare:", url_path="comparison"),
     ],
     position="top",
-).run()
+)
+share.keep_data_in_address()
+with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="tools"):
+    share.presentation()
+    share.tools()
+page.run()

@@ -23,7 +23,7 @@ section = st.segmented_control(
     "Section", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="f_section", bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
-if any(chosen.private for chosen in explorer.chosen):
+if explorer.private:
     st.caption(
         "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "
         "publication. The section “Export” offers statistics that may be published."

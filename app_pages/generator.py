@@ -53,6 +53,7 @@ def settings(name: str) -> None:
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", persist_state="session")) if demo else None
     if mechanism is not None:
+        widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)
@@ -87,7 +88,7 @@ widgets.show_message()
 
 releases = state.made()
 if releases:
-    st.subheader("Releases of this visit")
+    st.header("Releases of this visit")
     for made in reversed(releases):
         with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
             show_release(made)

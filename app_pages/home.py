@@ -67,10 +67,16 @@ as_bit = st.toggle(
 if as_bit != current.two_valued_as_bit:
     state.use(current.changed(two_valued_as_bit=as_bit))
     st.rerun()
-st.caption("These four numbers are exact and read from the private data: they are for you, not for publication.")
+with st.container(horizontal=True, vertical_alignment="center"):
+    widgets.badge(True)
+    st.caption(
+        "These four numbers are exact and read from the private data: they are for you, not for publication.",
+        width="content",
+    )
 
 domain_tab, rows_tab, roles_tab = st.tabs(["Domain", "Rows", "Target and held-out rows"])
 with domain_tab:
+    widgets.badge(not current.table.domain.is_public)
     st.markdown(
         "A mechanism may use the domain freely only if it was **known without looking at the data**. What was read off the "
         "data is marked until you confirm it. Edits count once you press one of the two buttons below; numbers outside the "
@@ -118,9 +124,11 @@ with domain_tab:
             st.session_state["applied"] = "The domain was applied" + (" and confirmed." if confirm else ".")
             st.rerun()
 with rows_tab:
+    widgets.badge(True)
     st.dataframe(current.table.frame.head(200), hide_index=True, height=380)
     st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows.")
 with roles_tab:
+    widgets.badge(False)
     with st.form(f"roles_{current.revision}", border=False):
         options = list(current.classes)
         target = st.selectbox(

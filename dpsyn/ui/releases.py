@@ -85,6 +85,8 @@ def absent_classes(made: Made) -> list[str]:
 def show_release(made: Made) -> None:
     """Preview, downloads, the guarantee, and the diagnostics apart."""
     release = made.release
+    publishable = release.guarantee.status == "proven" and not release.seeded
+    widgets.badge("release" if publishable else True)
     widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
     left_out = absent_classes(made)
     if left_out:
@@ -123,5 +125,6 @@ def show_release(made: Made) -> None:
             on_click="ignore",
         )
     with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):
+        widgets.badge(True)
         st.caption("These numbers depend on the private data. They are for teaching: never publish them.")
         st.dataframe(diagnostics_table(release.diagnostics), hide_index=True)

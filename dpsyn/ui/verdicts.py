@@ -10,25 +10,26 @@ import streamlit as st
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.filled import fill
 from dpsyn.theory.logarithms import LN10
-from dpsyn.ui.widgets import humanise, power_of_ten
+from dpsyn.ui.widgets import badge, humanise, power_of_ten
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
 
 
-def verdict_card(verdict: Verdict) -> None:
-    """Whether privacy and accuracy are within reach, and one sentence."""
-    private = verdict.holds_in("privacy") and verdict.holds_in("validity")
+def verdict_card(verdict: Verdict, private: bool) -> None:
+    """Whether privacy and accuracy are within reach, and one sentence; ``private``: it reads statistics of private rows."""
+    certified = verdict.holds_in("privacy") and verdict.holds_in("validity")
     accurate = verdict.holds_in("accuracy")
     has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
     with st.container(border=True, height="stretch"):
-        st.markdown(f"#### {verdict.title}")
+        st.markdown(f"## {verdict.title}")
         with st.container(horizontal=True):
-            _badge(private, "private at this ε", "not certified private at this ε")
+            _badge(certified, "private at this ε", "not certified private at this ε")
             if has_accuracy:
                 _badge(accurate, "accuracy guaranteed", "accuracy not guaranteed")
             else:
                 st.badge("no theorem on accuracy", icon=":material/help:", color="gray")
         st.markdown(humanise(verdict.summary))
+        badge(private)
 
 
 def _badge(holds: bool, yes: str, no: str) -> None:

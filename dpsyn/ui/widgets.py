@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -81,6 +81,9 @@ def epsilon_slider(key: str, *, value: float = 1.0, **options: Any) -> float:
         help="Smaller is more private. Each step multiplies ε by about 1.26.",
         **options,
     )
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None, wrap=False):
+        st.caption("← more private", width="content")
+        st.caption("closer to the data →", width="content")
     return float(chosen)
 
 
@@ -106,12 +109,22 @@ def domain_badge(public: bool) -> None:
         st.badge("Inferred from private data — not confirmed", icon=":material/warning:", color="orange")
 
 
-def badge(private: bool) -> None:
-    """Whether what stands beside it reads the private rows, and so is for teaching only."""
-    if private:
+def badge(reads: bool | Literal["release"]) -> None:
+    """What the panel beside it shows: True if it reads the private rows, and so is for teaching only; False if it follows
+    from public facts; "release" if it shows a private release, which may be published under its guarantee."""
+    if reads == "release":
+        st.badge("Private release", icon=":material/verified_user:", color="blue")
+    elif reads:
         st.badge("Reads private data: for teaching", icon=":material/lock_open:", color="orange")
     else:
         st.badge("Public facts only", icon=":material/public:", color="green")
+
+
+def heading(title: str, reads: bool | Literal["release"]) -> None:
+    """A heading of the second order with its :func:`badge`."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"## {title}", width="content", anchors=False)
+        badge(reads)
 
 
 def dataset_bar() -> state.Dataset:

@@ -9,7 +9,7 @@ from dpsyn.theory.datasets import BUILT_IN
 
 
 def verdict_titles(app):
-    return [m.value.removeprefix("#### ") for m in app.markdown if m.value.startswith("#### ")]
+    return [m.value.removeprefix("## ") for m in app.markdown if m.value.startswith("## ")][:3]
 
 
 def test_three_verdicts_and_two_charts_for_the_loaded_data(open_page):

@@ -63,7 +63,7 @@ def test_counting_two_valued_columns_as_bits_changes_p(open_page):
     app = open_page("home")
     app.file_uploader(key="upload").upload("s.csv", b"sex,ill\nMale,yes\nFemale,no\n", "text/csv").run()
     assert metrics(app)["p"] == "3"
-    app.toggle[0].set_value(True).run()
+    next(t for t in app.toggle if "two-valued" in t.label).set_value(True).run()
     assert not app.exception
     assert metrics(app)["p"] == "2"
 

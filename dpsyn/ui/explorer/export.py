@@ -22,9 +22,9 @@ from dpsyn.ui.explorer.setting import Chosen, Explorer
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
-    st.markdown("##### The verdict")
+    widgets.heading("The verdict", explorer.private)
     verdicts = [explorer.verdict(chosen) for chosen in explorer.chosen]
-    private = any(chosen.private for chosen in explorer.chosen)
+    private = explorer.private
     settings = explorer.described()
     with st.container(horizontal=True):
         _download(
@@ -33,14 +33,14 @@ def show(explorer: Explorer) -> None:
         _download(
             "Verdict as Markdown", verdict_markdown(verdicts, settings, private=private), "feasibility.md", "text/markdown"
         )
-    st.markdown("##### The pictures")
+    widgets.heading("The pictures", explorer.private)
     for name, chart in charts(explorer).items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{name.replace('_', ' ').capitalize()}")
             _download("PNG", partial(chart_png, chart), f"{name}.png", "image/png", key=f"png_{name}")
             _download("SVG", partial(chart_svg, chart), f"{name}.svg", "image/svg+xml", key=f"svg_{name}")
     _private_statistics(explorer)
-    st.markdown("##### A link to this page")
+    widgets.heading("A link to this page", False)
     st.markdown(
         "The address holds every setting that differs from its default, but no data: whoever opens it sees their own."
     )
@@ -50,7 +50,7 @@ def show(explorer: Explorer) -> None:
 def _private_statistics(explorer: Explorer) -> None:
     if not explorer.focus.loaded:
         return
-    st.markdown("##### Statistics that may be published")
+    widgets.heading("Statistics that may be published", "release")
     current = state.dataset()
     st.markdown("n and ‖f_n‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
     epsilon = widgets.epsilon_slider("f_publish_epsilon", value=0.1, bind="query-params")

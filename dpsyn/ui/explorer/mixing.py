@@ -16,6 +16,7 @@ from dpsyn.figures.dp_cda import (
     sigma_needed_info,
 )
 from dpsyn.theory.dp_cda_claims import Claim, claims
+from dpsyn.ui import widgets
 from dpsyn.ui.explorer.setting import Explorer
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
@@ -49,12 +50,13 @@ def show(explorer: Explorer) -> None:
     with st.spinner("Accounting …"):
         against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
         needed = replace(_needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.order_of_mixture, sigma))
+    widgets.heading("Three accountants of the same noise", explorer.private)
     left, right = st.columns(2, gap="medium")
     left.altair_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma")
     right.altair_chart(draw_sigma_needed(needed), key="sigma_needed")
     for note in needed.notes:
         st.caption(note)
-    st.markdown("##### What the paper claims, and what is true for these sizes")
+    widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
     features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
     order = min(explorer.order_of_mixture, int(size))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):

@@ -8,7 +8,7 @@ import streamlit as st
 from dpsyn.figures.reweighting import draw_reweighting, reweighting_info
 from dpsyn.theory.logarithms import LN10
 from dpsyn.theory.reweighting_table import ConditionNumberRow, condition_number_table, reweighting_frame, reweighting_table
-from dpsyn.ui import state
+from dpsyn.ui import state, widgets
 from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.widgets import power_of_ten
 
@@ -29,7 +29,7 @@ def show(explorer: Explorer) -> None:
         key="f_accuracy",
         bind="query-params",
     )
-    st.markdown("##### What Theorems 2.2 and 2.3 ask for, as published and corrected")
+    widgets.heading("What Theorems 2.2 and 2.3 ask for, as published and corrected", explorer.private)
     table = reweighting_table(
         stats,
         explorer.spec,
@@ -44,8 +44,9 @@ def show(explorer: Explorer) -> None:
         "Corrected: the exact sensitivity instead of 2|F|, and Hoeffding's inequality instead of Lemma 3.2, which is false."
     )
     info = reweighting_info(stats, explorer.spec, degree=degree, failure_probability=explorer.failure_probability)
+    widgets.heading("Noise, and accuracy promised, against n", explorer.private)
     st.altair_chart(draw_reweighting(info), key="reweighting")
-    st.markdown("##### The Rényi condition number κ, which multiplies the m that is needed")
+    widgets.heading("The Rényi condition number κ, which multiplies the m that is needed", explorer.private)
     codes = state.dataset().table.codes if explorer.focus.loaded else None
     st.dataframe(condition_frame(condition_number_table(stats, codes)), hide_index=True, height="content")
     st.caption(

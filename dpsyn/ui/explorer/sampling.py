@@ -22,7 +22,7 @@ _SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     setting = sampling_setting(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
-    st.markdown("##### Three certificates for k rows")
+    widgets.heading("Three certificates for k rows", explorer.private)
     st.dataframe(answers_table(certificate_answers(setting)), hide_index=True)
     st.caption(
         "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown and "
@@ -31,7 +31,7 @@ def show(explorer: Explorer) -> None:
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
     info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=explorer.rows, **explorer.bounds)
     st.altair_chart(draw_certificates(info), key="certificates")
-    st.markdown("##### Where data would have to lie")
+    widgets.heading("Where data would have to lie", explorer.private)
     spread = st.segmented_control(
         "‖f‖∞ on the map is",
         _SPREADS,
@@ -44,10 +44,10 @@ def show(explorer: Explorer) -> None:
     chosen = [c.stats for c in explorer.chosen]
     plane = plane_info(chosen, explorer.spec, spread=spread, rows=explorer.rows, **explorer.bounds)
     st.altair_chart(draw_plane(plane), key="plane")
-    st.markdown("##### The trade-off in floor")
+    widgets.heading("The trade-off in floor", explorer.private)
     tradeoff = floor_tradeoff_info(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
     st.altair_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
-    st.markdown("##### What would make each condition true, the rest fixed")
+    widgets.heading("What would make each condition true, the rest fixed", explorer.private)
     inverses = inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·")
     widths = {name: st.column_config.TextColumn(width=150) for name in inverses.columns[2:]}
     st.dataframe(inverses, hide_index=True, height="content", column_config=widths)

@@ -55,6 +55,11 @@ class Explorer:
         return self.chosen[0]
 
     @property
+    def private(self) -> bool:
+        """Whether any of the datasets' statistics were read from private rows."""
+        return any(chosen.private for chosen in self.chosen)
+
+    @property
     def stats(self) -> DatasetStatistics:
         """Its statistics."""
         return self.focus.stats
@@ -98,7 +103,7 @@ class Explorer:
 def choose() -> Explorer:
     """Draw the sliders and the choice of data, and return what they say."""
     with st.sidebar:
-        st.subheader("Settings")
+        st.header("Settings")
         epsilon = widgets.epsilon_slider("f_epsilon", bind="query-params")
         degree = st.slider("d (degree of the marginals)", 1, 4, 2, key="f_degree", bind="query-params")
         floor = st.slider(

@@ -10,7 +10,7 @@ from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.datasets import ideal_cube
 from dpsyn.theory.paper_tables import paper_tables
 from dpsyn.theory.tractability import PUBLISHED_LARGEST_P, PUBLISHED_YEARS, YEAR, largest_p_within, quadprog_seconds
-from dpsyn.ui import jobs, state
+from dpsyn.ui import jobs, state, widgets
 from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.widgets import humanise
 
@@ -26,7 +26,7 @@ def show(explorer: Explorer) -> None:
         format_func=lambda e: f"{e:g}", help="The paper prints the column for ε = 10.",
     )  # fmt: skip
     for table in paper_tables(epsilon):
-        st.markdown(f"##### {table.title}")
+        widgets.heading(table.title, False)
         widths = {"Erratum": st.column_config.TextColumn(width="large")}
         st.dataframe(table.frame, hide_index=True, column_config=widths, height="content")
         for erratum in table.errata:
@@ -46,7 +46,7 @@ def show(explorer: Explorer) -> None:
         "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
         "smallest that leaves the linear program a solution other than the uniform density."
     )
-    st.markdown("##### Is it tractable?")
+    widgets.heading("Is it tractable?", explorer.private)
     years = quadprog_seconds(1.2e8) / YEAR
     st.markdown(
         f"- By the paper's rule for quadprog (0.1 s at size 1000, growing like m²) a program of m = 1.2 × 10⁸ takes "

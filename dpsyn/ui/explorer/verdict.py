@@ -33,9 +33,9 @@ def show(explorer: Explorer) -> None:
     )
     for column, verdict in zip(st.columns(3), verdicts, strict=True):
         with column:
-            verdict_card(verdict)
+            verdict_card(verdict, explorer.focus.private)
     if len(explorer.chosen) > 1:
-        st.markdown("##### Side by side")
+        widgets.heading("Side by side", explorer.private)
         st.dataframe(side_by_side([explorer.verdict(chosen) for chosen in explorer.chosen]), hide_index=True)
     case = st.segmented_control(
         "In the pictures, n is",
@@ -46,10 +46,12 @@ def show(explorer: Explorer) -> None:
         bind="query-params",
         format_func={"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}.__getitem__,
     )
+    widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
     left, right = st.columns(2, gap="medium")
     rows = rows_bound_info(stats, epsilon=explorer.spec.epsilon, rows=explorer.rows, case=case, **explorer.bounds)
     left.altair_chart(draw_rows_bound(rows), key="rows_bound")
     right.altair_chart(draw_reduced_space(reduced_space_info(stats, **explorer.bounds)), key="reduced_space")
+    widgets.heading("Every condition", explorer.focus.private)
     for tab, verdict in zip(st.tabs([v.title for v in verdicts]), verdicts, strict=True):
         with tab:
             if verdict.mechanism == "dp_cda":

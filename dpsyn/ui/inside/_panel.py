@@ -24,7 +24,7 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
     """
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"##### {title}", width="content", anchors=False)
+            st.markdown(f"## {title}", width="content", anchors=False)
             widgets.badge(badge)
         if caption:
             st.caption(caption)
