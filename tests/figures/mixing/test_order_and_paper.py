@@ -9,15 +9,8 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.figures.mixing.accounting import ROUGH, Sizes, needed_sigma
-from dpsyn.figures.mixing.order import (
-    AccuracyInfo,
-    AccuracyLine,
-    best_line,
-    draw_accuracy,
-    draw_needed,
-    draw_order,
-    order_info,
-)
+from dpsyn.figures.mixing.accuracy import AccuracyInfo, AccuracyLine, best_line, draw_accuracy
+from dpsyn.figures.mixing.order import draw_needed, draw_order, order_info
 from dpsyn.figures.mixing.published import PAPER, draw_published, published_info
 from dpsyn.figures.mixing.records import Records
 from dpsyn.figures.mixing.z_score import attack_info, draw_flip, flip_info

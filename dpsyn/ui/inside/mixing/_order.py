@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpsyn.figures.mixing.order import (
-    OrderInfo,
-    accuracy_info,
-    best_line,
-    draw_accuracy,
-    draw_needed,
-    draw_order,
-    order_info,
-)
+from dpsyn.figures.mixing.accuracy import accuracy_info, best_line, draw_accuracy
+from dpsyn.figures.mixing.order import OrderInfo, draw_needed, draw_order, order_info
 from dpsyn.ui import jobs, state
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.mixing._controls import ORDERS, Bench
@@ -66,7 +59,11 @@ def _accuracy(bench: Bench) -> None:
         with st.form("in_cda_accuracy_form", border=False):
             left, middle, right, last = st.columns([3, 3, 1, 1], gap="medium", vertical_alignment="bottom")
             orders = left.multiselect(
-                "l", options, [order for order in options if order <= 64], key=f"in_cda_tried_{bench.current.revision}"
+                "l",
+                options,
+                [order for order in options if order <= 64],
+                key=f"in_cda_tried_{bench.current.tag}",
+                bind="query-params",
             )
             epsilons = sorted({*_OTHERS, bench.epsilon}, reverse=True)
             names = {_NO_NOISE: None} | {f"{value:g}": value for value in epsilons}
@@ -75,9 +72,10 @@ def _accuracy(bench: Bench) -> None:
                 list(names),
                 [_NO_NOISE, f"{bench.epsilon:g}"],
                 key=f"in_cda_tried_epsilons_{bench.epsilon}",
+                bind="query-params",
                 max_selections=5,
             )
-            draws = right.number_input("Draws", 1, 20, 3, key="in_cda_draws", persist_state="session")
+            draws = right.number_input("Draws", 1, 20, 3, key="in_cda_draws", bind="query-params")
             asked = last.form_submit_button(
                 "Measure", icon=":material/straighten:", type="primary", disabled=state.job() is not None
             )
