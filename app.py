@@ -6,9 +6,14 @@ from dpsyn.ui import share
 
 st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
 
+# The tools stand where the page would have an empty margin.
+st.html("<style>[data-testid='stMainBlockContainer'] {padding-top: 4.2rem}</style>")
 if st.context.theme.type == "dark":
-    # Streamlit writes the chips of a multiselect in white whatever the colour below, which nobody could read here.
-    st.html("<style>[data-testid='stMultiSelect'] [data-tag] * {color: #06201d}</style>")
+    # Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read here.
+    st.html(
+        "<style>[data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary'] *, button[kind^='primary'] "
+        "{color: #06201d}</style>"
+    )
 
 share.take_over_data()
 page = st.navigation(
