@@ -23,7 +23,7 @@ def test_two_workers_give_the_numbers_of_one_process() -> None:
     table = load_sample("asia").take(np.arange(600))
     train, test = table.split(0.25, np.random.default_rng(0))
     known: dict[str, Any] = {"train": train, "test": test}
-    exec(example, known)  # noqa: S102
+    exec(example, known)
     baseline = real_baseline(train, test, "bronc", degrees=(1, 2))
     here = run_grid(known["grid"], train, baseline=baseline, backend="here")
     assert [r.status for r in known["results"]] == ["done"] * len(here)
