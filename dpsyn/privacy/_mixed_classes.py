@@ -138,12 +138,12 @@ def _relevant(classes: Sequence[MixedClass], together: int) -> list[MixedClass]:
     these costs as much.
 
     If a class of a choice is covered by ``together`` others, one of them is not in the choice and can take its place; that
-    can go on only finitely often. Where more than a few are left, neighbours among them are merged to the larger of their
-    rates and rows, which covers both.
+    can go on only finitely often. Where pairs are to be chosen from more than a few, neighbours are merged to the larger of
+    their rates and rows, which covers both: an upper bound.
     """
     ranked = sorted(classes, key=lambda c: (-c.lost, -c.gained, -c.rows))
     kept = [c for i, c in enumerate(ranked) if sum(other.covers(c) for other in ranked[:i]) < together]
-    if len(kept) <= _MOST * together:
+    if together == 1 or len(kept) <= _MOST * together:
         return kept
     share = math.ceil(len(kept) / _MOST)
     merged = []
