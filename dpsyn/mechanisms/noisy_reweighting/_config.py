@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
@@ -11,11 +10,12 @@ from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFa
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
-from dpsyn.mechanisms.noisy_reweighting import _spaces
-from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.noisy_reweighting._budget import assumptions_of, count_part, marginal_part, scaled_up, source_of
+from dpsyn.mechanisms.noisy_reweighting._fit import Plan
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, calibrated_ledger
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting._planning import planned
 from dpsyn.mechanisms.noisy_reweighting._statistics import parts_of
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
@@ -26,29 +26,10 @@ Objective = Literal["max_entropy", "least_squares", "max"]
 ReducedSpace = Literal["auto", "whole", "uniform", "marginals", "tree", "public"]
 Rounding = Literal["low_variance", "independent"]
 
-DEFAULT_DRAWS = 100_000
-DRAWS_FOR_THE_PROGRAM = 3_000
 MOST_STATISTICS = 2_000_000
-MOST_DENSE = 60_000_000
-_LOOK_UPS = 20_000_000
 _DEFAULT_SHARE = 0.1
-_COUNT_WEIGHT = 4
+_COUNT_SHARE = 0.05
 
-N_IS_PUBLIC = "The number of rows n is public."
-FLOATING_POINT = (
-    "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), "
-    "its low bits can give a value away."
-)
-ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
-
-_MEASURES: dict[ReducedSpace, SpaceKind] = {
-    "auto": "marginals",
-    "whole": "marginals",
-    "uniform": "uniform",
-    "marginals": "marginals",
-    "tree": "tree",
-    "public": "public",
-}
 _CHOICES: dict[str, tuple[str, ...]] = {
     "statistics": ("auto", "walsh", "contingency", "conjunctions"),
     "noise": ("auto", "laplace", "gaussian", "as_published"),
@@ -179,16 +160,16 @@ class NoisyReweighting(Config):
             raise ParameterError("n", n, "at least 1 row")
         kind = self._kind(spec)
         family = self._family(domain, spec)
-        plan = self._plan(domain, family)
+        plan = planned(self, domain, family)
         split = parts_of(family, spec.neighbouring, kind, by_size=self.allocation == "by_size")
         parts, others = split.parts, split.others
         marginals = self._marginals(domain, family, plan)
         counted = spec.neighbouring == "add_remove" and family.name == "functions"
         if marginals is not None:
-            parts = (*_scaled_up(parts), _marginal_part(parts, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE))
+            parts = (*scaled_up(parts), marginal_part(parts, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE))
             others = tuple((*moves, parts[-1].moved) for moves in others)
         if counted:
-            parts = (*parts, Part("number of rows", 1, 1, 1, max(1, round(sum(p.weight for p in parts) / 50))))
+            parts = (*parts, count_part(parts, kind, _COUNT_SHARE))
             others = tuple((*moves, 1) for moves in others)
         ledger = self._ledger(parts, kind, family, spec, others)
         return NoisyReweightingMechanism(
@@ -200,8 +181,8 @@ class NoisyReweighting(Config):
                 epsilon=spec.epsilon,
                 delta=spec.delta if kind == "gaussian" else 0.0,
                 neighbouring=spec.neighbouring,
-                source=_source(ledger),
-                assumptions=_assumptions(family, kind, spec),
+                source=source_of(ledger),
+                assumptions=assumptions_of(family, kind, spec),
             ),
             statistics=family,
             plan=plan,
@@ -255,54 +236,6 @@ class NoisyReweighting(Config):
                 "bins or categories, or choose tables",
             )
 
-    def _plan(self, domain: Domain, family: Family) -> Plan:
-        shape, size = domain.shape, domain.size
-        tables = _table_count(family)
-        program = self.objective == "max"
-        dense = family.name == "functions" or program
-        pairs = not dense and all(len(table) <= 2 for table in _tables(family))
-        if dense:
-            whole = size <= _spaces.LISTED_AT_MOST and size * family.count <= MOST_DENSE
-            listed = True
-        else:
-            unlisted = pairs and size <= _spaces.WHOLE_AT_MOST and _spaces.halves_fit(shape)
-            listed = not unlisted
-            whole = unlisted or size * tables <= _LOOK_UPS
-        space: SpaceKind
-        if self.reduced_space == "whole" and not whole:
-            raise ParameterError(
-                "reduced_space", "whole", f"fewer points: the domain has {size:,} rows, too many for {tables:,} tables"
-            )
-        takes_whole = self.reduced_space_size is None and self.reduced_space in ("auto", "uniform", "marginals", "whole")
-        if whole and takes_whole:
-            space = "whole"
-        else:
-            space = _MEASURES[self.reduced_space]
-        m = size if space == "whole" else self.reduced_space_size or self._default_size(tables, dense=program)
-        if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
-            seconds, gigabytes = m * tables * 1.2e-6, m * tables * 16e-9
-            raise ParameterError(
-                "reduced_space_size",
-                m,
-                f"fewer points or tables: {m:,} points in {tables:,} tables would take about {gigabytes:.0f} GB and "
-                f"{seconds / 60:.0f} minutes",
-            )
-        if dense and m * (family.count if family.name != "contingency" else tables) > MOST_DENSE:
-            raise ParameterError(
-                "degree" if self.reduced_space_size is None else "reduced_space_size",
-                self.degree if self.reduced_space_size is None else self.reduced_space_size,
-                f"{family.count:,} statistics on {m:,} points are too many for one matrix; lower the degree, the number of "
-                "columns, bins or categories, or reduced_space_size",
-            )
-        public = None
-        if self.public is not None:
-            public = self.public.with_domain(domain).codes
-            m = min(self.reduced_space_size or len(public), len(public))
-        return Plan(family, space, m, listed, self.objective, self.refinements, public)
-
-    def _default_size(self, tables: int, *, dense: bool) -> int:
-        return DRAWS_FOR_THE_PROGRAM if dense else max(10_000, min(DEFAULT_DRAWS, _spaces.LOOK_UPS_AT_MOST // tables))
-
     def _marginals(self, domain: Domain, family: Family, plan: Plan) -> TableFamily | None:
         """One-way tables to release on their own: where asked for, or where the measure needs what the statistics lack."""
         if plan.space != "marginals" and not (plan.space == "tree" and self.marginal_share):
@@ -328,53 +261,3 @@ class NoisyReweighting(Config):
         # Theorem 2.2: every function moves by at most 2.
         part = Part(f"{parts[0].name}, as published", family.count, family.count, 2)
         return calibrated_ledger((part,), kind, spec)
-
-
-def _tables(family: Family) -> tuple[tuple[int, ...], ...]:
-    if isinstance(family, TableFamily):
-        return family.tables
-    degree = int(getattr(family, "degree", 2))
-    return ((0,) * min(degree, len(family.sizes)),)
-
-
-def _table_count(family: Family) -> int:
-    if isinstance(family, TableFamily):
-        return len(family.tables)
-    return math.comb(len(family.sizes), min(int(getattr(family, "degree", 2)), len(family.sizes)))
-
-
-def _scaled_up(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The same weights eight times as large, so that the marginals' weight can be a whole number too."""
-    return tuple(Part(p.name, p.count, p.moved, p.step, p.weight * 8, p.l1, p.l2) for p in parts)
-
-
-def _marginal_part(
-    parts: tuple[Part, ...], marginals: TableFamily, spec: PrivacySpec, kind: NoiseKind, share: float
-) -> Part:
-    """One-way counts with a weight that gives them ``share`` of the budget, up to rounding to a whole number."""
-    moved = marginals.l1(spec.neighbouring)
-    power = 2 if kind == "gaussian" else 1
-    spent = sum(p.weight * 8 * p.size[power - 1] ** power for p in parts)
-    weight = max(1, round(share / (1 - share) * spent / moved))
-    return Part("one-way marginals", marginals.count, moved, 1, weight)
-
-
-def _source(ledger: Ledger) -> str:
-    if ledger.kind == "continuous_laplace":
-        return "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b"
-    if ledger.kind == "laplace":
-        return "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b with the exact L1 sensitivity, discrete Laplace noise"
-    if ledger.argument == "exact":
-        return "Discrete Gaussian mechanism, exact law of the privacy loss (Canonne, Kamath, Steinke 2020)"
-    return "Discrete Gaussian mechanism, zCDP (Canonne, Kamath, Steinke 2020), exact L2 sensitivity"
-
-
-def _assumptions(family: Family, kind: NoiseKind, spec: PrivacySpec) -> tuple[str, ...]:
-    found = [PUBLIC_DOMAIN_ASSUMPTION]
-    if spec.neighbouring == "replace_one":
-        found.append(N_IS_PUBLIC)
-    if kind == "continuous_laplace":
-        found.append(FLOATING_POINT)
-    if not getattr(family, "row_by_row", True):
-        found.append(ROW_BY_ROW)
-    return tuple(found)

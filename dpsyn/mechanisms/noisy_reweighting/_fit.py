@@ -42,6 +42,7 @@ class Plan:
         listed: the points of the whole domain are listed (needed by the linear program and by functions of any kind).
         objective: ``"max"``, ``"least_squares"`` or ``"max_entropy"``.
         refinements: how often the space is drawn again.
+        uniform: the base measure is the uniform one.
         public: codes of public rows, for ``space="public"``.
     """
 
@@ -51,6 +52,7 @@ class Plan:
     listed: bool
     objective: Literal["max", "least_squares", "max_entropy"]
     refinements: int
+    uniform: bool = False
     public: Codes | None = None
 
 
@@ -96,7 +98,7 @@ def fit(
     # Counts are whole: below half a count there is nothing to be weighed.
     spread = np.maximum(spreads, 0.5) * (family.unit / rows)
     base = marginals or noisy_marginals(family, sums, np.maximum(spreads, 0.5), rows)[0]
-    if plan.space == "uniform":
+    if plan.uniform:
         base = [np.full(size, 1 / size) for size in family.sizes]
     log_base = [np.log(law) for law in base]
     cells = cells_of(family)
