@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.ui import widgets
+from dpsyn.ui import code, share, state, widgets
 from dpsyn.ui.explorer import setting
 from dpsyn.ui.explorer.sections import SECTIONS
 from dpsyn.ui.uploads import path_counter, show_fault, uploader
@@ -19,6 +19,21 @@ show_fault()
 widgets.watch_job()
 widgets.show_message()
 explorer = setting.choose()
+share.offer(
+    lambda: code.feasibility(
+        state.dataset(),
+        explorer.focus.loaded,
+        explorer.stats,
+        explorer.spec,
+        {
+            **explorer.bounds,
+            "rows": explorer.rows,
+            "order_of_mixture": explorer.order_of_mixture,
+            "classes": explorer.focus.classes,
+            "smallest_class": explorer.focus.smallest_class,
+        },
+    )
+)
 section = st.segmented_control(
     "Section", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="f_section", bind="query-params",
     label_visibility="collapsed",

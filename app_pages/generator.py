@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from dpsyn.ui import jobs, state, widgets
+from dpsyn.ui import code, jobs, share, state, widgets
 from dpsyn.ui.forms import FORMS
 from dpsyn.ui.releases import calibrated, diagnostics_table, expectations, show_release
 
@@ -27,7 +27,7 @@ chosen = st.segmented_control(
     default=next(iter(MECHANISMS)),
     required=True,
     key="mechanism",
-    persist_state="session",
+    bind="query-params",
 )
 
 
@@ -48,11 +48,12 @@ def settings(name: str) -> None:
             refuted,
             key="demo_only" if refuted else "demo",
             disabled=refuted,
-            persist_state="session",
+            bind="query-params",
             help="For teaching. Whoever knows the seed can undo the noise, so the release is marked as a demonstration.",
         )
-        seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", persist_state="session")) if demo else None
+        seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", bind="query-params")) if demo else None
     if mechanism is not None:
+        share.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
         for kind, sentence in expectations(mechanism):

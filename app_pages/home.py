@@ -5,7 +5,7 @@ import streamlit as st
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
-from dpsyn.ui import state, widgets
+from dpsyn.ui import code, share, state, widgets
 from dpsyn.ui.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
 from dpsyn.ui.uploads import show_fault, uploader
 
@@ -44,6 +44,7 @@ show_fault()
 if "applied" in st.session_state:
     st.toast(st.session_state.pop("applied"), icon=":material/check:")
 current = widgets.dataset_bar()
+share.offer(lambda: code.data(current))
 if current.notes:
     st.info(
         "What reading the file had to decide:\n" + "\n".join(f"- {note}" for note in current.notes), icon=":material/info:"

@@ -19,7 +19,7 @@ chosen = st.segmented_control(
     default=next(iter(MECHANISMS)),
     required=True,
     key="inside_mechanism",
-    persist_state="session",
+    bind="query-params",
 )
 widgets.watch_job()
 widgets.show_message()

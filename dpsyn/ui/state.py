@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -59,6 +61,14 @@ class Dataset:
         if self.table.n < 2:
             return self.table, None
         return self.table.split(self.held_out, np.random.default_rng(SPLIT_SEED))
+
+    @cached_property
+    def tag(self) -> str:
+        """A short name for these columns, the same in every visit: settings that depend on them carry it in their key."""
+        facts = [self.target, self.held_out, [[a.name, a.kind, a.size] for a in self.table.domain.attributes]]
+        mark = f"{zlib.crc32(json.dumps(facts, default=str).encode()):08x}"
+        usual = self.sample is not None and self.full is self.table and self.target == SAMPLES[self.sample].target
+        return str(self.sample) if usual and self.held_out == 0.25 else f"own_{mark}"
 
     @property
     def classes(self) -> tuple[str, ...]:

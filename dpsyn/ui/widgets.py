@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -81,9 +82,9 @@ def epsilon_slider(key: str, *, value: float = 1.0, **options: Any) -> float:
         help="Smaller is more private. Each step multiplies ε by about 1.26.",
         **options,
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None, wrap=False):
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.caption("← more private", width="content")
-        st.caption("closer to the data →", width="content")
+        st.caption("less private →", width="content")
     return float(chosen)
 
 
@@ -99,6 +100,28 @@ def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
         **options,
     )
     return float(chosen)
+
+
+def seed_control(key: str, what: str = "Draw again") -> int:
+    """A seed in the address: it stays until somebody draws again, or is new after every change while it is not frozen."""
+    if not st.session_state.get(f"{key}_frozen", True):
+        st.session_state[key] = random.randrange(1, 10**6)
+
+    def next_seed() -> None:
+        st.session_state[key] = int(st.session_state.get(key, 1)) + 1
+
+    with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+        seed = st.number_input("Seed", 1, 10**6, key=key, bind="query-params", width=130)
+        st.button(what, icon=":material/casino:", key=f"{key}_again", on_click=next_seed)
+        st.toggle(
+            "Freeze",
+            True,
+            key=f"{key}_frozen",
+            bind="query-params",
+            help="Frozen, the same seed draws the same numbers, so that only the sliders change something. Otherwise every "
+            "change draws new ones.",
+        )
+    return int(seed)
 
 
 def domain_badge(public: bool) -> None:

@@ -89,8 +89,8 @@ def test_s_is_drawn_again_with_another_seed(open_page):
     app = open_page("inside")
     app.segmented_control(key="is_space").set_value("m uniform draws").run()
     first = app.metric[0].value
-    app.button(key="is_again").click().run()
-    assert "seed 2" in app.button(key="is_again").label
+    app.button(key="is_seed_again").click().run()
+    assert app.number_input(key="is_seed").value == 2
     assert app.metric[0].value != first
 
 

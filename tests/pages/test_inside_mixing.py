@@ -73,7 +73,7 @@ def test_draw_again_changes_the_draw_and_nothing_else(open_page):
     app = view(at(open_page, "digits"), "What mixing does")
     before = metrics(app)
     assert "Draw 1:" in words(app)
-    quiet(app.button(key="in_cda_again").click().run())
+    quiet(app.button(key="in_cda_seed_again").click().run())
     assert "Draw 2:" in words(app)
     assert metrics(app) == before
     quiet(app.segmented_control(key="in_cda_show").set_value("Points").run())

@@ -58,7 +58,7 @@ def test_the_same_settings_draw_the_same_noise_until_one_asks_for_new(open_page)
     first = app.dataframe[0].value
     view(view(app, "Audit"), "Support and rows")
     assert app.dataframe[0].value.equals(first)
-    app.button(key="in_nr_again").click().run()
+    app.button(key="in_nr_seed_again").click().run()
     assert not app.exception
     assert not app.dataframe[0].value.equals(first)
 

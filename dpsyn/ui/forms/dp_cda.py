@@ -40,14 +40,14 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
     """Settings of DP-CDA; needs δ > 0 and a target."""
     left, right = st.columns(2, gap="medium")
     with left:
-        epsilon = widgets.epsilon_slider("cda_epsilon", value=3.16, persist_state="session")
-        delta = widgets.delta_slider("cda_delta", persist_state="session")
+        epsilon = widgets.epsilon_slider("cda_epsilon", value=3.16, bind="query-params")
+        delta = widgets.delta_slider("cda_delta", bind="query-params")
         order = st.select_slider(
             "l (order of mixture)",
             ORDERS,
             8,
             key="cda_order",
-            persist_state="session",
+            bind="query-params",
             help="How many records of a class are averaged into one synthetic row.",
         )
     with right:
@@ -56,7 +56,8 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
             "Class",
             options,
             index=options.index(current.target) if current.target in options else None,
-            key=f"cda_target_{current.revision}",
+            key=f"cda_target_{current.tag}",
+            bind="query-params",
             placeholder="No column has 2 to 50 categories and no empty cells",
         )
         way = st.segmented_control(
@@ -66,7 +67,7 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
             required=True,
             format_func=WAYS.__getitem__,
             key="cda_way",
-            persist_state="session",
+            bind="query-params",
             help="Poisson: every record is taken with probability l/N_k and the sum divided by l; half the noise is enough, "
             "and a wrong class size costs no privacy. As published: the paper's own algorithm, to see what it does.",
         )
@@ -86,7 +87,7 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
             list(SAMPLERS),
             format_func=SAMPLERS.__getitem__,
             key="cda_sampler",
-            persist_state="session",
+            bind="query-params",
             help="Floating-point noise is only nearly Gaussian; the guarantee says so. The exact sampler draws about 10,000 "
             "numbers a second.",
         )
@@ -120,7 +121,8 @@ def _rows(current: Dataset) -> int:
             1,
             1_000_000,
             min(current.parts[0].n, 1000),
-            key=f"cda_rows_{current.revision}",
+            key=f"cda_rows_{current.tag}",
+            bind="query-params",
             help="Every further row costs privacy: fewer rows need less noise.",
         )
     )
@@ -131,7 +133,14 @@ def _scaling(way: str) -> dict[str, Any]:
     help_text = "Longer records are shortened to it. Fix it before looking: a c that was tried on the records counts."
     if way == "as_published":
         clip = st.slider(
-            "c (largest norm of a z-scored record)", 0.1, 10.0, 1.0, 0.1, key="cda_clip_published", help=help_text
+            "c (largest norm of a z-scored record)",
+            0.1,
+            10.0,
+            1.0,
+            0.1,
+            key="cda_clip_published",
+            bind="query-params",
+            help=help_text,
         )
         return {"clip_norm": clip}
     scaling = st.selectbox(
@@ -139,7 +148,7 @@ def _scaling(way: str) -> dict[str, Any]:
         list(SCALINGS),
         format_func=SCALINGS.__getitem__,
         key="cda_scaling",
-        persist_state="session",
+        bind="query-params",
         help="Bounds are public and cost nothing. Mean and deviation are released with noise, paid from ε: worth it where "
         "the bounds are much wider than the data.",
     )
@@ -151,16 +160,16 @@ def _scaling(way: str) -> dict[str, Any]:
             1.0,
             0.05,
             key="cda_clip",
-            persist_state="session",
+            bind="query-params",
             help=help_text + " Records scaled by bounds have norm 1 at most.",
         )
         return {"clip_norm": clip}
     clip = st.slider(
-        "c (largest norm of a record)", 0.1, 3.0, 1.0, 0.05, key="cda_clip_private", persist_state="session",
+        "c (largest norm of a record)", 0.1, 3.0, 1.0, 0.05, key="cda_clip_private", bind="query-params",
         help=help_text + " Standardised records have a mean square norm of about 1.",
     )  # fmt: skip
     share = st.slider(
-        "Share of ε for means and deviations", 0.02, 0.5, 0.1, 0.02, key="cda_scaling_share", persist_state="session"
+        "Share of ε for means and deviations", 0.02, 0.5, 0.1, 0.02, key="cda_scaling_share", bind="query-params"
     )
     return {"clip_norm": clip, "scaling": scaling, "scaling_share": share}
 
@@ -171,24 +180,25 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Cla
         "Estimate the class sizes privately",
         True,
         key="cda_estimate",
-        persist_state="session",
+        bind="query-params",
         help="Otherwise state numbers that are public knowledge."
         if way == "poisson"
         else "Otherwise state a lower bound that is public knowledge.",
     )
     share, size = 0.1, None
     if estimate:
-        share = st.slider("Share of ε for the class sizes", 0.02, 0.5, 0.1, 0.02, key="cda_share", persist_state="session")
+        share = st.slider("Share of ε for the class sizes", 0.02, 0.5, 0.1, 0.02, key="cda_share", bind="query-params")
     else:
         size = int(
             st.number_input(
-                "Public lower bound on every class's size", 1, 10_000_000, 100, key="cda_sizes", persist_state="session"
+                "Public lower bound on every class's size", 1, 10_000_000, 100, key="cda_sizes", bind="query-params"
             )
         )
     if not st.toggle(
         "Set rows and sizes class by class" if size is not None else "Set the rows class by class",
         False,
-        key=f"cda_by_class_{current.revision}",
+        key=f"cda_by_class_{current.tag}",
+        bind="query-params",
     ):
         return _Classes(rows, size, share)
     return _table(current, target, rows, size, share, order)
@@ -205,7 +215,7 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, share: fl
     edited = st.data_editor(
         lines,
         hide_index=True,
-        key=f"cda_table_{current.revision}_{target}_{rows}_{size}",
+        key=f"cda_table_{current.tag}_{target}_{rows}_{size}",
         height=min(35 * (len(lines) + 1) + 3, 260),
         column_config={
             "class": st.column_config.TextColumn("Class", disabled=True),

@@ -23,10 +23,10 @@ def private_sampling(current: Dataset) -> tuple[Config, PrivacySpec]:
     """Settings of private sampling; pure ε."""
     left, right = st.columns(2, gap="medium")
     with left:
-        epsilon = widgets.epsilon_slider("ps_epsilon", value=3.16, persist_state="session")
-        degree = st.slider("d (degree of the marginals)", 1, 3, 2, key="ps_degree", persist_state="session")
-        limit = st.toggle("As many rows as the guarantee allows", True, key="ps_most", persist_state="session")
-        rows = st.number_input("k (rows)", 1, 100_000, 1, key="ps_rows", disabled=limit, persist_state="session")
+        epsilon = widgets.epsilon_slider("ps_epsilon", value=3.16, bind="query-params")
+        degree = st.slider("d (degree of the marginals)", 1, 3, 2, key="ps_degree", bind="query-params")
+        limit = st.toggle("As many rows as the guarantee allows", True, key="ps_most", bind="query-params")
+        rows = st.number_input("k (rows)", 1, 100_000, 1, key="ps_rows", disabled=limit, bind="query-params")
     with right:
         floor = st.slider(
             "floor (the papers' δ)",
@@ -35,7 +35,7 @@ def private_sampling(current: Dataset) -> tuple[Config, PrivacySpec]:
             0.25,
             0.01,
             key="ps_floor",
-            persist_state="session",
+            bind="query-params",
             help="Smallest density allowed, relative to uniform. Large is private, small is accurate.",
         )
         ceiling = st.slider(
@@ -45,7 +45,7 @@ def private_sampling(current: Dataset) -> tuple[Config, PrivacySpec]:
             2.0,
             0.05,
             key="ps_ceiling",
-            persist_state="session",
+            bind="query-params",
             help="Largest density allowed, relative to uniform. Choose it without looking at the data.",
         )
         space, size = _reduced_space()
@@ -75,7 +75,7 @@ def _reduced_space() -> tuple[str, int | None]:
         default="auto",
         required=True,
         key="ps_space",
-        persist_state="session",
+        bind="query-params",
         help="The paper's cube needs columns of two values. Categories take the product of their values: as one-hot bits "
         "almost no point of the cube would be a row.",
     )
@@ -83,7 +83,7 @@ def _reduced_space() -> tuple[str, int | None]:
         "m: the default",
         True,
         key="ps_whole",
-        persist_state="session",
+        bind="query-params",
         help="The whole domain when it is small enough, otherwise independent uniform draws.",
     )
     m = st.number_input(
@@ -93,7 +93,7 @@ def _reduced_space() -> tuple[str, int | None]:
         2000,
         key="ps_m",
         disabled=usual,
-        persist_state="session",
+        bind="query-params",
         help="Draws from the domain, or all of it if it has no more rows. What does not fit in memory is refused.",
     )
     return str(space), None if usual else int(m)

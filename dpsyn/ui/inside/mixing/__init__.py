@@ -45,7 +45,7 @@ def mixing(current: Dataset) -> None:
             required=True,
             key="in_cda_view",
             label_visibility="collapsed",
-            persist_state="session",
+            bind="query-params",
         )
         VIEWS[chosen](bench)
 

@@ -29,9 +29,9 @@ def audit(bench: Bench) -> None:
         order = min(bench.order_of_mixture, _LARGEST)
         with st.form("in_cda_audit_form", border=False):
             left, middle, right = st.columns([2, 2, 3], gap="medium", vertical_alignment="bottom")
-            claim = left.select_slider("Claimed ε", _CLAIMS, 4.0, key="in_cda_claim", persist_state="session")
+            claim = left.select_slider("Claimed ε", _CLAIMS, 4.0, key="in_cda_claim", bind="query-params")
             runs = middle.select_slider(
-                "Runs a side", _RUNS, 20_000, key="in_cda_runs", persist_state="session", format_func=lambda n: f"{n:,}"
+                "Runs a side", _RUNS, 20_000, key="in_cda_runs", bind="query-params", format_func=lambda n: f"{n:,}"
             )
             asked = right.form_submit_button(
                 "Run the audits", icon=":material/fact_check:", type="primary", disabled=state.job() is not None

@@ -13,7 +13,7 @@ from dpsyn.figures.mixing.accounting import VARIANT_NAMES, Sizes
 from dpsyn.figures.mixing.noise import NoiseInfo, noise_info
 from dpsyn.figures.mixing.records import Records, records_of
 from dpsyn.privacy.dp_cda import Variant
-from dpsyn.ui import state, widgets
+from dpsyn.ui import code, share, state, widgets
 from dpsyn.ui.inside._panel import empty
 from dpsyn.ui.state import Dataset
 
@@ -89,27 +89,28 @@ def choose(current: Dataset) -> Bench | None:
         "Class",
         options,
         index=options.index(usual) if usual in options else 0,
-        key=f"in_cda_target_{current.revision}",
+        key=f"in_cda_target_{current.tag}",
+        bind="query-params",
     )
     variant = first[1].selectbox(
         "A row averages",
         list(VARIANT_NAMES),
         format_func=VARIANT_NAMES.__getitem__,
         key="in_cda_variant",
-        persist_state="session",
+        bind="query-params",
         help="Poisson: every record of a class is taken with probability l/N_k and the sum divided by l. One record then "
         "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
     )
     with second[0]:
-        epsilon = widgets.epsilon_slider("in_cda_epsilon", value=10.0, persist_state="session")
+        epsilon = widgets.epsilon_slider("in_cda_epsilon", value=10.0, bind="query-params")
     with second[1]:
-        delta = widgets.delta_slider("in_cda_delta", persist_state="session")
+        delta = widgets.delta_slider("in_cda_delta", bind="query-params")
     order = second[2].select_slider(
         "l (order of mixture)",
         ORDERS,
         4,
         key="in_cda_order",
-        persist_state="session",
+        bind="query-params",
         help="How many records of a class are averaged into one synthetic row.",
     )
     learn = current.parts[0]
@@ -117,18 +118,31 @@ def choose(current: Dataset) -> Bench | None:
         "T (rows in all)",
         ROWS,
         min(ROWS, key=lambda count: abs(math.log(count / max(learn.n, 1)))),
-        key=f"in_cda_rows_{current.revision}",
+        key=f"in_cda_rows_{current.tag}",
+        bind="query-params",
         format_func=lambda count: f"{count:,}",
         help="Shared equally among the classes. Every further row costs privacy.",
     )
     clip = second[3].slider(
-        "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", persist_state="session",
+        "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", bind="query-params",
         help="Longer records are shortened to it. The noise shrinks with c, and so do the records.",
     )  # fmt: skip
     bench = Bench(current, _records(current, target), epsilon, delta, int(order), int(rows), float(clip), variant)
     if not _possible(bench):
         return None
     _figures(bench)
+    share.offer(
+        lambda: code.mixing(
+            current,
+            target,
+            epsilon=epsilon,
+            delta=delta,
+            order_of_mixture=bench.order_of_mixture,
+            rows_per_class=bench.rows_per_class,
+            clip_norm=bench.clip_norm,
+            variant=variant,
+        )
+    )
     return bench
 
 

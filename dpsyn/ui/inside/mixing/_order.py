@@ -62,7 +62,8 @@ def _accuracy(bench: Bench) -> None:
                 "l",
                 options,
                 [order for order in options if order <= 64],
-                key=f"in_cda_tried_{bench.current.revision}",
+                key=f"in_cda_tried_{bench.current.tag}",
+                bind="query-params",
             )
             epsilons = sorted({*_OTHERS, bench.epsilon}, reverse=True)
             names = {_NO_NOISE: None} | {f"{value:g}": value for value in epsilons}
@@ -71,9 +72,10 @@ def _accuracy(bench: Bench) -> None:
                 list(names),
                 [_NO_NOISE, f"{bench.epsilon:g}"],
                 key=f"in_cda_tried_epsilons_{bench.epsilon}",
+                bind="query-params",
                 max_selections=5,
             )
-            draws = right.number_input("Draws", 1, 20, 3, key="in_cda_draws", persist_state="session")
+            draws = right.number_input("Draws", 1, 20, 3, key="in_cda_draws", bind="query-params")
             asked = last.form_submit_button(
                 "Measure", icon=":material/straighten:", type="primary", disabled=state.job() is not None
             )

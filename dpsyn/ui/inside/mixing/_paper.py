@@ -29,7 +29,7 @@ def _formula(bench: Bench) -> None:
     with panel("What the formula says, and what is true", private, caption):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sizes = st.segmented_control(
-                "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", persist_state="session"
+                "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", bind="query-params"
             )
             facts = PAPER if sizes == THEIRS else _facts(bench)
             options = [order for order in (1, 4, 16, 64, 128, 256, 512) if order <= facts.smallest_class]
@@ -38,6 +38,7 @@ def _formula(bench: Bench) -> None:
                 options,
                 [order for order in ORDERS if order in options] or options[:1],
                 key=f"in_cda_lines_{sizes == THEIRS}_{facts.smallest_class}",
+                bind="query-params",
                 max_selections=5,
             )
         if not orders:

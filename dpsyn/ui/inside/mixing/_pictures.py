@@ -7,7 +7,7 @@ import streamlit as st
 from dpsyn.data.images import image_side
 from dpsyn.figures.mixing import images, points
 from dpsyn.figures.mixing.accounting import ROUGH, needed_sigma
-from dpsyn.ui import state
+from dpsyn.ui import state, widgets
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.mixing._controls import Bench
 
@@ -25,10 +25,9 @@ def pictures(bench: Bench) -> None:
         shown = POINTS
         if side is not None:
             shown = st.segmented_control(
-                "Show as", (IMAGES, POINTS), default=IMAGES, required=True, key="in_cda_show", persist_state="session"
+                "Show as", (IMAGES, POINTS), default=IMAGES, required=True, key="in_cda_show", bind="query-params"
             )
-        seed = int(st.session_state.setdefault("in_cda_seed", 1))
-        st.button("Draw again", icon=":material/casino:", key="in_cda_again", on_click=_next_seed)
+        seed = widgets.seed_control("in_cda_seed")
         st.caption(f"Draw {seed}: the sliders keep its records and its noise, so that only their effect is seen.")
     if shown == IMAGES and side is not None:
         _images(bench, side, seed)
@@ -36,10 +35,6 @@ def pictures(bench: Bench) -> None:
         _points(bench, seed)
         if side is None:
             _offer_images()
-
-
-def _next_seed() -> None:
-    st.session_state["in_cda_seed"] = int(st.session_state.get("in_cda_seed", 1)) + 1
 
 
 def _images(bench: Bench, side: int, seed: int) -> None:
@@ -51,7 +46,8 @@ def _images(bench: Bench, side: int, seed: int) -> None:
             bench.kept,
             chosen,
             format_func=lambda k: names[k],
-            key=f"in_cda_classes_{bench.current.revision}_{bench.records.target}",
+            key=f"in_cda_classes_{bench.current.tag}_{bench.records.target}",
+            bind="query-params",
             max_selections=images.MOST_CLASSES,
         )
     caption = "One record, the average of l records of its class that it is part of, and the row that would be released."
@@ -80,7 +76,8 @@ def _images(bench: Bench, side: int, seed: int) -> None:
             "Class shown",
             bench.kept,
             format_func=lambda k: names[k],
-            key=f"in_cda_label_{bench.current.revision}",
+            key=f"in_cda_label_{bench.current.tag}",
+            bind="query-params",
             width=220,
         )
         label = bench.kept[0] if label not in bench.kept else label
@@ -121,20 +118,25 @@ def _points(bench: Bench, seed: int) -> None:
     with panel("From records to rows", True, caption):
         left, middle, right = st.columns([1, 1, 2], gap="medium")
         options = [PRINCIPAL, *columns] if len(columns) > 1 else [PRINCIPAL]
-        across = left.selectbox("Across", options, key=f"in_cda_x_{bench.current.revision}_{bench.records.target}")
+        across = left.selectbox(
+            "Across", options, key=f"in_cda_x_{bench.current.tag}_{bench.records.target}", bind="query-params"
+        )
         axes = None
         if across != PRINCIPAL:
             others = [name for name in columns if name != across]
             axes = (
                 across,
-                middle.selectbox("Up", others, key=f"in_cda_y_{bench.current.revision}_{bench.records.target}"),
+                middle.selectbox(
+                    "Up", others, key=f"in_cda_y_{bench.current.tag}_{bench.records.target}", bind="query-params"
+                ),
             )
         chosen = right.multiselect(
             f"Classes shown (up to {points.MOST_CLASSES})",
             bench.kept,
             bench.kept[: points.MOST_CLASSES],
             format_func=lambda k: names[k],
-            key=f"in_cda_shown_{bench.current.revision}_{bench.records.target}_{len(bench.kept)}",
+            key=f"in_cda_shown_{bench.current.tag}_{bench.records.target}_{len(bench.kept)}",
+            bind="query-params",
             max_selections=points.MOST_CLASSES,
         )
         if not chosen:

@@ -42,7 +42,7 @@ def reweighting(current: Dataset) -> None:
             required=True,
             key="in_nr_view",
             label_visibility="collapsed",
-            persist_state="session",
+            bind="query-params",
         )
         VIEWS[view](bench)
 

@@ -34,6 +34,7 @@ def audit_panel(bench: Bench) -> None:
             required=True,
             format_func=_FACTORS.__getitem__,
             key="in_nr_factor",
+            bind="query-params",
             help="A fault on purpose, to see that the audit finds it.",
         )
         mechanism = bench.mechanism()

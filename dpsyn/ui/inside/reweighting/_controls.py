@@ -11,7 +11,7 @@ import dpsyn
 from dpsyn.figures.reweighting_inside.trial import Trial, columns_that_fit, trial
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.ui import widgets
+from dpsyn.ui import code, share, widgets
 from dpsyn.ui.inside._panel import empty
 from dpsyn.ui.releases import calibrated
 from dpsyn.ui.state import Dataset
@@ -66,7 +66,7 @@ def choose(current: Dataset) -> Bench | None:
     with st.container(border=True):
         first = st.columns([1.3, 1, 1, 1], gap="medium")
         with first[0]:
-            epsilon = widgets.epsilon_slider("in_nr_epsilon", persist_state="session")
+            epsilon = widgets.epsilon_slider("in_nr_epsilon", bind="query-params")
         noise = first[1].segmented_control(
             "Noise",
             _NOISE,
@@ -74,31 +74,25 @@ def choose(current: Dataset) -> Bench | None:
             required=True,
             format_func=str.title,
             key="in_nr_noise",
-            persist_state="session",
+            bind="query-params",
             help="Laplace noise gives pure ε, Gaussian noise needs δ.",
         )
         with first[2]:
-            delta = widgets.delta_slider("in_nr_delta", persist_state="session", disabled=noise == "laplace")
-        degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", persist_state="session")
+            delta = widgets.delta_slider("in_nr_delta", bind="query-params", disabled=noise == "laplace")
+        degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", bind="query-params")
         spec = PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0)
-        second = st.columns([3.3, 1], gap="medium", vertical_alignment="bottom")
+        second = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
         fitting = columns_that_fit(current.table.domain, degree)
         columns = second[0].multiselect(
             "Columns",
             current.table.domain.names,
             default=fitting or None,
-            key=f"in_nr_columns_{current.revision}_{degree}",
+            key=f"in_nr_columns_{current.tag}_{degree}",
+            bind="query-params",
             help="Few enough to fit while you watch: at most 1,200 cells in all tables of d columns.",
         )
-        again = second[1].button(
-            "Draw the noise again",
-            icon=":material/casino:",
-            key="in_nr_again",
-            width="stretch",
-            help="The same settings draw the same noise until you press this.",
-        )
-    seed = st.session_state.get("in_nr_seed", 0) + int(again)
-    st.session_state["in_nr_seed"] = seed
+        with second[1]:
+            seed = widgets.seed_control("in_nr_seed", "Draw noise again")
     if not columns:
         if fitting:
             empty("Choose at least one column.")
@@ -108,4 +102,5 @@ def choose(current: Dataset) -> Bench | None:
                 "watch. Give numeric columns fewer bins on the page Data, or lower d."
             )
         return None
+    share.offer(lambda: code.reweighting(current, tuple(columns), spec, degree=degree, noise=noise, seed=seed))
     return Bench(current, tuple(columns), spec, degree, noise, seed)

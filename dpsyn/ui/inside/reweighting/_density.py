@@ -30,7 +30,7 @@ def _objective() -> Objective:
         required=True,
         format_func=OBJECTIVES.__getitem__,
         key="in_nr_objective",
-        persist_state="session",
+        bind="query-params",
     )
 
 
@@ -74,7 +74,8 @@ def support_panels(bench: Bench) -> None:
             DRAWN,
             min(DRAWN, key=lambda count: abs(math.log(count / max(run.n, 1)))),
             format_func=lambda count: f"{count:,}",
-            key=f"in_nr_k_{bench.current.revision}",
+            key=f"in_nr_k_{bench.current.tag}",
+            bind="query-params",
         )
         found = draws_info(run, objective, k=k, seed=bench.seed)
         st.altair_chart(draw_draws(found), key="in_nr_draws_chart")

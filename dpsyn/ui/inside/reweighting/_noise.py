@@ -28,7 +28,8 @@ def noise_panels(bench: Bench) -> None:
             ROWS,
             min(ROWS, key=lambda count: abs(math.log(count / max(table.n, 1)))),
             format_func=lambda count: f"{count:,}",
-            key=f"in_nr_n_{bench.current.revision}",
+            key=f"in_nr_n_{bench.current.tag}",
+            bind="query-params",
         )
         bits = sum(1 if a.kind == "truth" else a.size for a in table.domain.attributes)
         info = noise_info(table.domain.shape, bits, bench.spec, degree=bench.degree, kind=bench.noise, n=n)

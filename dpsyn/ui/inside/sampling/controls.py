@@ -13,7 +13,7 @@ from dpsyn.basis.dimension import contrast_dimension
 from dpsyn.data.table import Table
 from dpsyn.figures.private_sampling.instance import Instance, make_instance
 from dpsyn.figures.private_sampling.space import Space, comfortable_columns, largest_whole, make_space, most_draws
-from dpsyn.ui import widgets
+from dpsyn.ui import code, share, widgets
 from dpsyn.ui.state import Dataset
 
 DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
@@ -98,20 +98,21 @@ def choose(current: Dataset) -> Settings | None:
             options,
             default=first or options[:1],
             format_func=lambda name: name if domain[name].size == 2 else f"{name} · {domain[name].size}",
-            key=f"is_columns_{current.revision}",
+            key=f"is_columns_{current.tag}",
+            bind="query-params",
             help="A number beside a name says how many values it has, if not two. Few columns keep the pictures quick.",
         )
         floor = right.slider(
-            "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", persist_state="session",
+            "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", bind="query-params",
             help="Smallest density of h*, relative to uniform. The linear program must stay above twice the floor.",
         )  # fmt: skip
         ceiling = right.slider(
-            "ceiling (the papers' Δ)", 1.05, 10.0, 2.0, 0.05, key="is_ceiling", persist_state="session",
+            "ceiling (the papers' Δ)", 1.05, 10.0, 2.0, 0.05, key="is_ceiling", bind="query-params",
             help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
         )  # fmt: skip
         with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             degree = st.segmented_control(
-                "d, degree of marginals", [1, 2, 3], default=2, required=True, key="is_degree", persist_state="session",
+                "d, degree of marginals", [1, 2, 3], default=2, required=True, key="is_degree", bind="query-params",
                 width="content",
             )  # fmt: skip
             if not columns:
@@ -119,19 +120,21 @@ def choose(current: Dataset) -> Settings | None:
                 return None
             chosen = tuple(name for name in domain.names if name in columns)
             draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
+    share.offer(
+        lambda: code.sampling(current, chosen, degree=degree, floor=floor, ceiling=ceiling, draws=draws, seed=seed)
+    )
     return Settings(chosen, degree, floor, ceiling, draws, seed)
 
 
 def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
     degree, cells = min(degree, len(sizes)), math.prod(sizes)
     fits = largest_whole(sizes, degree)
-    seed = int(st.session_state.setdefault("is_seed", 1))
     kind = st.segmented_control(
-        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", persist_state="session",
+        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", bind="query-params",
         disabled=not fits, width="content", help=None if fits else "The whole domain is too large for these pictures.",
     )  # fmt: skip
     if fits and kind == WHOLE:
-        return None, seed
+        return None, 1
     dimension = contrast_dimension(sizes, degree)
     options = [m for m in DRAWS if m <= most_draws(sizes, degree) and m < cells] or [DRAWS[0]]
     usual = next((m for m in options if m >= 4 * dimension), options[-1])
@@ -141,15 +144,12 @@ def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int
         value=usual,
         format_func=lambda m: f"{m:,}",
         key=f"is_draws_{dimension}_{cells}",
+        bind="query-params",
         width=260,
     )
-    st.button(f"Draw S again (seed {seed})", icon=":material/casino:", key="is_again", on_click=_next_seed)
+    seed = widgets.seed_control("is_seed", "Draw S again")
     # Of a domain with no more rows than m the mechanism takes the whole.
     return (None if draws >= cells else int(draws)), seed
-
-
-def _next_seed() -> None:
-    st.session_state["is_seed"] = int(st.session_state.get("is_seed", 1)) + 1
 
 
 def box_note(settings: Settings) -> None:

@@ -61,7 +61,7 @@ def _cube(current: Dataset, settings: Settings) -> None:
     wanted = [name for name in (current.target, *first) if name in options]
     names = st.multiselect(
         "Columns on the cube", options, default=list(dict.fromkeys(wanted))[:MOST_BITS], max_selections=MOST_BITS,
-        key=f"is_cube_{current.revision}",
+        key=f"is_cube_{current.tag}", bind="query-params",
     )  # fmt: skip
     if not names:
         empty("Choose one to four columns.")
@@ -71,7 +71,7 @@ def _cube(current: Dataset, settings: Settings) -> None:
     if many:
         for name, column in zip(many, st.columns(len(many)), strict=True):
             labels = domain[name].labels()
-            chosen[name] = column.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{current.revision}_{name}")
+            chosen[name] = column.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{current.tag}_{name}", bind="query-params")
     if settings.ceiling < 1 + settings.floor:
         empty("No density fits: the ceiling must be at least 1 + floor.")
         return

@@ -52,7 +52,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
         instance = instance_of(current, settings)
         left, right = st.columns([2, 3], gap="large")
         with left:
-            rows = int(st.number_input("k (rows drawn)", 1, 100_000, 1, key="is_rows", persist_state="session"))
+            rows = int(st.number_input("k (rows drawn)", 1, 100_000, 1, key="is_rows", bind="query-params"))
             leaves, comes = _pick(current, settings, instance)
             key = ("loss", current.revision, settings, leaves, comes)
             loss = remembered(key, lambda: neighbour_loss(instance, leaves, comes, floor=floor, ceiling=ceiling))
@@ -90,9 +90,20 @@ def _pick(current: Dataset, settings: Settings, instance: Instance) -> tuple[_Ro
     candidates = _candidates(instance)
     coming = {_text(instance, row): i for i, row in enumerate(candidates)}
     st.caption(f"One of {instance.n:,} rows is replaced ({', '.join(settings.columns)}):")
-    place = f"{current.revision}_{'_'.join(settings.columns)}"
-    out = st.selectbox("the row that leaves, rarest first", list(leaving), key=f"is_leaves_{place}")
-    into = st.selectbox("the row that comes", list(coming), index=len(coming) - 1, key=f"is_comes_{place}")
+    place = f"{current.tag}_{'_'.join(settings.columns)}"
+    out = st.selectbox(
+        "the row that leaves, rarest first",
+        list(leaving),
+        key=f"is_leaves_{place}",
+        bind="query-params" if current.sample else None,
+    )
+    into = st.selectbox(
+        "the row that comes",
+        list(coming),
+        index=len(coming) - 1,
+        key=f"is_comes_{place}",
+        bind="query-params" if current.sample else None,
+    )
     return _plain(present[leaving[out]]), _plain(candidates[coming[into]])
 
 

@@ -30,7 +30,7 @@ def sampling(current: Dataset) -> None:
     if settings is None:
         return
     section = st.segmented_control(
-        "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", persist_state="session",
+        "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
     SECTIONS[section](current, settings)

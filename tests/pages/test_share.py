@@ -1,0 +1,119 @@
+"""Links restore the settings of a page, and the code of a page runs as it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpsyn.data.samples import SAMPLES
+from tests.pages.conftest import ROOT
+
+
+def at(page: str, **query: str | list[str]) -> AppTest:
+    """The app as a link opens it."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app = app.switch_page(f"app_pages/{page}.py").run()
+    assert not app.exception, app.exception
+    return app
+
+
+def code_of(app: AppTest) -> str:
+    _, code = app.session_state["_code_on_screen"]
+    return code()
+
+
+LINKS = {
+    "data": ("home", {"data": "car"}),
+    "private sampling": (
+        "generator",
+        {"ps_epsilon": "10", "ps_floor": "0.4", "ps_most": "false", "ps_rows": "2", "demo": "true"},
+    ),
+    "noisy reweighting": (
+        "generator",
+        {
+            "data": "car",
+            "mechanism": "Noisy reweighting",
+            "nr_degree": "1",
+            "nr_rows_car": "70",
+            "demo": "true",
+            "seed": "5",
+        },
+    ),
+    "dp-cda": ("generator", {"mechanism": "DP-CDA", "cda_rows_asia": "40", "cda_epsilon": "10", "demo": "true"}),
+    "feasibility": ("feasibility", {"data": "car", "f_epsilon": "0.1"}),
+    "feasibility of a published table": ("feasibility", {"f_data": ["ADULT"], "f_degree": "3"}),
+    "inside sampling": ("inside", {"is_columns_asia": ["smoke", "lung", "bronc"], "is_floor": "0.1"}),
+    "inside sampling, drawn": ("inside", {"data": "car", "is_space": "m uniform draws", "is_seed": "4"}),
+    "inside reweighting": (
+        "inside",
+        {"inside_mechanism": "Noisy reweighting", "in_nr_columns_asia_2": ["smoke", "lung", "bronc"], "in_nr_seed": "3"},
+    ),
+    "inside dp-cda": ("inside", {"data": "digits", "inside_mechanism": "DP-CDA", "in_cda_order": "8"}),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_the_code_of_a_page_runs_as_it_is(name, tmp_path):
+    page, query = LINKS[name]
+    text = code_of(at(page, **query))
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{text}\n{done.stderr}"
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "kind", "key", "value"),
+    [
+        ("generator", {"ps_floor": "0.4"}, "slider", "ps_floor", 0.4),
+        ("generator", {"ps_most": "false", "ps_rows": "3"}, "number_input", "ps_rows", 3),
+        ("generator", {"mechanism": "DP-CDA", "cda_order": "16"}, "select_slider", "cda_order", 16),
+        ("generator", {"mechanism": "DP-CDA", "cda_rows_asia": "40"}, "number_input", "cda_rows_asia", 40),
+        ("generator", {"mechanism": "Noisy reweighting", "nr_epsilon": "0.1"}, "select_slider", "nr_epsilon", 0.1),
+        ("generator", {"demo": "true", "seed": "5"}, "number_input", "seed", 5),
+        ("inside", {"is_columns_asia": ["smoke", "lung"]}, "multiselect", "is_columns_asia", ["smoke", "lung"]),
+        ("inside", {"is_space": "m uniform draws", "is_seed": "9"}, "number_input", "is_seed", 9),
+        ("feasibility", {"f_epsilon": "0.1"}, "select_slider", "f_epsilon", 0.1),
+    ],
+)
+def test_a_link_restores_a_setting(page, query, kind, key, value):
+    app = at(page, **query)
+    assert getattr(app, kind)(key=key).value == value
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_link_opens_its_data(name):
+    app = at("generator", data=name)
+    assert app.session_state["dataset"].sample == name
+
+
+def test_nonsense_in_a_link_falls_back_to_the_defaults():
+    app = at("inside", data="nothing", is_floor="many", is_columns_asia=["no such column"], inside_mechanism="none")
+    assert app.session_state["dataset"].sample == "asia"
+    assert app.slider(key="is_floor").value == 0.25
+
+
+def test_a_draw_stays_while_it_is_frozen_and_not_otherwise():
+    app = at("inside", is_space="m uniform draws", is_seed="3")
+    app.slider(key="is_floor").set_value(0.1).run()
+    assert app.number_input(key="is_seed").value == 3
+    app.toggle(key="is_seed_frozen").set_value(False).run()
+    drawn = {
+        app.slider(key="is_floor").set_value(floor).run().number_input(key="is_seed").value for floor in (0.2, 0.3, 0.4)
+    }
+    assert len(drawn) > 1
+    assert not app.exception
+
+
+def test_own_data_leaves_no_name_of_its_file_in_the_address(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
+    app = app.switch_page("app_pages/inside.py").run()
+    assert not app.exception
+    assert "data" not in app.query_params
+    assert "secret" not in str(app.query_params)
+    assert app.session_state["dataset"].tag.startswith("own_")
