@@ -9,7 +9,7 @@ from dpsyn.ui.lab.code import code_popover
 from dpsyn.ui.lab.measures import findings, measure_form
 from dpsyn.ui.lab.planner import planner
 from dpsyn.ui.lab.report import report_button
-from dpsyn.ui.lab.runs import runs_panel
+from dpsyn.ui.lab.runs import runs_panel, transfer
 
 st.title("Comparison")
 current = widgets.dataset_bar()
@@ -24,7 +24,9 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         persist_state="session",
         label_visibility="collapsed",
     )
-    report_button()
+    with st.container(horizontal=True, width="content"):
+        transfer()
+        report_button()
 releases = state.comparable()
 if what == "Experiments":
     st.caption(
@@ -36,10 +38,8 @@ if what == "Experiments":
     found = experiments.of_current_data()
     for experiment in found:
         results.show(experiment)
-    runs_panel([], key="experiments")
     st.stop()
 
-runs_panel(releases, key="releases")
 if not releases:
     st.info(
         "There is no release of this data yet, with the columns as they are now. Make one in the Generator, import a file, "
@@ -49,9 +49,12 @@ if not releases:
     st.page_link("app_pages/generator.py", label="Make one in the Generator", icon=":material/casino:")
     st.stop()
 
+st.subheader("Releases of this data", anchor=False)
+with st.container(horizontal=True):
+    runs_panel(releases)
+    code_popover(current, releases)
 by_label = {made.label: made for made in releases}
 measure_form(current, by_label)
 widgets.watch_job()
 widgets.show_message()
-code_popover(current, releases)
 findings(current, by_label)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_CELLS = 14
 _LARGEST_MAP = 30
 _NUMBERED_MAP = 8
+_SMALLEST_SCALE = 0.01
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _maps(info: TableInfo) -> go.Figure:
         grids.append(grid)
     difference = grids[1] - grids[0]
     upper = max(float(grids[0].max()), float(grids[1].max()))
-    widest = max(float(np.abs(difference).max()), 1e-12)
+    widest = max(float(np.abs(difference).max()), _SMALLEST_SCALE)
     small = max(shape) <= _NUMBERED_MAP
     for panel, (grid, low, high, scale) in enumerate(
         ((grids[0], 0, upper, "Cividis"), (grids[1], 0, upper, "Cividis"), (difference, -widest, widest, "RdBu")), start=1

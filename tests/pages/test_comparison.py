@@ -87,18 +87,18 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     data = writer.run().session_state["the_file"]
     assert not writer.exception
 
-    app.file_uploader(key="runs_import_releases_0").upload("runs.json", data, "application/json").run()
-    app.button(key="runs_read_releases").click().run()
+    app.file_uploader(key="runs_import_0").upload("runs.json", data, "application/json").run()
+    app.button(key="runs_read").click().run()
     assert len(app.session_state["releases"]) == 1
     app.button(key="runs_remove").click().run()
     assert app.session_state["releases"] == []
     assert "comparison" not in app.session_state
 
-    app.file_uploader(key="runs_import_releases_1").upload("runs.json", b"{}", "application/json").run()
-    app.button(key="runs_read_releases").click().run()
+    app.file_uploader(key="runs_import_1").upload("runs.json", b"{}", "application/json").run()
+    app.button(key="runs_read").click().run()
     assert any("Nothing was read" in w.value for w in app.warning)
-    app.file_uploader(key="runs_import_releases_1").upload("runs.json", data, "application/json").run()
-    app.button(key="runs_read_releases").click().run()
+    app.file_uploader(key="runs_import_1").upload("runs.json", data, "application/json").run()
+    app.button(key="runs_read").click().run()
     (back,) = app.session_state["releases"]
     assert back.label.endswith(" · the one we keep")
     assert back.release.rows.equals(first.release.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import pickle
 from collections import deque
@@ -77,16 +78,21 @@ def _hand_out(waiting: deque[Cell], crew: dict[int, _Worker], payload: bytes, wo
     for number in range(workers):
         if not waiting:
             return
-        if number not in crew:
+        fresh = number not in crew
+        if fresh:
             crew[number] = _Worker(payload)
         worker = crew[number]
         if worker.cell is None:
             cell = waiting.popleft()
             if worker.give(cell):
                 yield Event("begun", cell, None, number)
+                continue
+            code = crew.pop(number).end()
+            if fresh:
+                # Not put back: a machine on which every process dies as it starts would try for ever.
+                yield Event("ended", cell, _crashed(cell, f"its process died as it started (exit code {code})"), number)
             else:
                 waiting.appendleft(cell)
-                crew.pop(number).end()
 
 
 class _Worker:
@@ -97,7 +103,9 @@ class _Worker:
         self.process = context.Process(target=_work, args=(far,), daemon=True)
         self.process.start()
         far.close()
-        self.connection.send_bytes(payload)
+        # A process that is gone already is found out when it is given a cell.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.connection.send_bytes(payload)
 
     def give(self, cell: Cell) -> bool:
         """Hand over a cell; False if the worker has died meanwhile."""

@@ -28,14 +28,15 @@ _SHOWN_SETTINGS = 40
 def report_button() -> None:
     """Download everything that this visit knows about the current data."""
     st.download_button(
-        "Report of all this as one HTML file",
+        "Report",
         report_bytes,
         f"dpsyn_{_stem(state.dataset().table.name)}.html",
         "text/html",
         icon=":material/article:",
         on_click="ignore",
         key="report",
-        help="Verdicts, settings, exact guarantees, pictures. It opens without a network. Parts of it read private rows.",
+        help="Everything on this page as one HTML file: verdicts, settings, exact guarantees, pictures. It opens without a "
+        "network. Parts of it read private rows.",
     )
 
 

@@ -222,18 +222,14 @@ def _status(made: state.Made) -> str:
     return words.get(status, status) + (", demonstration" if made.release.seeded else "")
 
 
-def runs_panel(releases: list[state.Made], key: str) -> None:
-    """The list, and what can be done with it; ``key`` tells apart two places that show it."""
-    if releases:
-        st.dataframe(runs_table(releases), hide_index=True)
-    with st.container(horizontal=True):
-        if releases:
-            with st.popover("Rename or remove", icon=":material/edit:"):
-                _editor(releases)
-        transfer(key)
+def runs_panel(releases: list[state.Made]) -> None:
+    """The list, with the names to edit."""
+    st.dataframe(runs_table(releases), hide_index=True)
+    with st.popover("Rename or remove", icon=":material/edit:"):
+        _editor(releases)
 
 
-def transfer(key: str) -> None:
+def transfer() -> None:
     """Download everything as one file, or read such a file."""
     if state.made() or experiments.all_experiments():
         st.download_button(
@@ -243,15 +239,15 @@ def transfer(key: str) -> None:
             "application/json",
             icon=":material/upload:",
             on_click="ignore",
-            key=f"runs_export_{key}",
+            key="runs_export",
             help="All releases and experiments of this visit in one file: settings, claims, released rows and measures. "
             "No private row is in it, but measures come from private rows: guard the file as you guard them.",
         )
     with st.popover("Import", icon=":material/download:"):
         st.caption("A file that “Export” has made, here or elsewhere. Everything in it is checked first.")
         attempt = st.session_state.setdefault("_import", 0)
-        file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{key}_{attempt}")
-        if file is not None and st.button("Read it", type="primary", key=f"runs_read_{key}"):
+        file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")
+        if file is not None and st.button("Read it", type="primary", key="runs_read"):
             try:
                 said = import_file(file.getvalue())
             except DataError as fault:

@@ -30,6 +30,11 @@ def work(cell: Cell, baseline: Baseline) -> CellResult:
     return result_of(cell)
 
 
+def work_with(weight: bytes, cell: Cell, baseline: Baseline) -> CellResult:
+    """Nothing but a result, with something heavy to carry."""
+    return result_of(cell)
+
+
 def die_once(cell: Cell, baseline: Baseline) -> CellResult:
     """Kill the own process at the second repeat, unless the file named by the environment says that it has happened."""
     mark = Path(os.environ["DPSYN_TEST_MARK"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -47,6 +49,29 @@ def test_a_worker_that_dies_costs_its_cell_only(baseline: Baseline, tmp_path: Pa
     assert "died" in message
     again = [c for c in CELLS if c.repeat == 1]
     assert ended(list(run_in_pool(again, baseline, workers=1, run=fakes.die_once))) == {1: "done"}
+
+
+def test_a_worker_that_dies_before_it_has_the_data_costs_its_cell_only(baseline: Baseline) -> None:
+    killed = []
+
+    def kill_the_first() -> None:
+        end = time.monotonic() + 30
+        while not killed and time.monotonic() < end:
+            for process in psutil.Process().children():
+                if "spawn_main" in " ".join(process.cmdline()):
+                    process.kill()
+                    killed.append(process.pid)
+                    return
+            time.sleep(0.001)
+
+    # More than a pipe holds: the data is still on its way when the process dies.
+    heavy = functools.partial(fakes.work_with, b"x" * 5_000_000)
+    killer = threading.Thread(target=kill_the_first)
+    killer.start()
+    found = ended(list(run_in_pool(CELLS, baseline, workers=1, run=heavy)))
+    killer.join()
+    assert killed
+    assert sorted(found.values()) == ["crashed", "done", "done", "done"]
 
 
 def test_a_worker_that_stumbles_goes_on(baseline: Baseline) -> None:

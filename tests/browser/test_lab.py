@@ -1,0 +1,190 @@
+"""The comparison lab in a browser: an experiment's whole life, a report without a network, two visitors, a dead worker."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+pytestmark = pytest.mark.browser
+
+WAIT = 90_000
+FILES = {
+    "left": "secretleft,kind\n" + "yes,a\nno,b\nno,c\n" * 60,
+    "right": "secretright,colour\n" + "yes,red\nno,blue\nyes,green\nno,red\n" * 50,
+}
+PAGES = ("Data", "Feasibility", "Generator", "Inside", "Comparison")
+
+
+def settled(page: Page) -> None:
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
+
+
+def at(page: Page, name: str) -> None:
+    """Another page of the same visit."""
+    page.get_by_role("link", name=name, exact=True).first.click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    settled(page)
+
+
+def upload(page: Page, url: str, name: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    page.goto(url)
+    expect(page.get_by_test_id("stFileUploaderDropzoneInput").first).to_be_attached(timeout=WAIT)
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
+        {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": FILES[name].encode()}
+    )
+    expect(page.get_by_text("Inferred from private data — not confirmed").first).to_be_visible(timeout=WAIT)
+    settled(page)
+
+
+def experiments(page: Page, url: str) -> None:
+    """The experiments about the bundled table, in a visit of its own."""
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    page.goto(f"{url}/comparison")
+    page.get_by_test_id("stMain").get_by_role("radio", name="Experiments").click(timeout=WAIT)
+    expect(page.get_by_text("What varies")).to_be_visible(timeout=WAIT)
+    settled(page)
+
+
+def plan(page: Page) -> None:
+    """Noisy reweighting alone, two values of ε, four repeats: eight cells of a second or more."""
+    chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Mechanisms")
+    for title in ("Private sampling", "DP-CDA"):
+        chosen.locator("[data-tag]", has_text=title).first.locator("svg, [role=presentation], [aria-label]").last.click()
+        settled(page)
+    values = page.get_by_label("Its values")
+    values.fill("1, 10")
+    values.press("Enter")
+    settled(page)
+    slider = page.get_by_role("slider", name="Repeats")
+    slider.focus()
+    slider.press("ArrowLeft")
+    expect(page.get_by_role("button", name=re.compile("Run 8 cells"))).to_be_visible(timeout=WAIT)
+    settled(page)
+
+
+def open_workspace(page: Page, folder: Path) -> None:
+    page.get_by_role("button", name="Workspace").click()
+    page.get_by_label("Folder").fill(str(folder))
+    page.get_by_label("Folder").press("Enter")
+    settled(page)
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Open").click()
+    expect(page.get_by_text("are kept in")).to_be_visible(timeout=WAIT)
+    page.keyboard.press("Escape")
+    settled(page)
+
+
+def workers(server: psutil.Process) -> list[psutil.Process]:
+    found = []
+    for process in server.children(recursive=True):
+        try:
+            if "spawn_main" in " ".join(process.cmdline()):
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def server(app_url: str) -> psutil.Process:
+    """The process that serves the app."""
+    port = int(app_url.rsplit(":", 1)[1])
+    (found,) = [
+        p
+        for p in psutil.Process().children()
+        if any(c.laddr.port == port for c in p.net_connections() if c.status == "LISTEN")
+    ]
+    return found
+
+
+def test_the_life_of_an_experiment(
+    page: Page, browser: Browser, app_url: str, server: psutil.Process, tmp_path: Path
+) -> None:
+    experiments(page, app_url)
+    open_workspace(page, tmp_path / "kept")
+    plan(page)
+    page.get_by_role("button", name=re.compile("Run 8 cells")).click()
+
+    # A worker is killed: its cell is lost, the run says so and goes on.
+    wait_for(lambda: workers(server))
+    workers(server)[0].kill()
+    page.get_by_role("button", name="Pause").click(timeout=WAIT)
+    expect(page.get_by_text(re.compile("its process died"))).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Paused: what is running is finished first")).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=WAIT)
+
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("what it had finished is kept")).to_be_visible(timeout=WAIT)
+    settled(page)
+    assert not workers(server)
+    resume = page.get_by_role("button", name=re.compile("Resume: run the"))
+    expect(resume).to_be_visible(timeout=WAIT)
+    resume.click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
+    settled(page)
+    expect(resume).to_have_count(0)
+    expect(page.get_by_text(re.compile("its process died"))).to_have_count(0)
+
+    # Everything on the page as one file, opened without a network.
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report").click()
+    report = tmp_path / "report.html"
+    download.value.save_as(report)
+    context = browser.new_context(offline=True)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    offline = context.new_page()
+    offline.goto(report.as_uri())
+    expect(offline.get_by_role("heading", name=re.compile("^Experiment 1"))).to_be_visible()
+    expect(offline.locator(".js-plotly-plot .scatterlayer .point").first).to_be_visible(timeout=WAIT)
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+    # A reload loses the visit; the workspace has the experiment, complete.
+    again = page.context.new_page()
+    experiments(again, app_url)
+    expect(again.get_by_text("mechanism against")).to_have_count(0)
+    open_workspace(again, tmp_path / "kept")
+    expect(again.get_by_role("heading", name=re.compile("against ε"))).to_be_visible(timeout=WAIT)
+    expect(again.get_by_role("button", name=re.compile("Resume: run the"))).to_have_count(0)
+    expect(again.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=WAIT)
+    again.close()
+
+
+@pytest.fixture
+def visitors(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
+    found = {name: browser.new_context() for name in FILES}
+    yield found
+    for context in found.values():
+        context.close()
+
+
+def test_two_visitors_never_see_each_other(visitors: dict[str, BrowserContext], app_url: str) -> None:
+    pages = {name: context.new_page() for name, context in visitors.items()}
+    for name, page in pages.items():
+        upload(page, app_url, name)
+    for where in PAGES:
+        for name, page in pages.items():
+            other = next(n for n in pages if n != name)
+            at(page, where)
+            text = page.locator("body").inner_text()
+            assert f"secret{other}" not in text, where
+            assert not re.search(rf"\b{other}\.csv|\*?\b{other}\b · ", text), where
+    for name, page in pages.items():
+        # The bar that names the dataset: each visitor's own, to the end.
+        expect(page.get_by_text(re.compile(rf"^{name} · ")).first).to_be_visible(timeout=WAIT)
