@@ -22,6 +22,7 @@ page = st.navigation(
         st.Page("app_pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
         st.Page("app_pages/generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
         st.Page("app_pages/inside.py", title="Inside", icon=":material/biotech:", url_path="inside"),
+        st.Page("app_pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
         st.Page("app_pages/comparison.py", title="Comparison", icon=":material/compare:", url_path="comparison"),
     ],
     position="top",

@@ -14,6 +14,7 @@ PAGES = {
     "feasibility": "Feasibility",
     "generator": "Generator",
     "inside": "Inside the mechanisms",
+    "lessons": "Lessons",
     "comparison": "Comparison",
 }
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}

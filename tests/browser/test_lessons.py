@@ -1,0 +1,56 @@
+"""Lessons in a real browser: a link reopens the same numbers, a draw changes them, larger type stays in the address."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_walk import RUN, settled
+
+pytestmark = pytest.mark.browser
+
+
+def proof(page: Page) -> str:
+    found = page.get_by_text(re.compile(r"^λ = 0\.\d{4}, and this is the proof"))
+    expect(found).to_be_visible(timeout=RUN)
+    settled(page)
+    return found.inner_text()
+
+
+def test_a_lesson_link_reopens_the_same_numbers(page: Page, app_url: str, browser: Browser) -> None:
+    page.goto(f"{app_url}/lessons")
+    page.get_by_role("radio", name="What λ does").click(timeout=RUN)
+    expect(page).to_have_url(re.compile("lesson="))
+    with page.expect_popup() as caught:
+        page.get_by_role("link", name="Open step 2").click(timeout=RUN)
+    step = caught.value
+    expect(step.get_by_role("heading", name="Inside the mechanisms")).to_be_visible(timeout=RUN)
+    first = proof(step)
+    again = browser.new_page()
+    again.goto(step.url)
+    assert proof(again) == first
+    again.get_by_role("slider", name="floor").press("ArrowRight")
+    expect(again.get_by_text(first)).to_have_count(0, timeout=RUN)
+    expect(again).to_have_url(re.compile("is_floor=0.06"))
+    changed = proof(again)
+    again.reload()
+    assert proof(again) == changed
+    again.close()
+
+
+def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/generator?data=car&mechanism=Noisy+reweighting&nr_degree=1")
+    expect(page.get_by_text("The release will be")).to_be_visible(timeout=RUN)
+    settled(page)
+    size = "parseFloat(getComputedStyle(document.documentElement).fontSize)"
+    before = page.evaluate(size)
+    page.get_by_text("Presentation").click()
+    expect(page).to_have_url(re.compile("present=true"), timeout=RUN)
+    settled(page)
+    assert page.evaluate(size) > 1.2 * before
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_text("dpsyn.NoisyReweighting(degree=1")).to_be_visible(timeout=RUN)
+    expect(page.get_by_text("nr_degree=1").first).to_be_visible()
+    assert page.get_by_test_id("stException").count() == 0
