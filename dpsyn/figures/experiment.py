@@ -167,7 +167,9 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
         figure.update_xaxes(dtick=1)
     figure.update_yaxes(title_text=info.measure, gridcolor=GRID, zeroline=False)
     if info.proportional:
-        figure.update_yaxes(type="log", dtick="D2", exponentformat="none")
+        heights = [h for curve in info.curves for h in (*curve.means, *curve.low) if h > 0]
+        wide = max(heights) > 100 * min(heights)
+        figure.update_yaxes(type="log", dtick=1 if wide else "D2", exponentformat="none")
     entries = len(info.curves) + len(info.references) + (info.wish is not None)
     return finish(figure, info.measure[0].upper() + info.measure[1:], entries=entries)
 
