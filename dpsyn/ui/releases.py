@@ -39,7 +39,7 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
     rows = facts.get("rows", getattr(mechanism.config, "rows", None) or mechanism.n)
     said.append(("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}."))
     if isinstance(mechanism, NoisyReweightingMechanism):
-        noise = facts["noise_scale_on_averages"]
+        noise = facts["noise_scale_on_sums"] * mechanism.statistics.unit / mechanism.n
         largest = noise * math.log(max(mechanism.statistic_count, 2))
         sentence = f"Noise of scale {widgets.number(noise)} goes on each of {mechanism.statistic_count:,} averages"
         if largest > 0.1:

@@ -89,7 +89,7 @@ def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
         )
         if way == "as_published":
             st.caption(
-                "Continuous Laplace noise is private in real arithmetic only: in floating point its low bits give values away."
+                "Continuous Laplace noise is private in real arithmetic only: low bits of floating point give values away."
             )
             published = NoisyReweighting.as_published(degree=degree, rows=int(rows), reduced_space_size=_size(3000))
             return published, PrivacySpec(epsilon)
