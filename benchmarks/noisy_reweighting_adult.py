@@ -155,11 +155,11 @@ def main(arguments: argparse.Namespace) -> None:
                     key: statistics.median([run[key] for run in runs]) if runs[0][key] is not None else float("nan")
                     for key in ("mean", "max", "accuracy", "seconds", "gigabytes")
                 }
-                print(
-                    f"{name:8} {epsilon:<4g} {tool:6} {middle['mean']:13.5f}  {middle['max']:7.4f} 
-                    {middle['accuracy']:8.4f}" f"  {middle['seconds']:7.1f}  {middle['gigabytes']:.2f}",
-                    flush=True,
+                shown = (
+                    f"{name:8} {epsilon:<4g} {tool:6} {middle['mean']:13.5f}",
+                    f"{middle['max']:7.4f}  {middle['accuracy']:8.4f}  {middle['seconds']:7.1f}  {middle['gigabytes']:.2f}",
                 )
+                print("  ".join(shown), flush=True)
 
 
 if __name__ == "__main__":
