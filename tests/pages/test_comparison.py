@@ -78,9 +78,10 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     def write_file():
         import streamlit as st
 
+        from dpsyn.ui import state
         from dpsyn.ui.lab.runs import export_bytes
 
-        st.session_state["the_file"] = export_bytes()
+        st.session_state["the_file"] = export_bytes(state.made(), [])
 
     writer = AppTest.from_function(write_file, default_timeout=60)
     writer.session_state["releases"] = app.session_state["releases"]

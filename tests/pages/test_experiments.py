@@ -128,9 +128,12 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
     def write_report():
         import streamlit as st
 
+        from dpsyn.ui import state
+        from dpsyn.ui.lab import experiments
         from dpsyn.ui.lab.report import report_bytes
 
-        st.session_state["the_report"] = report_bytes()
+        tried = experiments.of_current_data()
+        st.session_state["the_report"] = report_bytes(state.dataset(), state.comparable(), None, tried)
 
     writer = AppTest.from_function(write_report, default_timeout=60)
     for key in ("dataset", "releases", "experiments"):

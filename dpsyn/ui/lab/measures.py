@@ -33,7 +33,7 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
             index=options.index(current.target) if current.target in options else None,
         )
         models = right.multiselect(
-            "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", persist_state="session"
+            "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", bind="query-params"
         )
         measure = st.form_submit_button(
             "Measure", type="primary", icon=":material/straighten:", disabled=state.job() is not None
@@ -102,7 +102,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
                     "confidence is from accuracy, over ten groups of rows of about the same confidence."
                 )
         with columns:
-            name = st.selectbox("Column", learn.domain.names, key="comparison_column", persist_state="session")
+            name = st.selectbox("Column", learn.domain.names, key="comparison_column", bind="query-params")
             if name in learn.domain:
                 shown = {label: releases[label].release for label in reports if label in releases}
                 st.plotly_chart(column_chart(learn, shown, name, held_out), config=QUIET, key="column")

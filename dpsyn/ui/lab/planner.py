@@ -70,13 +70,16 @@ def planner(current: state.Dataset) -> None:
                 "Mechanisms",
                 list(options),
                 default=list(options)[:3],
-                key=f"lab_mechanisms_{current.revision}",
+                key=f"lab_mechanisms_{current.tag}",
+                bind="query-params",
                 help="As they come, or with the settings of a release that you have made in the Generator.",
             )
-            vary = st.selectbox("What varies", VARIED, format_func=AXES.__getitem__, key="lab_vary", persist_state="session")
-            text = st.text_input("Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.revision}")
+            vary = st.selectbox("What varies", VARIED, format_func=AXES.__getitem__, key="lab_vary", bind="query-params")
+            text = st.text_input(
+                "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", bind="query-params"
+            )
             repeats = st.slider(
-                "Repeats", 1, 20, standard.REPEATS, key="lab_repeats", persist_state="session", help="Runs at every value."
+                "Repeats", 1, 20, standard.REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
             )
             draws = st.slider(
                 "Draws from each run",
@@ -84,17 +87,17 @@ def planner(current: state.Dataset) -> None:
                 5,
                 standard.DRAWS,
                 key="lab_draws",
-                persist_state="session",
+                bind="query-params",
                 help="Two or more tell the noise of the mechanism from the luck of drawing rows.",
             )
         with right:
-            epsilon = 1.0 if vary == "epsilon" else widgets.epsilon_slider("lab_epsilon", value=1.0, persist_state="session")
-            delta = widgets.delta_slider("lab_delta", persist_state="session")
+            epsilon = 1.0 if vary == "epsilon" else widgets.epsilon_slider("lab_epsilon", value=1.0, bind="query-params")
+            delta = widgets.delta_slider("lab_delta", bind="query-params")
             neighbouring = st.selectbox(
                 "Neighbouring",
                 NEIGHBOURING,
                 key="lab_neighbouring",
-                persist_state="session",
+                bind="query-params",
                 format_func={"replace_one": "replace one row", "add_remove": "add or remove one row"}.__getitem__,
                 help="The same for all mechanisms: a claim between other neighbours is another claim.",
             )
@@ -104,12 +107,13 @@ def planner(current: state.Dataset) -> None:
                 targets,
                 index=targets.index(current.target) if current.target in targets else 0,
                 format_func=lambda name: "none" if name is None else str(name),
-                key=f"lab_target_{current.revision}",
+                key=f"lab_target_{current.tag}",
+                bind="query-params",
             )
             models = st.multiselect(
-                "Classifiers", CLASSIFIERS, default=list(standard.CLASSIFIERS), key="lab_models", persist_state="session"
+                "Classifiers", CLASSIFIERS, default=list(standard.CLASSIFIERS), key="lab_models", bind="query-params"
             )
-            seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="lab_seed", persist_state="session")
+            seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="lab_seed", bind="query-params")
         degrees = standard.standard_degrees(len(learn.domain))
         st.caption(
             f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that cannot give it "

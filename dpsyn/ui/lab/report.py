@@ -27,10 +27,13 @@ _SHOWN_SETTINGS = 40
 
 def report_button() -> None:
     """Download everything that this visit knows about the current data."""
+    # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
+    current, releases, found = state.dataset(), state.comparable(), st.session_state.get("comparison")
+    tried = experiments.of_current_data()
     st.download_button(
         "Report",
-        report_bytes,
-        f"dpsyn_{_stem(state.dataset().table.name)}.html",
+        lambda: report_bytes(current, releases, found, tried),
+        f"dpsyn_{_stem(current.table.name)}.html",
         "text/html",
         icon=":material/article:",
         on_click="ignore",
@@ -44,16 +47,15 @@ def _stem(name: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in name)[:40] or "report"
 
 
-def report_bytes() -> bytes:
-    """The report, UTF-8."""
-    current = state.dataset()
-    releases = state.comparable()
+def report_bytes(
+    current: state.Dataset, releases: list[state.Made], found: Mapping[str, Any] | None, tried: list[Experiment]
+) -> bytes:
+    """The report, UTF-8, of the data, its releases, the last comparison and the experiments. It reads no session."""
     sections = [_data(current), _verdicts(current, releases)]
     sections += [_release(made) for made in releases]
-    found = st.session_state.get("comparison")
     if found is not None and found["revision"] == current.revision:
         sections.append(_comparison(found["reports"], found["target"]))
-    sections += [experiment_section(experiment) for experiment in experiments.of_current_data() if experiment.results]
+    sections += [experiment_section(experiment, current) for experiment in tried if experiment.results]
     if releases:
         sections.append(Section("What publishing all of it would cost", PUBLIC, [state.total_claim(releases)]))
     note = (
@@ -122,7 +124,7 @@ def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
     return Section("Releases beside the real rows", PRIVATE, parts)
 
 
-def experiment_section(experiment: Experiment) -> Section:
+def experiment_section(experiment: Experiment, current: state.Dataset) -> Section:
     """Curves and numbers of an experiment, and the script that does it again."""
     results = list(experiment.results.values())
     measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
@@ -145,13 +147,12 @@ def experiment_section(experiment: Experiment) -> Section:
         parts += [draw_curves(info), points_table(points)]
     refused = {(r.label, r.message) for r in results if r.status != "done"}
     parts += [f"{label} was not run: {message}" for label, message in sorted(refused)]
-    parts += ["The same from Python:", Code(script_of(experiment))]
+    parts += ["The same from Python:", Code(script_of(experiment, current))]
     return Section(f"Experiment {experiment.number}: {experiment.name}", PRIVATE, parts)
 
 
-def script_of(experiment: Experiment) -> str:
-    """The script that does an experiment about the current data again."""
-    current = state.dataset()
+def script_of(experiment: Experiment, current: state.Dataset) -> str:
+    """The script that does an experiment about the data again."""
     return experiment_script(
         experiment.grid,
         source=current.sample or current.table.name,

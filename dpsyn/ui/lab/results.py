@@ -203,6 +203,8 @@ def points_table(points: list[Point]) -> pd.DataFrame:
 def _downloads(experiment: Experiment) -> None:
     from dpsyn.ui.lab.report import script_of
 
+    # Streamlit calls these functions outside the visit: they read no session.
+    current = state.dataset()
     results = list(experiment.results.values())
     with st.container(horizontal=True):
         st.download_button(
@@ -227,7 +229,7 @@ def _downloads(experiment: Experiment) -> None:
         )
         st.download_button(
             "Script that does it again",
-            lambda: script_of(experiment).encode(),
+            lambda: script_of(experiment, current).encode(),
             f"experiment_{experiment.number}.py",
             "text/x-python",
             icon=":material/code:",

@@ -148,10 +148,9 @@ def remove(made: state.Made) -> None:
         workspace.remove_run(number)
 
 
-def export_bytes() -> bytes:
-    """All releases and experiments of the visit as one file."""
-    grids = [as_stored_grid(e) for e in experiments.all_experiments()]
-    return archive_text([as_stored(made) for made in state.made()], grids).encode()
+def export_bytes(releases: list[state.Made], tried: list[Experiment]) -> bytes:
+    """Releases and experiments as one file. It reads no session: Streamlit calls it outside the visit."""
+    return archive_text([as_stored(made) for made in releases], [as_stored_grid(e) for e in tried]).encode()
 
 
 def import_file(data: bytes) -> str:
@@ -231,10 +230,11 @@ def runs_panel(releases: list[state.Made]) -> None:
 
 def transfer() -> None:
     """Download everything as one file, or read such a file."""
-    if state.made() or experiments.all_experiments():
+    releases, tried = state.made(), experiments.all_experiments()
+    if releases or tried:
         st.download_button(
             "Export",
-            export_bytes,
+            lambda: export_bytes(releases, tried),
             "dpsyn_runs.json",
             "application/json",
             icon=":material/upload:",
