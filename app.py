@@ -7,7 +7,10 @@ from dpsyn.ui import share
 st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
 
 # The tools stand where the page would have an empty margin.
-st.html("<style>[data-testid='stMainBlockContainer'] {padding-top: 4.2rem}</style>")
+st.html(
+    "<style>[data-testid='stMainBlockContainer'] {padding-top: 4.2rem} "
+    "[data-testid='stMain'] h2 {padding: 0.3rem 0 !important}</style>"
+)
 if st.context.theme.type == "dark":
     # Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read here.
     st.html(

@@ -21,7 +21,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         default="Releases",
         required=True,
         key="comparison_what",
-        persist_state="session",
+        bind="query-params",
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, width="content"):

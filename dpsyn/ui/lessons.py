@@ -162,7 +162,7 @@ LESSONS: dict[str, tuple[Step, ...]] = {
             "From a record to a row",
             "DP-CDA averages l records of one class and adds noise. With digits one can see it: one image, the average, and "
             "the row that would be released.",
-            "l = 4 at ε = 10: the noise drowns the digit. The paper's pictures owe their looks to a formula that is wrong.",
+            "l = 4 at ε = 10: the noise drowns the digit.",
             "inside",
             "digits",
             _mixing("What mixing does", in_cda_order="4", in_cda_seed="3"),
@@ -225,10 +225,8 @@ def show() -> None:
     for number, step in enumerate(LESSONS[name], start=1):
         with st.container(border=True):
             widgets.heading(f"{number} · {step.title}", step.private)
-            st.markdown(step.text)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.link_button(f"Open step {number}", step.address, icon=":material/open_in_new:", type="primary")
-                st.markdown(f":material/visibility: {step.look}", width="stretch")
+            st.markdown(f"{step.text}\n\n:material/visibility: {step.look}")
+            st.link_button(f"Open step {number}", step.address, icon=":material/open_in_new:", type="primary")
 
 
 def which_mechanism() -> None:

@@ -14,11 +14,11 @@ def plan(app, **settings):
     """The page with a small experiment planned: noisy reweighting only, no classifiers."""
     app = app.switch_page("app_pages/comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
-    revision = app.session_state["dataset"].revision
-    app.multiselect(key=f"lab_mechanisms_{revision}").set_value(settings.get("mechanisms", ["Noisy reweighting"])).run()
-    app.selectbox(key=f"lab_target_{revision}").set_value(None).run()
+    tag = app.session_state["dataset"].tag
+    app.multiselect(key=f"lab_mechanisms_{tag}").set_value(settings.get("mechanisms", ["Noisy reweighting"])).run()
+    app.selectbox(key=f"lab_target_{tag}").set_value(None).run()
     app.slider(key="lab_repeats").set_value(settings.get("repeats", 2)).run()
-    app.text_input(key=f"lab_values_epsilon_{revision}").set_value(settings.get("values", "1, 10")).run()
+    app.text_input(key=f"lab_values_epsilon_{tag}").set_value(settings.get("values", "1, 10")).run()
     assert not app.exception
     return app
 

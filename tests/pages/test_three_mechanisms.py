@@ -26,9 +26,9 @@ def test_the_page_and_the_command_agree_on_car(open_page: Any, tmp_path: Path) -
     app.pills(key="sample").set_value("car").run()
     app = app.switch_page("app_pages/comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
-    revision = app.session_state["dataset"].revision
+    tag = app.session_state["dataset"].tag
     app.slider(key="lab_repeats").set_value(1).run()
-    app.text_input(key=f"lab_values_epsilon_{revision}").set_value("1").run()
+    app.text_input(key=f"lab_values_epsilon_{tag}").set_value("1").run()
     app.button(key="lab_start").click().run()
     app = finish_job(app)
     (experiment,) = app.session_state["experiments"]
