@@ -250,7 +250,7 @@ class Dual:
         span = self.upper - self.lower
         widths = span * 2.0 ** np.arange(-4, 12)
         (found,) = self.operator.reduce(_near_counts, place.multipliers, *edges, widths)
-        wide = int(np.searchsorted(found, min(most, max(8 * place.free, 16 * count)), side="right")) - 1
+        wide = int(np.searchsorted(found, min(most, max(4 * place.free, 8 * count)), side="right")) - 1
         if wide < 0 or found[wide] < count:
             return None
         parts = self.operator.map(_near, place.multipliers, *edges, float(widths[wide]))
@@ -260,7 +260,7 @@ class Dual:
         model = Dual(
             Restriction(functions, weights), self.wanted - held, *edges, NormalMatrix(count), self.towards, whole=False
         )
-        best, _ = model.maximise(place.multipliers, aim=1e-3 * place.residual, most=50, level=level)
+        best, _ = model.maximise(place.multipliers, aim=1e-3 * place.residual, most=25, level=level)
         return best.multipliers - place.multipliers if best.residual < 0.5 * place.residual else None
 
     def _margin(self, margin: float, length: float) -> float:

@@ -16,7 +16,7 @@ _STEP_BACK = 0.995
 _SHORTEST = 1e-3
 _STALLED = 4
 _REGULARISATION = (1e-14, 1e-12, 1e-10, 1e-8)
-_REFINEMENTS = 30
+_REFINEMENTS, _SMALL_ENOUGH, _IDLE = 30, 1e-12, 3
 _CORRECTIONS, _ENOUGH = 6, 1e-13
 _MATCHED = 3e-9
 """What an iterate may miss of W (p ∘ x) to be an answer."""
@@ -104,7 +104,7 @@ def _solver(normal: Floats) -> Callable[[Floats], Floats] | None:
         size = float(np.linalg.norm(right))
         corrected = cho_solve(factor, left)
         direction, energy = corrected, float(left @ corrected)
-        best = (np.inf, solution)
+        best, idle = (np.inf, solution), 0
         for _ in range(_REFINEMENTS):
             image = matrix @ direction
             curvature = float(direction @ image)
@@ -113,9 +113,10 @@ def _solver(normal: Floats) -> Callable[[Floats], Floats] | None:
             solution = solution + (energy / curvature) * direction
             left = right - matrix @ solution
             missing = float(np.linalg.norm(left))
+            idle = 0 if missing < 0.5 * best[0] else idle + 1
             if missing < best[0]:
                 best = (missing, solution)
-            if missing <= 1e-15 * size or missing > 1e3 * best[0]:
+            if missing <= _SMALL_ENOUGH * size or idle > _IDLE:
                 break
             corrected = cho_solve(factor, left)
             new = float(left @ corrected)

@@ -21,6 +21,8 @@ _DENSE_UP_TO = 4_000_000
 """Entries of W up to which the interior-point method comes first. It answers to 1e-10 whatever the degeneracy; beyond, the
 path of smoothed programs is many times faster (211 x 50,000: seconds against tens of seconds)."""
 _DENSE_AT_MOST = 300_000_000
+_FEW = 30
+"""Points per function below which the interior-point method comes first in any case: a path needs many free points."""
 _SAME = 1e-12
 
 Attempt = Callable[[MatchingProblem, Control], "ShrinkageSolution | str"]
@@ -75,7 +77,7 @@ def least_shrinkage(
     """
     control = Control(progress, cancel)
     count, points = problem.operator.shape
-    dense = count * points <= _DENSE_UP_TO
+    dense = count * points <= (_DENSE_AT_MOST if points < _FEW * count else _DENSE_UP_TO)
     require_solver_memory(count, points, dense=dense, limit=memory_limit)
     if backend == "reference":
         found = _first(problem, control, [_highs_by(method) for method in _reference_methods(problem)])
@@ -113,7 +115,7 @@ def _structured(
         attempts = [_interior_point, path]
     elif count * points <= _DENSE_AT_MOST:
         attempts.append(_interior_point)
-    if dense:
+    if count * points <= _DENSE_UP_TO:
         attempts += [_highs_by(method) for method in HIGHS_METHODS]
     return _first(problem, control, attempts)
 
