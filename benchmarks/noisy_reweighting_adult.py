@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ SETS = ("adult8", "adult13", "asia", "car")
 
 def labels(edges: tuple[int, ...]) -> list[str]:
     """A name for every bin: "17 to 21"."""
-    return [f"{a} to {b - 1}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [f"{a} to {b - 1}" for a, b in pairwise(edges)]
 
 
 def binned(frame: pd.DataFrame) -> pd.DataFrame:

@@ -40,6 +40,12 @@ _PROBE = 0.2
 _WORTH_IT = 0.003
 """A further stage must lower the risk by this share of F."""
 _CLEARLY = 0.05
+_FAR = 3.0
+"""With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
+_NEARER = 0.98
+_LEAST_EFFECTIVE = 0.05
+_FARTHER = 3.0
+_MOST_TRIALS = 12
 _POINTS_FOR_THREADS = 20_000
 _NEWTON_AT_MOST = 700
 _NEWTON_STEPS = 60
@@ -212,7 +218,9 @@ def max_entropy(
         weight: λ of the first stage, by default 4·F; it is divided by 1.6 from each stage to the next.
         stages: at most so many; 1 gives the plain maximum-entropy density at this λ.
         iterations: of L-BFGS in each step.
-        renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space.
+        renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
+            then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
+            the fit is near.
         progress: told of each step.
 
     Returns:
@@ -232,20 +240,26 @@ def max_entropy(
     for number in range(stages):
         tell(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
 
-        def fitted(to: Floats, center: Floats, space: Space = space, current: float = current) -> MaxEntropyFit:
-            return max_entropy_step(space, to, spread, current, center=center, iterations=iterations)
+        def fitted(to: Floats, center: Floats, at: float = current, space: Space = space) -> MaxEntropyFit:
+            return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
 
-        fit, twin = _side_by_side(fitted, (target, mine), (beside, other), space.points)
-        evaluations += fit.evaluations + twin.evaluations
-        used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE
+        if renew is None:
+            fit, twin = _side_by_side(fitted, (target, mine), (beside, other), space.points)
+        else:
+            fit, current = _within_reach(fitted, target, mine, current)
+            far = fit.misfit > _FAR and (not history or fit.misfit < _NEARER * history[-1].misfit)
+            twin = None if far else fitted(beside, other, current)
+        evaluations += fit.evaluations + (twin.evaluations if twin is not None else 0)
+        used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE if twin is not None else 0.0
         risk = count * (fit.misfit - 1) + 2 * used
         history.append(Stage(current, fit.misfit, used, risk))
         # Of stages of about the same risk the first one has used less of the noise.
         if best is None or risk < best.stages[-1].risk - _CLEARLY * abs(best.stages[-1].risk):
             best = replace(fit, multipliers=before + fit.multipliers, stages=tuple(history), space=space)
-        if len(history) > 1 and risk > history[-2].risk - _WORTH_IT * count:
+        if len(history) > 1 and twin is not None and risk > history[-2].risk - _WORTH_IT * count:
             break
-        mine, other = fit.multipliers, twin.multipliers
+        other = fit.multipliers + (twin.multipliers - fit.multipliers if twin is not None else other - mine)
+        mine = fit.multipliers
         if renew is not None and number + 1 < stages:
             before = before + mine
             space = renew(space, before, fit.density)
@@ -253,6 +267,18 @@ def max_entropy(
         current /= _FACTOR
     assert best is not None
     return replace(best, stages=tuple(history), evaluations=evaluations)
+
+
+def _within_reach(
+    fitted: Callable[[Floats, Floats, float], MaxEntropyFit], target: Floats, center: Floats, weight: float
+) -> tuple[MaxEntropyFit, float]:
+    """The step at the first λ, growing, at which the density does not rest on a few of the drawn points."""
+    for _ in range(_MOST_TRIALS):
+        fit = fitted(target, center, weight)
+        if 1 / float((fit.density.astype(np.float64) ** 2).sum()) >= _LEAST_EFFECTIVE * len(fit.density):
+            break
+        weight *= _FARTHER
+    return fit, weight
 
 
 def _side_by_side(

@@ -22,6 +22,8 @@ Integers = npt.NDArray[np.int64]
 
 BATCH = 512
 _TOGETHER = 24
+_ROUNDS_A_COLUMN = 250
+_MOST_ROUNDS = 20_000
 _LEAST_SHARE = 0.02
 _CELLS_AT_ONCE = 1 << 21
 
@@ -52,7 +54,7 @@ def repaired_rows(
     generator: np.random.Generator,
     *,
     log_density: Callable[[Codes], Floats] | None = None,
-    rounds: int = 2000,
+    rounds: int | None = None,
 ) -> Codes:
     """Rows changed one column at a time so that Σ over cells of (count - rows·target)² falls with every change.
 
@@ -64,7 +66,7 @@ def repaired_rows(
         generator: picks the rows and columns that are looked at.
         log_density: ln h up to a constant; a changed row must not be rarer than the rarest hundredth of the rows. None
             allows every row.
-        rounds: how many times a batch of rows is looked at.
+        rounds: how many times a batch of rows is looked at; by default 250 for every column, 20,000 at most.
     """
     rows = np.array(codes, dtype=np.int32)
     k = len(rows)
@@ -75,6 +77,7 @@ def repaired_rows(
     wanted = k * target - _counts(rows, sizes, tables)
     rarest = float(np.quantile(log_density(rows), 0.01)) if log_density is not None else 0.0
     batch = min(BATCH, k)
+    rounds = rounds if rounds is not None else min(max(1000, _ROUNDS_A_COLUMN * len(moving)), _MOST_ROUNDS)
     idle = 0
     for turn in range(rounds):
         j = moving[int(generator.integers(len(moving)))]

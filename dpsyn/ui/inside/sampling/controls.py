@@ -120,9 +120,7 @@ def choose(current: Dataset) -> Settings | None:
                 return None
             chosen = tuple(name for name in domain.names if name in columns)
             draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
-    share.offer(
-        lambda: code.sampling(current, chosen, degree=degree, floor=floor, ceiling=ceiling, draws=draws, seed=seed)
-    )
+    share.offer(lambda: code.sampling(current, chosen, degree=degree, floor=floor, ceiling=ceiling, draws=draws, seed=seed))
     return Settings(chosen, degree, floor, ceiling, draws, seed)
 
 
