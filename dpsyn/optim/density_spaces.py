@@ -73,6 +73,7 @@ class PointTables:
 
     def __init__(self, codes: Codes, sizes: Sequence[int], tables: Tables, base: Floats | None = None) -> None:
         cells = cells_of_points(codes, sizes, tables)
+        self.codes = codes
         self.points = len(codes)
         starts = np.arange(self.points + 1, dtype=np.int64) * len(tables)
         ones = np.ones(cells.size, dtype=np.float32)

@@ -243,12 +243,13 @@ def max_entropy(
         def fitted(to: Floats, center: Floats, at: float = current, space: Space = space) -> MaxEntropyFit:
             return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
 
+        twin: MaxEntropyFit | None = None
         if renew is None:
             fit, twin = _side_by_side(fitted, (target, mine), (beside, other), space.points)
         else:
             fit, current = _within_reach(fitted, target, mine, current)
-            far = fit.misfit > _FAR and (not history or fit.misfit < _NEARER * history[-1].misfit)
-            twin = None if far else fitted(beside, other, current)
+            if fit.misfit <= _FAR or (history and fit.misfit > _NEARER * history[-1].misfit):
+                twin = fitted(beside, other, current)
         evaluations += fit.evaluations + (twin.evaluations if twin is not None else 0)
         used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE if twin is not None else 0.0
         risk = count * (fit.misfit - 1) + 2 * used

@@ -84,21 +84,31 @@ def refined_max_entropy(
 
     def space_of(points: Codes) -> Space:
         over_cells = PointTables(points, sizes, tables)
-        spaces.append((points, over_cells))
         return over_cells if combination is None else Combined(over_cells, combination)
 
     def renew(space: Space, multipliers: Floats, density: Density) -> Space:
         effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
-        points = spaces[-1][0]
+        points = _listed(space).codes
         drawn = points[systematic_rows(density, len(points), generator)]
         return space_of(model(multipliers).gibbs(drawn, generator))
 
     effective: list[float] = []
-    spaces: list[tuple[Codes, PointTables]] = []
     fit = max_entropy(
-        space_of(codes), target, spread, generator, weight=weight, stages=stages, iterations=iterations, renew=renew,
+        space_of(codes),
+        target,
+        spread,
+        generator,
+        weight=weight,
+        stages=stages,
+        iterations=iterations,
+        renew=renew,
         progress=progress,
-    )  # fmt: skip
-    best = fit.space.over_cells if isinstance(fit.space, Combined) else fit.space
-    points, over_cells = next(made for made in spaces if made[1] is best)
-    return RefinedFit(points, fit, model(fit.multipliers), over_cells.expected(fit.density), tuple(effective))
+    )
+    best = _listed(fit.space)
+    return RefinedFit(best.codes, fit, model(fit.multipliers), best.expected(fit.density), tuple(effective))
+
+
+def _listed(space: Space) -> PointTables:
+    found = space.over_cells if isinstance(space, Combined) else space
+    assert isinstance(found, PointTables)
+    return found

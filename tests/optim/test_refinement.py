@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dpsyn.basis.contrasts import all_codes
 from dpsyn.basis.families import TableFamily
