@@ -226,7 +226,7 @@ def show() -> None:
         with st.container(border=True):
             widgets.heading(f"{number} · {step.title}", step.private)
             st.markdown(f"{step.text}\n\n:material/visibility: {step.look}")
-            st.link_button(f"Open step {number}", step.address, icon=":material/open_in_new:", type="primary")
+            st.link_button(f"Open step {number}", step.address, icon=":material/open_in_new:")
 
 
 def which_mechanism() -> None:

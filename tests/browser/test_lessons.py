@@ -22,7 +22,9 @@ def proof(page: Page) -> str:
 def test_a_lesson_link_reopens_the_same_numbers(page: Page, app_url: str, browser: Browser) -> None:
     page.goto(f"{app_url}/lessons")
     page.get_by_role("radio", name="What λ does").click(timeout=RUN)
-    expect(page).to_have_url(re.compile("lesson="))
+    expect(page.get_by_text("A lower floor mixes in less")).to_be_visible(timeout=RUN)
+    settled(page)
+    assert "lesson=" in page.url
     with page.expect_popup() as caught:
         page.get_by_role("link", name="Open step 2").click(timeout=RUN)
     step = caught.value
@@ -48,8 +50,8 @@ def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: 
     before = page.evaluate(size)
     page.get_by_text("Presentation").click()
     expect(page).to_have_url(re.compile("present=true"), timeout=RUN)
+    page.wait_for_function(f"{size} > {1.2 * before}", timeout=RUN)
     settled(page)
-    assert page.evaluate(size) > 1.2 * before
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_text("dpsyn.NoisyReweighting(degree=1")).to_be_visible(timeout=RUN)
     expect(page.get_by_text("nr_degree=1").first).to_be_visible()

@@ -71,7 +71,7 @@ FAMILIES = {
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_neighbour_costs_more_than_epsilon_and_the_worst_costs_all_of_it(family, neighbouring, allocation):
-    """Laplace: Σ |moved|/scale over all neighbours has the largest value ε. Gaussian: Σ (moved/scale)² is the one at (ε, δ)."""
+    """Laplace: Σ |moved|/scale has the largest value ε over all neighbours. Gaussian: Σ (moved/scale)² that at (ε, δ)."""
     domain, settings = FAMILIES[family]
     config = dpsyn.NoisyReweighting(allocation=allocation, **settings)
     pure = config.calibrate(dpsyn.PrivacySpec(0.7, neighbouring=neighbouring), domain, n=50)
@@ -358,7 +358,7 @@ def test_what_cannot_be_calibrated_says_why():
         dpsyn.NoisyReweighting(statistics="walsh").calibrate(dpsyn.PrivacySpec(1.0), wide, n=10)
     with pytest.raises(ParameterError, match="too many"):
         dpsyn.NoisyReweighting(degree=3).calibrate(dpsyn.PrivacySpec(1.0), cube(300), n=10)
-    with pytest.raises(ParameterError, match="GB and .* minutes"):
+    with pytest.raises(ParameterError, match=r"GB and .* minutes"):
         dpsyn.NoisyReweighting(degree=2).calibrate(dpsyn.PrivacySpec(1.0), categories(*[4] * 300), n=10)
     with pytest.raises(DomainError, match="no column 'x'"):
         dpsyn.NoisyReweighting(tables=(("x",),)).calibrate(dpsyn.PrivacySpec(1.0), cube(3), n=10)

@@ -37,7 +37,7 @@ def test_against_a_quadratic_programme(seed):
 
 
 def test_it_stops_at_the_noise():
-    matrix, exact, target, spread = problem()
+    matrix, _, target, spread = problem()
     early = least_squares(DenseFunctions(matrix), target, spread)
     assert early.status == "noise_reached"
     assert 0.5 < early.misfit <= 1.0

@@ -94,7 +94,7 @@ def test_the_estimate_of_the_risk_is_right_on_average():
 
 
 def test_statistics_that_matter_little_are_followed_little():
-    family, points, exact, target, spread = problem()
+    family, points, exact, _, spread = problem()
     spread = np.where(np.arange(family.count) < 6, 1e-4, 0.1)
     fit = max_entropy_step(DenseFunctions(family.matrix(points)), exact, spread, 1.0)
     assert np.abs(fit.statistics - exact)[:6].max() < 1e-3

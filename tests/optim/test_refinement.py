@@ -1,4 +1,4 @@
-"""Densities known by potentials on tables: Gibbs steps leave them alone, and refinement comes to what the whole domain gives."""
+"""Densities known by potentials on tables: Gibbs steps leave them alone, refinement comes to what the whole domain gives."""
 
 from __future__ import annotations
 

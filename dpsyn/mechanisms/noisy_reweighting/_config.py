@@ -60,7 +60,8 @@ class NoisyReweighting(Config):
             the whole domain where that is affordable, else marginals.
         reduced_space_size: m, how many points to draw; None decides by the number of tables.
         public: rows known to everybody, for ``reduced_space="public"``.
-        refinements: how often at most the space is drawn again around the fitted density (post-processing; maximum entropy only).
+        refinements: how often at most the space is drawn again around the fitted density (post-processing; maximum entropy
+            only).
         marginal_share: share of the budget for one-way marginals of their own; None takes them from the noisy statistics
             where they say them, and spends 0.1 on them otherwise. Nothing is spent where they are not used.
         objective: ``"max"`` (the paper's linear program), ``"least_squares"`` with a stop at the noise, ``"max_entropy"``.
