@@ -11,7 +11,7 @@ from dpsyn.optim._dual import Dual, Place, support
 from dpsyn.optim._normal import NormalMatrix
 from dpsyn.optim.control import Control
 from dpsyn.optim.matching import MatchingProblem
-from dpsyn.optim.operators import Floats
+from dpsyn.optim.operators import Floats, PointBlock
 
 _FEWEST = 50_000
 _PER_FUNCTION = 60
@@ -75,7 +75,7 @@ def match(
     """The maximum of the QP's dual at a given λ."""
     multipliers = start
     found: tuple[Place, int] | None = None
-    parts = list(levels(problem)) if start is None else [problem]
+    parts = list(levels(problem)) if start is None and not _fits_at_once(problem, shrinkage) else [problem]
     for number, part in enumerate(parts):
         last = number + 1 == len(parts)
         dual = Dual(part.operator, part.wanted(shrinkage), part.lower, part.upper, normal_matrix(part))
@@ -92,6 +92,17 @@ def match(
         multipliers = found[0].multipliers
     assert found is not None
     return Matched(*found)
+
+
+def _fits_at_once(problem: MatchingProblem, shrinkage: float) -> bool:
+    """Whether the start itself leaves no point at a bound: then nothing is gained from fewer points."""
+    (clipped,) = problem.operator.reduce(_clipped, (1 - shrinkage) * problem.towards, problem.lower, problem.upper)
+    return clipped == 0
+
+
+def _clipped(block: PointBlock, multipliers: Floats, lower: float, upper: float) -> tuple[int]:
+    ratio = 1.0 + np.asarray(block.adjoint(multipliers), dtype=np.float64)
+    return (int(np.count_nonzero((ratio <= lower) | (ratio >= upper))),)
 
 
 def _done(residual: float, aim: float) -> float:
