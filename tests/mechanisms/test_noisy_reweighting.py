@@ -17,6 +17,7 @@ from dpsyn.basis.user_functions import FunctionFamily
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, DomainError, ParameterError
+from dpsyn.mechanisms.noisy_reweighting._values import smooth_rows
 from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -388,3 +389,22 @@ def test_rows_can_be_drawn_again():
     assert len(again) == 500
     assert not again.equals(release.rows)
     table.domain.encode(again)
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_smooth_bins_lean_towards_the_fuller_neighbour_and_keep_their_counts(integer):
+    attribute = Attribute("x", "numeric", lower=0, upper=99, bins=5, integer=integer, missing=True, public=True)
+    domain = Domain.of([attribute])
+    codes = np.repeat(np.arange(6, dtype=np.int32), [1000, 4000, 9000, 4000, 1000, 500])[:, None]
+    random = np.random.default_rng(0)
+    rows = smooth_rows(domain, codes, random)
+    np.testing.assert_array_equal(domain.encode(rows)[:, 0], codes[:, 0])
+    inside = attribute.numbers(rows["x"])[codes[:, 0] == 1]
+    low, high = attribute.edges[1], attribute.edges[2]
+    # Heights 1, 4, 9: slope (9 - 1)/(4·4) = 1/2, mean (1/2 + 1/2·1/6)·width.
+    assert (inside.mean() - low + 0.5 * integer) / (high - low) == pytest.approx(0.5 + 0.5 / 6, abs=0.02)
+    table = Table(rows, domain)
+    config = dpsyn.NoisyReweighting(smooth_bins=True, degree=1)
+    release = config.calibrate(dpsyn.PrivacySpec(5.0), domain, n=table.n)(random, table)
+    shares = np.bincount(domain.encode(release.rows)[:, 0], minlength=6) / table.n
+    np.testing.assert_allclose(shares, np.bincount(codes[:, 0]) / table.n, atol=0.01)

@@ -67,6 +67,7 @@ class NoisyReweighting(Config):
         objective: ``"max"`` (the paper's linear program), ``"least_squares"`` with a stop at the noise, ``"max_entropy"``.
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
+        smooth_bins: numbers are drawn in their bin with a density that leans towards the fuller neighbour, not uniformly.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -86,6 +87,7 @@ class NoisyReweighting(Config):
     marginal_share: float | None = None
     objective: Objective = "max_entropy"
     rounding: Rounding = "low_variance"
+    smooth_bins: bool = False
 
     name: ClassVar[str] = "noisy_reweighting"
     title: ClassVar[str] = "Noisy reweighting"

@@ -16,6 +16,7 @@ from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, draw_rows, fit
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
+from dpsyn.mechanisms.noisy_reweighting._values import smooth_rows
 from dpsyn.privacy.noise import NoiseSource
 
 if TYPE_CHECKING:
@@ -205,8 +206,9 @@ class NoisyReweightingMechanism(Mechanism):
 
     def _drawn(self, fitted: Fitted, rows: int, generator: np.random.Generator) -> pd.DataFrame:
         low_variance = self.config.rounding == "low_variance"
-        return self.domain.decode(
-            draw_rows(fitted, self.domain.shape, rows, generator, low_variance=low_variance), generator
+        codes = draw_rows(fitted, self.domain.shape, rows, generator, low_variance=low_variance)
+        return (
+            smooth_rows(self.domain, codes, generator) if self.config.smooth_bins else self.domain.decode(codes, generator)
         )
 
 
