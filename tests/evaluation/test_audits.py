@@ -85,7 +85,7 @@ def test_halved_noise_is_caught(domain, noise):
 
 def test_the_exact_samplers_can_be_audited():
     # Nothing here is seeded: at this confidence a sound mechanism is refuted, or nothing certified, once in a million runs.
-    found = audit_noisy_reweighting(reweighting(cube(2), "laplace"), runs=1000, confidence=1 - 1e-6)
+    found = audit_noisy_reweighting(reweighting(cube(2), "laplace"), runs=4000, confidence=1 - 1e-6)
     assert found.epsilon > 0
     assert not found.refuted
 
