@@ -97,7 +97,7 @@ def match(
 def _fits_at_once(problem: MatchingProblem, shrinkage: float) -> bool:
     """Whether the start itself leaves no point at a bound: then nothing is gained from fewer points."""
     (clipped,) = problem.operator.reduce(_clipped, (1 - shrinkage) * problem.towards, problem.lower, problem.upper)
-    return clipped == 0
+    return bool(clipped == 0)
 
 
 def _clipped(block: PointBlock, multipliers: Floats, lower: float, upper: float) -> tuple[int]:
