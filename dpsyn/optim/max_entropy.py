@@ -39,7 +39,7 @@ _FACTOR = 1.6
 _PROBE = 0.2
 _WORTH_IT = 0.003
 """A further stage must lower the risk by this share of F."""
-_CLEARLY = 0.05
+_CLEARLY = 0.1
 _FAR = 3.0
 """With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
 _NEARER = 0.98

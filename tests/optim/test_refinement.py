@@ -79,3 +79,25 @@ def test_refinement_comes_near_the_whole_domain():
     assert refined.effective_points[-1] > 2 * refined.effective_points[0]
     law = np.exp(refined.model.log_density(points))
     assert error(family.matrix(points) @ (law / law.sum())) < 2.5 * error(whole.statistics)
+
+
+def test_points_far_from_the_data_are_approached_step_by_step():
+    """Twenty columns in a chain: hardly any draw from the product looks like a row, so one fit would rest on a few."""
+    random = np.random.default_rng(4)
+    sizes = (3,) * 20
+    codes = np.empty((4000, 20), dtype=np.int32)
+    codes[:, 0] = random.integers(0, 3, 4000)
+    for j in range(1, 20):
+        codes[:, j] = np.where(random.random(4000) < 0.85, codes[:, j - 1], random.integers(0, 3, 4000))
+    tables = tuple((j, j + 1) for j in range(19))
+    family = TableFamily(sizes, tables)
+    exact = family.sums(codes) / 4000
+    spread = np.full(family.count, 0.004)
+    base = [np.log(np.full(3, 1 / 3))] * 20
+    drawn = random.integers(0, 3, (4000, 20), dtype=np.int32)
+    found = refined_max_entropy(drawn, sizes, tables, exact + random.normal(0, spread), spread, base, random, stages=30)
+    errors = np.abs(found.cells - exact).sum() / 2 / 19
+    apart = np.abs(1 / 9 - exact).sum() / 2 / 19
+    assert errors < 0.05 * apart
+    assert min(found.effective_points) >= 0.05 * 4000
+    assert len(found.fit.stages) > 3
