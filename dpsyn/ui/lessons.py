@@ -74,10 +74,18 @@ LESSONS: dict[str, tuple[Step, ...]] = {
         ),
         Step(
             "Walsh functions are signs on the cube",
-            "For every set J of columns the Walsh function w_J gives each corner the sign (−1) to the number of "
-            "its ones in J. "
-            "Their averages over the rows up to d columns are exactly the marginals of up to d columns: three columns have "
-            "1 + 3 = 4 functions at d = 1.",
+            "A one counts +1 and a zero −1. For every set J of columns the Walsh function w_J gives each corner the product "
+            "over the columns in J. Here J = {smoke, lung}: +1 where the two agree, −1 where they differ.",
+            "The area of the rings of one colour minus that of the other is the average of w_J over the rows: how much more "
+            "often the two agree than differ. Choose other columns for J.",
+            "inside",
+            "asia",
+            _sampling("3 · Density", is_columns_asia=_THREE, is_cube_asia=_THREE, is_walsh_asia=["smoke", "lung"]),
+        ),
+        Step(
+            "Their averages are the marginals",
+            "The averages over the rows of the functions of up to d columns say exactly what the tables of up to d columns "
+            "say: three columns have 1 + 3 = 4 functions at d = 1.",
             "C counts the functions. On the whole cube they are orthonormal, so every eigenvalue of W Wᵀ/m is 1.",
             "inside",
             "asia",
@@ -88,10 +96,11 @@ LESSONS: dict[str, tuple[Step, ...]] = {
             "Four bits, and pairs of columns",
             "With four columns and d = 2 there are 1 + 4 + 6 = 11 functions for 16 corners. A density that agrees on all of "
             "them has the same tables of every pair of columns, and may differ elsewhere.",
-            "The cube in a cube: the fourth bit tells the inner from the outer one.",
+            "The cube in a cube: the fourth bit tells the inner from the outer one. J has three columns, more than "
+            "d = 2: nothing holds its average under h* to that of the rows.",
             "inside",
             "asia",
-            _sampling("3 · Density", is_columns_asia=_FOUR, is_cube_asia=_FOUR),
+            _sampling("3 · Density", is_columns_asia=_FOUR, is_cube_asia=_FOUR, is_walsh_asia=["smoke", "lung", "dysp"]),
         ),
     ),
     "What λ does": (

@@ -41,7 +41,7 @@ def upload(app, data):
 
 def test_each_section_draws_and_says_what_it_reads(open_page):
     app = open_page("inside")
-    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 2, 2), (PRIVACY, 2, 2), (TIME, 1, 1)):
+    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2), (TIME, 1, 1)):
         section(app, name)
         assert charts(app) == pictures
         said = [badge for badge in badges(app) if "eads private data" in badge or "Public facts" in badge]

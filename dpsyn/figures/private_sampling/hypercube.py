@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,15 @@ class Corner:
     row: str
     data: float
     density: float
+
+
+@dataclass(frozen=True)
+class Discs:
+    """Corners whose discs share an entry of the legend, by position, and what Plotly is told about their colour."""
+
+    name: str
+    corners: tuple[int, ...]
+    colours: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -126,62 +136,66 @@ def _place(bits: tuple[int, ...]) -> tuple[float, float, float]:
 
 def draw_hypercube(info: HypercubeInfo) -> go.Figure:
     """A figure to turn: rings are the data, discs are h*. Areas are shares; a disc's colour is m·h*."""
-    import plotly.graph_objects as go
-
-    x, y, z = (np.array([corner.place[axis] for corner in info.corners]) for axis in range(3))
-    lines: list[list[float | None]] = [[], [], []]
-    for one, two in info.edges:
-        for axis, values in enumerate((x, y, z)):
-            lines[axis] += [float(values[one]), float(values[two]), None]
-    figure = go.Figure()
-    style: dict[str, Any] = {"color": GUIDE, "width": 2}
-    figure.add_trace(
-        go.Scatter3d(x=lines[0], y=lines[1], z=lines[2], mode="lines", line=style, hoverinfo="skip", showlegend=False)
-    )
-    text = [
-        f"{safe(corner.row)}<br>data f_n: {corner.data:.2%} ({corner.data * len(info.corners):.2f} × uniform)"
-        f"<br>density h*: {corner.density:.2%} ({corner.density * len(info.corners):.2f} × uniform)"
-        for corner in info.corners
-    ]
-    shared = {"x": x, "y": y, "z": z, "customdata": text, "hovertemplate": "%{customdata}<extra></extra>"}
-    largest = max(max(corner.data, corner.density) for corner in info.corners)
-
-    def sizes(shares: list[float]) -> list[float]:
-        return [_LARGEST_MARK * math.sqrt(share / largest) for share in shares]
-
-    ratios = [corner.density * len(info.corners) for corner in info.corners]
-    discs = {
-        "size": sizes([corner.density for corner in info.corners]),
-        "sizemode": "diameter",
-        "color": ratios,
+    colours = {
+        "color": [corner.density * len(info.corners) for corner in info.corners],
         "colorscale": "Cividis",
         "cmin": 0,
         "cmax": info.largest_ratio,
-        "opacity": 0.92,
-        "line": {"width": 0},
         "colorbar": {"title": {"text": "m·h*", "side": "right"}, "thickness": 12, "len": 0.7, "x": 1.0},
     }
-    figure.add_trace(go.Scatter3d(mode="markers", marker=discs, name="density h* (disc)", **shared))
-    rings = {
-        "size": sizes([corner.data for corner in info.corners]),
-        "sizemode": "diameter",
-        "color": HERE,
-        "symbol": "circle-open",
-        "line": {"width": 3, "color": HERE},
-    }
-    figure.add_trace(go.Scatter3d(mode="markers", marker=rings, name="data f_n (ring)", **shared))
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
-    figure.add_trace(
-        go.Scatter3d(
+    discs = [Discs("density h* (disc)", tuple(range(len(info.corners))), colours)]
+    return draw_corners(info, discs, words, [_hover(info, corner) for corner in info.corners])
+
+
+def _hover(info: HypercubeInfo, corner: Corner) -> str:
+    return (
+        f"{safe(corner.row)}<br>data f_n: {corner.data:.2%} ({corner.data * len(info.corners):.2f} × uniform)"
+        f"<br>density h*: {corner.density:.2%} ({corner.density * len(info.corners):.2f} × uniform)"
+    )
+
+
+def draw_corners(info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[str], hover: Sequence[str]) -> go.Figure:
+    """The cube with discs for h* and rings for the data, areas being shares, and words and a hover text at every corner."""
+    import plotly.graph_objects as go
+
+    places = np.array([corner.place for corner in info.corners])
+    lines: list[list[float | None]] = [[], [], []]
+    for one, two in info.edges:
+        for axis in range(3):
+            lines[axis] += [float(places[one, axis]), float(places[two, axis]), None]
+    style: dict[str, Any] = {"color": GUIDE, "width": 2}
+    figure = go.Figure(
+        go.Scatter3d(x=lines[0], y=lines[1], z=lines[2], mode="lines", line=style, hoverinfo="skip", showlegend=False)
+    )
+    largest = max(max(corner.data, corner.density) for corner in info.corners)
+
+    def markers(name: str, at: Sequence[int], shares: Sequence[float], style: Mapping[str, Any]) -> go.Scatter3d:
+        x, y, z = places[list(at)].T
+        sizes = [_LARGEST_MARK * math.sqrt(share / largest) for share in shares]
+        return go.Scatter3d(
             x=x,
             y=y,
-            z=z + _TILT,
-            mode="text",
-            text=words,
-            textfont={"color": GUIDE, "size": 12},
-            hoverinfo="skip",
-            showlegend=False,
+            z=z,
+            mode="markers",
+            marker={"size": sizes, "sizemode": "diameter", **style},
+            name=name,
+            customdata=[hover[i] for i in at],
+            hovertemplate="%{customdata}<extra></extra>",
         )
+
+    for group in discs:
+        shares = [info.corners[i].density for i in group.corners]
+        figure.add_trace(
+            markers(group.name, group.corners, shares, {"opacity": 0.92, "line": {"width": 0}, **group.colours})
+        )
+    rings = {"color": HERE, "symbol": "circle-open", "line": {"width": 3, "color": HERE}}
+    every = range(len(info.corners))
+    figure.add_trace(markers("data f_n (ring)", every, [corner.data for corner in info.corners], rings))
+    x, y, z = places.T
+    font = {"color": GUIDE, "size": 12}
+    figure.add_trace(
+        go.Scatter3d(x=x, y=y, z=z + _TILT, mode="text", text=list(words), textfont=font, hoverinfo="skip", showlegend=False)
     )
     hidden = {"visible": False, "showspikes": False}
     bits = ", ".join(safe(shorten(name, 16)) for name in info.columns)
@@ -194,6 +208,6 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
             "camera": _CAMERAS[len(info.columns)],
         }
     )
-    finish(figure, f"{info.title}: {bits}", height=430, entries=2, above=40)
+    finish(figure, f"{info.title}: {bits}", height=430, entries=len(discs) + 1, above=40)
     figure.update_layout(margin={"l": 0, "r": 0})
     return figure

@@ -6,8 +6,9 @@ import streamlit as st
 
 from dpsyn.figures.private_sampling.density import density_info, draw_density
 from dpsyn.figures.private_sampling.hypercube import MOST_BITS, as_bits, draw_hypercube, hypercube_info
-from dpsyn.figures.private_sampling.instance import Instance, make_instance
+from dpsyn.figures.private_sampling.instance import Density, Instance, make_instance
 from dpsyn.figures.private_sampling.space import make_space
+from dpsyn.figures.private_sampling.walsh import draw_averages, draw_walsh, walsh_info
 from dpsyn.ui import widgets
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
@@ -48,15 +49,18 @@ def show_density(current: Dataset, settings: Settings) -> None:
             caption="Private sampling of up to four bits on their whole cube: rings are the data, discs are h*. Turn it.",
         ),
     ):
-        _cube(current, settings)
+        found = _cube(current, settings)
+    if found is not None:
+        _walsh(current, *found)
 
 
-def _cube(current: Dataset, settings: Settings) -> None:
+def _cube(current: Dataset, settings: Settings) -> tuple[Instance, Density] | None:
+    """The columns of the cube and both densities on it; they are returned for what else is drawn on it."""
     domain = current.table.domain
     options = [name for name in domain.names if 2 <= domain[name].size <= _MOST_VALUES]
     if not options:
         empty("No column has two values, or a few to set one of them against the rest.")
-        return
+        return None
     first = [name for name in options if domain[name].size == 2] or options
     wanted = [name for name in (current.target, *first) if name in options]
     names = st.multiselect(
@@ -65,7 +69,7 @@ def _cube(current: Dataset, settings: Settings) -> None:
     )  # fmt: skip
     if not names:
         empty("Choose one to four columns.")
-        return
+        return None
     chosen: dict[str, str | None] = dict.fromkeys(names)
     many = [name for name in names if domain[name].size > 2]
     if many:
@@ -74,7 +78,7 @@ def _cube(current: Dataset, settings: Settings) -> None:
             chosen[name] = column.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{current.tag}_{name}", bind="query-params")
     if settings.ceiling < 1 + settings.floor:
         empty("No density fits: the ceiling must be at least 1 + floor.")
-        return
+        return None
     degree = min(settings.degree, len(names))
     key = ("cube", current.revision, tuple(chosen.items()), degree)
     instance: Instance = remembered(
@@ -83,3 +87,34 @@ def _cube(current: Dataset, settings: Settings) -> None:
     density = instance.density(settings.floor, settings.ceiling)
     st.plotly_chart(draw_hypercube(hypercube_info(instance, density)), config=_QUIET, key="is_cube")
     st.caption(f"λ = {density.shrinkage:.4f} here: a cube of its own, smaller than the one on the left.")
+    return instance, density
+
+
+def _walsh(current: Dataset, instance: Instance, density: Density) -> None:
+    """One Walsh function on the cube, and the averages of all."""
+    with panel(
+        "Walsh functions on the cube",
+        badge=True,
+        caption="A column counts +1 for a one and −1 for a zero; w_J is the product over the columns in J. Private sampling "
+        "keeps the averages of the functions of up to d columns, and with them every table of up to d columns.",
+    ):
+        names = instance.domain.names
+        chosen = st.pills(
+            "J, the columns that are multiplied", names, selection_mode="multi", default=names[:2],
+            key=f"is_walsh_{current.tag}", bind="query-params",
+            help="Several, one, or none: without a column w_J is 1 everywhere.",
+        )  # fmt: skip
+        info = walsh_info(instance, density, [name for name in chosen if name in names])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            st.plotly_chart(draw_walsh(info), config=_QUIET, key="is_walsh_cube")
+            st.caption(info.meaning)
+        with right:
+            widgets.facts(
+                {
+                    "w_J over the rows": f"{info.here.data:+.4f}",
+                    "w_J under h*": f"{info.here.density:+.4f}",
+                    "(1 − λ) × rows": f"{(1 - info.shrinkage) * info.here.data:+.4f}" if info.chosen else "—",
+                }
+            )
+            st.altair_chart(draw_averages(info), key="is_walsh_averages")
