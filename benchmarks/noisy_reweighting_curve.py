@@ -6,8 +6,9 @@ Adult, 8 categorical columns; δ = 1e-5 where noise is Gaussian. For every ε an
 variation between released and training rows over ``--draws`` runs: median, smallest and largest. Writes ``curve.csv`` and
 ``curve.svg`` to the folder. Steps:
 
-    as published         2|F|/(nε) continuous Laplace noise on indicators of cells, uniform Ω* of 3,000 points, LP,
-    independent draws exact sensitivity    discrete Laplace noise with the exact L1 sensitivity
+    as published         2|F|/(nε) continuous Laplace noise on indicators of cells, uniform Ω* of 3,000 points, a vertex of
+                         the LP, independent draws
+    exact sensitivity    discrete Laplace noise with the exact L1 sensitivity
     gaussian noise       discrete Gaussian noise, exactly accounted
     shared by size       tables with more cells get more of the budget
     noisy marginals      Ω* of 3,000 points from the product of noisy one-way marginals
@@ -38,7 +39,9 @@ DELTA = 1e-5
 
 def steps() -> dict[str, dpsyn.NoisyReweighting]:
     """From the algorithm as published to the default; each adds one choice to the one before."""
-    lp = {"allocation": "equal", "reduced_space": "uniform", "objective": "max", "rounding": "independent"}
+    lp = {
+        "allocation": "equal", "reduced_space": "uniform", "objective": "max", "vertex": True, "rounding": "independent"
+    }  # fmt: skip
     shared = lp | {"noise": "gaussian", "allocation": "by_size"}
     entropy = {"rounding": "independent", "reduced_space": "marginals", "reduced_space_size": 100_000}
     chosen = {

@@ -229,30 +229,6 @@ def test_under_add_remove_nothing_depends_on_the_number_of_rows():
     assert "n" not in large(np.random.default_rng(0), table).settings
 
 
-def test_as_published_is_the_papers():
-    table = binary_table(6, 2000)
-    config = dpsyn.NoisyReweighting.as_published(degree=2)
-    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), table.domain, n=table.n)
-    assert mechanism.statistic_count == 22  # the constant is one of them
-    assert mechanism.calibrated()["noise_scale_on_averages"] == pytest.approx(2 * 22 / (2000 * 1.0))
-    assert (mechanism.guarantee.epsilon, mechanism.guarantee.delta) == (1.0, 0.0)
-    assert any("floating point" in text for text in mechanism.guarantee.assumptions)
-    noise = NoiseSource(np.random.default_rng(0))
-    exact = mechanism.statistics.sums(table.codes)
-    errors = mechanism.noisy_sums(noise, np.tile(exact, (500, 1))) - exact
-    assert stats.kstest(errors.ravel(), "laplace", args=(0, 44.0)).pvalue > 1e-6
-    assert stats.kstest(errors.ravel(), "laplace", args=(0, 44.0 / 1.3)).pvalue < 1e-6
-    release = mechanism(np.random.default_rng(4), table)
-    d = release.diagnostics
-    matrix = mechanism.statistics.matrix(d["points"])
-    deviation = d["largest_deviation_from_noisy_statistics"]
-    assert np.abs(matrix @ d["density"] - d["noisy_statistics"]).max() == pytest.approx(deviation, abs=1e-7)
-    assert abs(d["duality_gap"]) < 1e-6
-    assert len(release.rows) == 2000
-    with pytest.raises(CalibrationError, match="replace_one"):
-        config.calibrate(dpsyn.PrivacySpec(1.0, neighbouring="add_remove"), table.domain, n=10)
-
-
 def test_the_density_fits_the_noisy_statistics_best():
     table = binary_table(6, 2000)
     mechanism = dpsyn.NoisyReweighting(degree=2, objective="max").calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)

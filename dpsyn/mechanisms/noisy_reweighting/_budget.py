@@ -25,7 +25,8 @@ def marginal_part(parts: tuple[Part, ...], marginals: TableFamily, spec: Privacy
     moved = marginals.l1(spec.neighbouring)
     power = 2 if kind == "gaussian" else 1
     spent = sum(p.weight * 8 * p.size[power - 1] ** power for p in parts)
-    weight = max(1, round(share / (1 - share) * spent / moved))
+    # Nothing moves where every column has one code: any weight will do.
+    weight = max(1, round(share / (1 - share) * spent / moved)) if moved else 1
     return Part("one-way marginals", marginals.count, moved, 1, weight)
 
 

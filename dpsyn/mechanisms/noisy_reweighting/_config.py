@@ -65,6 +65,8 @@ class NoisyReweighting(Config):
         marginal_share: share of the budget for one-way marginals of their own; None takes them from the noisy statistics
             where they say them, and spends 0.1 on them otherwise. Nothing is spent where they are not used.
         objective: ``"max"`` (the paper's linear program), ``"least_squares"`` with a stop at the noise, ``"max_entropy"``.
+        vertex: of the many optima that the linear program may have, take a vertex, on |F| + 1 points at most (the paper);
+            otherwise one from the inside, on many. Only with ``objective="max"``.
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
         smooth_bins: numbers are drawn in their bin with a density that leans towards the fuller neighbour, not uniformly.
@@ -86,6 +88,7 @@ class NoisyReweighting(Config):
     refinements: int = 40
     marginal_share: float | None = None
     objective: Objective = "max_entropy"
+    vertex: bool = False
     rounding: Rounding = "low_variance"
     smooth_bins: bool = False
 
@@ -102,7 +105,8 @@ class NoisyReweighting(Config):
         rows: int | None = None,
         reduced_space_size: int | None = None,
     ) -> NoisyReweighting:
-        """The paper's algorithm: Laplace(2|F|/(nε)) on every average, uniform Ω*, the minimax program, independent draws.
+        """The paper's algorithm: Laplace(2|F|/(nε)) on every average, uniform Ω*, a vertex of the minimax program, and
+        independent draws.
 
         Theorem 2.2 makes it ε-DP in real arithmetic. Where the domain has at most 8,192 rows and no size is given, Ω* is
         all of it.
@@ -117,6 +121,7 @@ class NoisyReweighting(Config):
             reduced_space_size=reduced_space_size,
             refinements=0,
             objective="max",
+            vertex=True,
             rounding="independent",
         )
 
@@ -133,6 +138,8 @@ class NoisyReweighting(Config):
             raise ParameterError("marginal_share", self.marginal_share, "a share strictly between 0 and 1, or None")
         if not isinstance(self.refinements, int) or self.refinements < 0:
             raise ParameterError("refinements", self.refinements, "a whole number, at least 0")
+        if self.vertex and self.objective != "max":
+            raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
         if (self.reduced_space == "public") != (self.public is not None):
             raise ParameterError("public", self.public is not None, "a table exactly where reduced_space='public'")
         if self.tables is not None:

@@ -44,6 +44,7 @@ class Plan:
         refinements: how often the space is drawn again.
         uniform: the base measure is the uniform one.
         public: codes of public rows, for ``space="public"``.
+        vertex: the linear program's answer is to be a vertex.
     """
 
     family: Family
@@ -54,6 +55,7 @@ class Plan:
     refinements: int
     uniform: bool = False
     public: Codes | None = None
+    vertex: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +151,11 @@ def _on_one_space(
 
         matrix = family.matrix(_listed(codes))
         progress(f"minimax program: {len(target):,} statistics on {matrix.shape[1]:,} points", 0.1)
-        program = fit_density(matrix, target)
+        program = fit_density(matrix, target, vertex=plan.vertex)
         density: npt.NDArray[np.floating[Any]] = program.density
         statistics = np.asarray(matrix @ program.density, dtype=np.float64)
         facts |= {
+            "solver": program.solver,
             "solver_status": program.status,
             "solver_residual": program.residual,
             "duality_gap": program.gap,

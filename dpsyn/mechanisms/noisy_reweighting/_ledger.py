@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -139,8 +140,12 @@ def calibrated_ledger(
         # Nothing moves, whichever row is replaced: every column has one code. Noise for one count stands for none.
         parts = tuple(replace(part, moved=1) for part in parts)
     if kind != "gaussian":
-        lengths = [sum(part.weight * part.size[0] for part in moves) for moves in (parts, *_with(parts, others))]
-        return Ledger(max(lengths) / spec.epsilon, parts, kind, "pure", others)
+        every_move = (parts, *_with(parts, others))
+        lengths = [sum(part.weight * part.size[0] for part in moves) for moves in every_move]
+        ledger = Ledger(max(lengths) / spec.epsilon, parts, kind, "pure", others)
+        while any(_exact_epsilon(ledger, moves) > Fraction(spec.epsilon) for moves in every_move):
+            ledger = replace(ledger, base=math.nextafter(ledger.base, math.inf))
+        return ledger
     if spec.delta == 0:
         raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
     if all(part.l2 == 0 and part.weight == round(part.weight) for part in parts):
@@ -152,6 +157,11 @@ def calibrated_ledger(
             return Ledger(base, parts, kind, "exact", others)
     squares = max(sum(p.weight * p.size[1] ** 2 for p in moves) for moves in (parts, *_with(parts, others)))
     return Ledger(math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))), parts, kind, "zcdp", others)
+
+
+def _exact_epsilon(ledger: Ledger, moves: Sequence[Part]) -> Fraction:
+    """Σ L1/scale with the scales as the sampler gets them: rounding them to doubles must not cost a last bit of ε."""
+    return sum((Fraction(part.size[0]) / Fraction(ledger.scale(part)) for part in moves if part.size[0]), Fraction(0))
 
 
 def _moved(parts: Sequence[Part]) -> list[Moved]:

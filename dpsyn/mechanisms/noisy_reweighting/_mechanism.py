@@ -78,7 +78,8 @@ class NoisyReweightingMechanism(Mechanism):
         return len(self.ledger.parts) - 1 - int(self.count_part)
 
     def _scale_of(self, number: int) -> float:
-        return self.scale * self.ledger.scale(self.ledger.parts[number]) / self.ledger.base
+        # The quotient is 1 but in audits of noise that is too small: the ledger's own scales are what the proof is about.
+        return self.scale / self.ledger.base * self.ledger.scale(self.ledger.parts[number])
 
     @property
     def scales(self) -> Floats:
@@ -114,9 +115,12 @@ class NoisyReweightingMechanism(Mechanism):
         return facts
 
     def noisy_statistics(self, noise: NoiseSource, table: Table) -> Floats:
-        """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,): the first release of the mechanism."""
-        sums = self.noisy_sums(noise, self._sums(table.codes))
-        return np.asarray(sums * (self.statistics.unit / self.n), dtype=np.float64)
+        """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,): the first release of the mechanism.
+
+        Under add/remove n is a secret; its noisy estimate takes its place.
+        """
+        sums = np.asarray(self.noisy_sums(noise, self._sums(table.codes)), dtype=np.float64)
+        return np.asarray(sums * (self.statistics.unit / self._rows(noise, table, sums)))
 
     def noisy_sums(self, noise: NoiseSource, sums: Integers) -> npt.NDArray[Any]:
         """Sums with the noise of the release, shape (…, |F|): an audit asks for many releases at once."""

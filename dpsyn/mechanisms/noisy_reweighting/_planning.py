@@ -72,7 +72,8 @@ def planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
     if config.public is not None:
         public = config.public.with_domain(domain).codes
         m = min(config.reduced_space_size or len(public), len(public))
-    return Plan(family, space, m, listed, config.objective, config.refinements, config.reduced_space == "uniform", public)
+    uniform = config.reduced_space == "uniform"
+    return Plan(family, space, m, listed, config.objective, config.refinements, uniform, public, config.vertex)
 
 
 def _default_size(tables: int, *, dense: bool) -> int:

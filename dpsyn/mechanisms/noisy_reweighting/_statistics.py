@@ -25,6 +25,8 @@ _LAPLACE_POWER = 1 / 4
 """Weights of tables grow with these powers of their number of cells."""
 _ORDER_LEVELS = 4
 _COLUMNS_BY_ORDER = 40
+_ORDERS_WEIGHED = 5
+"""Degrees up to which orders get weights of their own: all of them are tried, 4 for each order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +62,12 @@ def parts_of(family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_
 
     The total variation of a table of c cells is about c times the noise on a cell, so larger tables get more of the budget:
     a weight, in whole numbers, that grows with ∛c (Gaussian noise) or ∜c (Laplace noise). Walsh functions of lower order
-    take part in more tables and get more, too. Other families are one part.
+    take part in more tables and get more, too, up to degree 5 and 40 columns. Other families are one part.
     """
     if by_size and isinstance(family, TableFamily):
         return _tables_by_size(family, neighbouring, kind)
-    if by_size and isinstance(family, WalshFamily) and family.degree > 1 and len(family.sizes) <= _COLUMNS_BY_ORDER:
+    few = len(family.sizes) <= _COLUMNS_BY_ORDER
+    if by_size and few and isinstance(family, WalshFamily) and 1 < family.degree <= _ORDERS_WEIGHED:
         return _walsh_by_order(family, neighbouring, kind)
     return Parts((_one_part(family, neighbouring),), np.zeros(family.count, dtype=np.int64))
 
@@ -82,7 +85,7 @@ def _tables_by_size(family: TableFamily, neighbouring: Neighbouring, kind: Noise
         moved = int(mine.sum()) if neighbouring == "add_remove" else 2 * int((cells[mine] > 1).sum())
         low, high = int(cells[mine].min()), int(cells[mine].max())
         width = f"{low}" if low == high else f"{low} to {high}"
-        tables = f"{int(mine.sum())} table{'s' if mine.sum() > 1 else ''} of {width} cells"
+        tables = f"{int(mine.sum())} table{'s' if mine.sum() > 1 else ''} of {width} cell{'s' if high > 1 else ''}"
         parts.append(Part(tables, int(cells[mine].sum()), moved, 1, int(weight)))
     return Parts(tuple(parts), np.repeat(at, cells))
 
