@@ -30,7 +30,6 @@ with left:
         "Bundled data",
         list(SAMPLES),
         format_func=lambda name: SAMPLES[name].title,
-        default=state.DEFAULT_SAMPLE if "dataset" not in st.session_state else None,
         key="sample",
         on_change=take_sample,
         persist_state="session",

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dpsyn.ui import widgets
-from dpsyn.ui.share import DATA
+from dpsyn.ui.data_link import DATA
 
 Query = Mapping[str, str | list[str]]
 WHICH = Path(__file__).parents[2] / "docs" / "which_mechanism.md"

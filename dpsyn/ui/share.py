@@ -7,10 +7,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpsyn.data.samples import SAMPLES
-from dpsyn.ui import state
+from dpsyn.ui import data_link, state
 
-DATA, PRESENT = "data", "present"
+PRESENT = "present"
 _FROM_LINK, _CODE = "_data_of_link", "_code_on_screen"
 _LARGER = """<style>
 html {font-size: 21px}
@@ -19,21 +18,32 @@ html {font-size: 21px}
 
 
 def take_over_data() -> None:
-    """Load the bundled dataset that the address names, once for every link."""
-    wanted = st.query_params.get(DATA)
-    if wanted in SAMPLES and wanted != st.session_state.get(_FROM_LINK):
-        state.use_sample(wanted)
+    """Load the bundled dataset that the address names, as it was set on the page Data, once for every link."""
+    wanted = {name: st.query_params[name] for name in data_link.NAMES if name in st.query_params}
+    if wanted != st.session_state.get(_FROM_LINK):
+        found = data_link.restored(wanted)
+        if found is not None:
+            state.use(found)
+            st.session_state["sample"] = found.sample
     st.session_state[_FROM_LINK] = wanted
 
 
 def keep_data_in_address() -> None:
-    """Write the name of the bundled dataset into the address, so that a reload opens it again; nothing of anybody's own."""
-    sample = state.dataset().sample
-    if sample is not None and st.query_params.get(DATA) != sample:
-        st.query_params[DATA] = sample
-    elif sample is None and DATA in st.query_params:
-        del st.query_params[DATA]
-    st.session_state[_FROM_LINK] = sample
+    """Write the bundled dataset and its settings into the address, so that a reload opens it again; nothing of anybody's
+    own."""
+    wanted = data_link.described(state.dataset())
+    for name in data_link.NAMES:
+        if name in wanted:
+            keep(name, wanted[name])
+        elif name in st.query_params:
+            del st.query_params[name]
+    st.session_state[_FROM_LINK] = wanted
+
+
+def keep(name: str, text: str) -> None:
+    """Write a setting that no widget is bound to into the address."""
+    if st.query_params.get(name) != text:
+        st.query_params[name] = text
 
 
 def offer(code: Callable[[], str]) -> None:
@@ -64,7 +74,14 @@ def tools() -> None:
         if not popover.open:
             return
         st.markdown("**A link to this page**")
-        st.caption("It holds every setting that differs from its default and the name of a bundled dataset, but no data.")
+        st.caption(
+            "It holds every setting of this page that differs from its default, "
+            + (
+                "and which bundled data are loaded, with what was set on the page Data."
+                if state.dataset().sample is not None
+                else "but nothing of your own data: whoever opens it has to load the file first."
+            )
+        )
         st.code(link(), language=None, wrap_lines=True)
         code = code_on_screen()
         if code is not None:

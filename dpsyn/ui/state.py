@@ -25,6 +25,7 @@ from dpsyn.ui.jobs import Job
 
 DEFAULT_SAMPLE = "asia"
 SPLIT_SEED = 0
+HELD_OUT = 0.25
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Dataset:
     full: Table
     notes: tuple[str, ...] = ()
     target: str | None = None
-    held_out: float = 0.25
+    held_out: float = HELD_OUT
     two_valued_as_bit: bool = False
     sample: str | None = None
     revision: int = field(default_factory=lambda: next_number("revision"))
@@ -67,8 +68,9 @@ class Dataset:
         """A short name for these columns, the same in every visit: settings that depend on them carry it in their key."""
         facts = [self.target, self.held_out, [[a.name, a.kind, a.size] for a in self.table.domain.attributes]]
         mark = f"{zlib.crc32(json.dumps(facts, default=str).encode()):08x}"
-        usual = self.sample is not None and self.full is self.table and self.target == SAMPLES[self.sample].target
-        return str(self.sample) if usual and self.held_out == 0.25 else f"own_{mark}"
+        if self.sample is not None and self.held_out == HELD_OUT and self.table.domain == self.full.domain:
+            return self.sample if self.target == SAMPLES[self.sample].target else f"own_{mark}"
+        return f"own_{mark}"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -126,8 +128,14 @@ def use(new: Dataset) -> None:
 
 def use_sample(name: str) -> None:
     """Load a bundled dataset; its domain is public."""
+    use(bundled(name))
+    st.session_state["sample"] = name  # what the page Data shows as chosen
+
+
+def bundled(name: str) -> Dataset:
+    """A bundled dataset as it comes."""
     table = load_sample(name)
-    use(Dataset(table=table, full=table, target=SAMPLES[name].target, sample=name))
+    return Dataset(table=table, full=table, target=SAMPLES[name].target, sample=name)
 
 
 def use_upload(data: bytes, name: str) -> None:

@@ -16,7 +16,7 @@ from dpsyn.figures.dp_cda import (
     sigma_needed_info,
 )
 from dpsyn.theory.dp_cda_claims import Claim, claims
-from dpsyn.ui import widgets
+from dpsyn.ui import state, widgets
 from dpsyn.ui.explorer.setting import Explorer
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
@@ -28,8 +28,11 @@ def show(explorer: Explorer) -> None:
     stats, focus = explorer.stats, explorer.focus
     largest = max(1, stats.n // focus.classes)
     columns = st.columns(4)
+    place = state.dataset().tag if focus.loaded else largest
     size = columns[0].number_input(
-        "Smallest class N_k (public)", 1, largest, largest, key=f"f_class_{stats.name}_{largest}",
+        "Smallest class N_k (public)", 1, largest, largest, key=f"f_class_{place}",
+        # A link does not bring counted files along, and their size is nobody else's.
+        bind="query-params" if focus.loaded or not focus.private else None,
         help="n / K at most; state what is public knowledge.",
     )  # fmt: skip
     clip = columns[1].slider("c (largest norm of a record)", 0.1, 2.0, 1.0, 0.1, key="f_clip", bind="query-params")
@@ -37,7 +40,12 @@ def show(explorer: Explorer) -> None:
         "σ (your noise)", SIGMAS, 0.1, key="f_sigma", bind="query-params", format_func=lambda s: f"{s:g}"
     )
     orders = columns[3].selectbox(
-        "l in the picture", _ORDERS, 2, key="f_orders", format_func=lambda o: ", ".join(map(str, o))
+        "l in the picture",
+        _ORDERS,
+        2,
+        key="f_orders",
+        bind="query-params",
+        format_func=lambda o: ", ".join(map(str, o)),
     )
     facts: dict[str, Any] = {
         "n": stats.n,

@@ -8,6 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.figures.feasibility import draw_reduced_space, draw_rows_bound, reduced_space_info, rows_bound_info
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.registry import MECHANISMS, title
 from dpsyn.theory.feasibility import Feasibility
 from dpsyn.ui import widgets
 from dpsyn.ui.explorer.setting import Explorer
@@ -19,9 +21,27 @@ _CASES: tuple[Case, ...] = ("yours", "ideal")
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
-    # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
-    exact = bool(st.session_state.get("f_exact", False))
+    overview, details = st.container(), st.container()
+    with details:
+        widgets.heading("Every condition", explorer.focus.private)
+        tabs = st.tabs([title(name) for name in MECHANISMS])
+    with tabs[list(MECHANISMS).index(DPCDA.name)]:
+        # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
+        exact = st.toggle(
+            "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
+            key="f_exact",
+            bind="query-params",
+        )
     verdicts = explorer.verdict(explorer.focus, exact=exact)
+    with overview:
+        _overview(explorer, verdicts)
+    for tab, verdict in zip(tabs, verdicts, strict=True):
+        with tab:
+            show_verdict(verdict)
+
+
+def _overview(explorer: Explorer, verdicts: Feasibility) -> None:
+    """The cards and the pictures."""
     stats = explorer.stats
     widgets.facts(
         {
@@ -51,16 +71,6 @@ def show(explorer: Explorer) -> None:
     rows = rows_bound_info(stats, epsilon=explorer.spec.epsilon, rows=explorer.rows, case=case, **explorer.bounds)
     left.altair_chart(draw_rows_bound(rows), key="rows_bound")
     right.altair_chart(draw_reduced_space(reduced_space_info(stats, **explorer.bounds)), key="reduced_space")
-    widgets.heading("Every condition", explorer.focus.private)
-    for tab, verdict in zip(st.tabs([v.title for v in verdicts]), verdicts, strict=True):
-        with tab:
-            if verdict.mechanism == "dp_cda":
-                st.toggle(
-                    "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
-                    key="f_exact",
-                    persist_state="session",
-                )
-            show_verdict(verdict)
 
 
 def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
