@@ -48,17 +48,18 @@ class Part(NamedTuple):
         return 2 if self.pair == "swap" else 1
 
 
-_TAIL = 1e-17
+_TAIL = 1e-22
 _MIRRORED = 40.0
-_NOTHING = 1e-25
-"""Masses below it are dropped: at most 3e-19 a row, far inside the allowance for rounding."""
+_NOTHING = 1e-30
+"""Masses below it are put at infinity."""
 
 
 def discretised(pair: Pair, rate: float, shift: float, step: float) -> tuple[int, Floats, float]:
     """Loss of one row on multiples of ``step``: index of the lowest point, masses, and the mass of an infinite loss."""
     build = {"remove": _remove, "add": _add, "replace": _replace, "swap": _swap}[pair]
     lower, masses, infinity = build(rate, shift, step)
-    return lower, np.where(masses > _NOTHING, masses, 0.0), infinity
+    kept = masses > _NOTHING
+    return lower, np.where(kept, masses, 0.0), infinity + float(masses[~kept].sum())
 
 
 def span(pair: Pair, rate: float, shift: float) -> float:

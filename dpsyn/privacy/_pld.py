@@ -27,9 +27,17 @@ __all__ = [
     "smallest_multiplier",
 ]
 
+Loss = tuple[int, Floats, float]
+
 _ROUNDING = 1e-15
-_COARSEST = 48
+_COARSEST = 56
 _LONGEST = 3_000_000
+_SPARED = 1e-3
+"""Share of δ that rounding may take before losses are composed under another measure."""
+_SHARES = (1e-3, 0.03, 0.3, 0.9)
+"""Shares of δ that are tried there."""
+_OUTSIDE = 1e-12
+"""Mass outside the arrays under the tilted measure."""
 _ORDERS = np.array([-20.0, -10.0, -5.0, -2.0, 2.0, 5.0, 10.0, 20.0])
 
 
@@ -71,20 +79,18 @@ def composed_epsilon(
 
     The grid is refined by factors of 4 until the excess is below ``tolerance``·ε (it shrinks like the step squared) or the
     arrays would become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
-    (p = 1, exact), so the smallest of all is returned. For a δ so small that the rounding of the transforms would matter
-    (1e-10 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``.
+    (p = 1, exact), so the smallest of all is returned. For a δ so small that the mass of single rows that is put at infinity
+    would matter (1e-17 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``.
     """
     named = [Part(*part) for part in parts]
-    rows = sum(part.rows for part in named)
     shift = 1 / multiplier if multiplier > 0 else math.inf
     best = gaussian_epsilon(math.hypot(*(math.sqrt(p.rows) * p.distance * p.shift(shift) for p in named)), delta)
-    usable = delta - fft_allowance(rows)
-    if not math.isfinite(best) or best <= enough or usable <= 0.5 * delta:
+    if not math.isfinite(best) or best <= enough:
         return best
     step = max(span(part.pair, part.rate, part.shift(shift)) for part in named) / _COARSEST
     previous = math.inf
     while True:
-        epsilon = _on_grid(named, shift, usable, step)
+        epsilon = _on_grid(named, shift, delta, step)
         if epsilon is None:
             return best
         best = min(best, epsilon)
@@ -99,16 +105,82 @@ def fft_allowance(rows: int) -> float:
     return 1e-13 + 4 * float(np.finfo(np.float64).eps) * rows
 
 
-Loss = tuple[int, Floats, float]
-
-
 def _on_grid(parts: list[Part], shift: float, delta: float, step: float) -> float | None:
-    """ε on one grid; None if the arrays would become too long."""
+    """ε on one grid; None if the arrays would become too long, or the mass at infinity alone is more than δ."""
     losses = [discretised(part.pair, part.rate, part.shift(shift), step) for part in parts]
     if max(len(masses) for _, masses, _ in losses) > _LONGEST:
         return None
-    composed = compose(losses, [part.rows for part in parts], delta * 1e-5)
-    return None if composed is None else epsilon_of_losses(*composed, step, delta)
+    rows = [part.rows for part in parts]
+    rounding = fft_allowance(sum(rows))
+    if rounding > _SPARED * delta:
+        return tilted_epsilon(losses, rows, step, delta)
+    composed = compose(losses, rows, delta * 1e-5)
+    return None if composed is None else epsilon_of_losses(*composed, step, delta - rounding)
+
+
+def tilted_epsilon(losses: list[Loss], rows: list[int], step: float, delta: float) -> float | None:
+    """ε for a δ that the rounding of the transforms would swamp: the losses are composed under another measure.
+
+    Masses m(L) of a row become m(L)e^{sL}/E[e^{sL}], with s such that the composed loss comes to lie around ε, and what is
+    composed is multiplied by E[e^{sL}]^rows·e^{-sL}. Errors of the transforms, of at most a in all, thereby become errors of
+    at most a·E[e^{sL}]^rows·e^{-sε} in the masses above ε, mostly of the order of a·δ. Mass outside the range of the arrays
+    counts as such an error. Several shares of δ are set aside for errors; where they are more than that, a larger ε is
+    taken, at which they are not.
+
+    Returns:
+        ε, an upper bound; None if the arrays would become too long, or the mass at infinity alone is more than δ.
+    """
+    infinity = -math.expm1(math.fsum(times * math.log1p(-mass) for (_, _, mass), times in zip(losses, rows, strict=True)))
+    if infinity >= 0.5 * delta:
+        return None
+    lowest = sum(lower * times for (lower, _, _), times in zip(losses, rows, strict=True))
+    with np.errstate(divide="ignore"):
+        logarithms = [np.log(masses) for _, masses, _ in losses]
+
+    def moments(order: float) -> list[float]:
+        return [_log_sum(values + order * step * np.arange(len(values))) for values in logarithms]
+
+    def grown(order: float) -> float:
+        return math.fsum(times * moment for times, moment in zip(rows, moments(order), strict=True))
+
+    def bound(order: float) -> float:
+        """ε by the Rényi divergence of order s + 1."""
+        optimal = order * math.log(order) - (1 + order) * math.log1p(order)
+        return (grown(order) - math.log(delta) + optimal) / order + step * lowest
+
+    order = _best_power(bound)
+    tilted = [
+        (lower, np.exp(values + order * step * np.arange(len(values)) - moment), 0.0)
+        for (lower, _, _), values, moment in zip(losses, logarithms, moments(order), strict=True)
+    ]
+    composed = compose(tilted, rows, _OUTSIDE)
+    if composed is None:
+        return None
+    first, masses, _ = composed
+    back = grown(order) - order * step * (first - lowest + np.arange(len(masses)))
+    masses = np.minimum(masses * np.exp(np.minimum(back, 700.0)), 1.0)
+    errors = math.log(fft_allowance(sum(rows)) + 2 * _OUTSIDE) + grown(order) + order * step * lowest
+
+    def with_share(share: float) -> float:
+        epsilon = epsilon_of_losses(first, masses, infinity, step, delta * (1 - share))
+        return max(epsilon, (errors - math.log(share * delta)) / order)
+
+    return min(with_share(share) for share in _SHARES)
+
+
+def _log_sum(exponents: Floats) -> float:
+    """ln Σ e^x."""
+    largest = float(exponents.max())
+    return largest + math.log(float(np.exp(exponents - largest).sum()))
+
+
+def _best_power(bound: Callable[[float], float]) -> float:
+    """The power of 2 at which a function with one valley is smallest."""
+    order, here = 1.0, bound(1.0)
+    factor = 2.0 if bound(2.0) < here else 0.5
+    while 2.0**-40 < order < 2.0**80 and (there := bound(order * factor)) < here:
+        order, here = order * factor, there
+    return order
 
 
 def compose(losses: list[Loss], rows: list[int], tail: float) -> Loss | None:
