@@ -47,7 +47,7 @@ def dp_cda_epsilon(
     tolerance: float = mixing.TOLERANCE,
 ) -> float:
     """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by ``tolerance`` at most
-    (``"exact"``).
+    (``"exact"``; by more where ε is small and δ below 1e-9 or so, because of the rounding of Fourier transforms).
 
     Args:
         noise_scale: σ, standard deviation of the noise in each coordinate, in units of the scaled records; ≥ 0.
@@ -137,7 +137,8 @@ def dp_cda_noise_scale(
     def epsilon_of(multiplier: float) -> float:
         return rdp_epsilon(classes, neighbouring, variant, order_of_mixture, multiplier, delta)
 
-    return unit * smallest_multiplier(epsilon_of, epsilon, 1.0, spread=2.0, tolerance=max(tolerance, 1e-4))
+    # The last factor covers the way back from σ to the multiplier.
+    return unit * smallest_multiplier(epsilon_of, epsilon, 1.0, spread=2.0, tolerance=max(tolerance, 1e-4)) * (1 + 1e-12)
 
 
 def dp_cda_rows(

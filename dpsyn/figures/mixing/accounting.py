@@ -14,8 +14,6 @@ TOLERANCE = 0.02
 """About the relative excess of ε, and of σ: what is shown is never less private than it says."""
 _FINE, _CERTAIN = 1e-3, 1.01
 """Tolerance of an ε that is to refute a claim, and more than the discretisation can add to it then."""
-_FAR = 1000.0
-"""Times the first guess: where more noise is asked for, rounding keeps the Rényi accountant above ε."""
 _NEAR = 0.1
 """Times the first guess: so little noise is called enough. δ nearly covers everything there, and accounting is slow."""
 ROUGH = 0.03
@@ -85,10 +83,6 @@ def needed_sigma(
     guess = _guess(sizes, order_of_mixture, epsilon)
 
     def epsilon_of(sigma: float) -> float:
-        if sigma > _FAR * guess:
-            raise CalibrationError(
-                f"no noise level was found that gives epsilon = {epsilon:g} by the {accountant} accountant"
-            )
         found = spent_epsilon(sizes, order_of_mixture, sigma, accountant=accountant, tolerance=tolerance)
         if sigma < _NEAR * guess and found <= epsilon:
             raise _Enough(sigma)
@@ -96,8 +90,6 @@ def needed_sigma(
 
     try:
         return smallest_sigma(epsilon_of, epsilon, guess, tolerance)
-    except CalibrationError:
-        return None
     except _Enough as enough:
         return enough.sigma
 

@@ -132,9 +132,21 @@ def test_a_table_of_categories_has_norm_one(car: Records) -> None:
     assert info.cut == 0.0
 
 
-def test_an_accountant_that_rounding_keeps_above_epsilon_has_no_sigma() -> None:
-    info = noise_info(Sizes((122, 130, 135), 100, 1e-12, 0.1), 0.1, 64)
+def test_an_accountant_that_stays_above_epsilon_has_no_sigma() -> None:
+    info = noise_info(Sizes((122, 130, 135), 100, 1e-12, 0.1), 0.08, 64)
     assert info.sigma("rdp") is None
     assert info.sigma("published") is None
     assert info.sigma("exact") is not None
     draw_noise(info).to_dict()
+
+
+@pytest.mark.parametrize("sizes", [Sizes((122, 130, 135), 100, 1e-12, 0.1), Sizes((6000,) * 10, 6000, 1e-12)])
+@pytest.mark.parametrize("order_of_mixture", [1, 64])
+def test_a_tiny_delta_has_a_noise_scale_that_sampling_makes_smaller(sizes: Sizes, order_of_mixture: int) -> None:
+    info = noise_info(sizes, 0.1, order_of_mixture)
+    exact, rdp = info.line("exact"), info.line("rdp")
+    assert exact.sigma is not None
+    assert exact.spent is not None
+    assert exact.spent <= 0.1
+    assert rdp.sigma is not None
+    assert exact.sigma < rdp.sigma
