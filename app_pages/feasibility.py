@@ -14,7 +14,7 @@ with st.expander("More data: upload a table, or count a large file where it lies
     with left:
         uploader("f_upload")
     with right:
-        path_counter("f_path")
+        path_counter()
 show_fault()
 widgets.watch_job()
 widgets.show_message()

@@ -19,9 +19,10 @@ st.markdown(
 
 def take_sample() -> None:
     """Load the chosen sample."""
-    if st.session_state.sample:
+    chosen = st.session_state[state.SAMPLE_KEY]
+    if chosen:
         st.session_state.pop("upload_fault", None)
-        state.use_sample(st.session_state.sample)
+        state.use_sample(chosen)
 
 
 left, right = st.columns([3, 2], gap="large")
@@ -30,12 +31,12 @@ with left:
         "Bundled data",
         list(SAMPLES),
         format_func=lambda name: SAMPLES[name].title,
-        key="sample",
+        key=state.SAMPLE_KEY,
         on_change=take_sample,
         persist_state="session",
     )
-    if st.session_state.get("sample"):
-        st.caption(SAMPLES[st.session_state.sample].description)
+    if st.session_state.get(state.SAMPLE_KEY):
+        st.caption(SAMPLES[st.session_state[state.SAMPLE_KEY]].description)
 with right:
     uploader("upload")
 show_fault()
@@ -135,11 +136,13 @@ with roles_tab:
             "Target: the column that classifiers predict, and the class of DP-CDA",
             options,
             index=options.index(current.target) if current.target in options else None,
+            key=f"roles_target_{current.revision}",
             placeholder="No column here has 2 to 50 categories and no empty cells",
         )
         held_out = st.slider(
-            "Held-out share: rows kept for testing, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05
-        )
+            "Held-out share: rows kept for testing, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05,
+            key=f"roles_share_{current.revision}",
+        )  # fmt: skip
         if st.form_submit_button("Apply"):
             state.use(current.changed(target=target, held_out=held_out))
             st.rerun()

@@ -10,7 +10,7 @@ import streamlit as st
 from dpsyn.ui import data_link, state
 
 PRESENT = "present"
-_FROM_LINK, _CODE = "_data_of_link", "_code_on_screen"
+_FROM_LINK, _KEPT, _CODE = "_data_of_link", "_kept_in_address", "_code_on_screen"
 _LARGER = """<style>
 html {font-size: 21px}
 [data-testid='stMainBlockContainer'] {padding-left: 2rem; padding-right: 2rem}
@@ -24,7 +24,7 @@ def take_over_data() -> None:
         found = data_link.restored(wanted)
         if found is not None:
             state.use(found)
-            st.session_state["sample"] = found.sample
+            st.session_state[state.SAMPLE_KEY] = found.sample
     st.session_state[_FROM_LINK] = wanted
 
 
@@ -33,16 +33,29 @@ def keep_data_in_address() -> None:
     own."""
     wanted = data_link.described(state.dataset())
     for name in data_link.NAMES:
-        if name in wanted:
-            keep(name, wanted[name])
-        elif name in st.query_params:
-            del st.query_params[name]
+        _write(name, wanted.get(name))
     st.session_state[_FROM_LINK] = wanted
+    page, name = st.session_state.get(_KEPT, ("", ""))
+    if page != _page():
+        _write(name, None)
 
 
-def keep(name: str, text: str) -> None:
-    """Write a setting that no widget is bound to into the address."""
-    if st.query_params.get(name) != text:
+def keep(name: str, text: str | None) -> None:
+    """Write the one setting of this page that no widget can be bound to into the address; None takes it away.
+
+    Under another name it takes the place of what was kept before; on another page it goes.
+    """
+    _, before = st.session_state.get(_KEPT, ("", name))
+    if before != name:
+        _write(before, None)
+    _write(name, text)
+    st.session_state[_KEPT] = (_page(), name)
+
+
+def _write(name: str, text: str | None) -> None:
+    if text is None and name in st.query_params:
+        del st.query_params[name]
+    elif text is not None and st.query_params.get(name) != text:
         st.query_params[name] = text
 
 

@@ -24,6 +24,8 @@ from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui.jobs import Job
 
 DEFAULT_SAMPLE = "asia"
+SAMPLE_KEY = "sample"
+"""Of the widget that chooses a bundled dataset; the session may set it."""
 SPLIT_SEED = 0
 HELD_OUT = 0.25
 
@@ -129,7 +131,7 @@ def use(new: Dataset) -> None:
 def use_sample(name: str) -> None:
     """Load a bundled dataset; its domain is public."""
     use(bundled(name))
-    st.session_state["sample"] = name  # what the page Data shows as chosen
+    st.session_state[SAMPLE_KEY] = name
 
 
 def bundled(name: str) -> Dataset:

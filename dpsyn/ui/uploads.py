@@ -31,16 +31,16 @@ def _take(key: str) -> None:
     except InputError as fault:
         st.session_state["upload_fault"] = f"{file.name}: {fault}"
     else:
-        st.session_state["sample"] = None
+        st.session_state[state.SAMPLE_KEY] = None
 
 
-def path_counter(key: str) -> None:
+def path_counter() -> None:
     """Statistics of a file on this machine, however large, without loading it; only where the app runs locally."""
     if not is_local():
         st.caption("Reading a file by its path is offered only when the app runs on your own machine.")
         return
-    with st.form(f"{key}_form", border=False):
-        path = st.text_input("A file on this machine, however large: its path", key=key, placeholder="/data/people.csv")
+    with st.form("f_path_form", border=False):
+        path = st.text_input("A file on this machine, however large: its path", key="f_path", placeholder="/data/people.csv")
         if st.form_submit_button("Count it", icon=":material/functions:", disabled=state.job() is not None) and path.strip():
             context = {"kind": "statistics"}
             label = f"Counting {path.strip()}"

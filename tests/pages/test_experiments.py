@@ -7,6 +7,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.ui.lab.planner import NO_TARGET
 from tests.pages.conftest import finish_job
 
 
@@ -16,7 +17,7 @@ def plan(app, **settings):
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     tag = app.session_state["dataset"].tag
     app.multiselect(key=f"lab_mechanisms_{tag}").set_value(settings.get("mechanisms", ["Noisy reweighting"])).run()
-    app.selectbox(key=f"lab_target_{tag}").set_value(None).run()
+    app.selectbox(key=f"lab_target_{tag}").set_value(NO_TARGET).run()
     app.slider(key="lab_repeats").set_value(settings.get("repeats", 2)).run()
     app.text_input(key=f"lab_values_epsilon_{tag}").set_value(settings.get("values", "1, 10")).run()
     assert not app.exception

@@ -13,6 +13,7 @@ from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda._config import Sampler, Scaling
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.ui import share as share_link
 from dpsyn.ui import widgets
 from dpsyn.ui.state import Dataset
 
@@ -210,12 +211,14 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, share: fl
     lines = pd.DataFrame(
         {"class": [str(value) for value in attribute.categories], "rows": max(1, rows // len(attribute.categories))}
     )
-    if size is not None:
-        lines["at least"] = max(size, order)
+    least = None if size is None else max(size, order)
+    if least is not None:
+        lines["at least"] = least
+    cda_table_key = f"cda_table_{current.tag}_{target}_{rows}_{least or 0}"
     edited = st.data_editor(
-        lines,
+        _begun(cda_table_key, lines),
         hide_index=True,
-        key=f"cda_table_{current.tag}_{target}_{rows}_{size}",
+        key=cda_table_key,
         height=min(35 * (len(lines) + 1) + 3, 260),
         column_config={
             "class": st.column_config.TextColumn("Class", disabled=True),
@@ -223,7 +226,37 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, share: fl
             "at least": st.column_config.NumberColumn("Records at least (public N_k)", min_value=1, step=1, required=True),
         },
     )
+    st.session_state["cda_tables"][cda_table_key][1] = edited
+    share_link.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
     made = {value: int(count) for value, count in zip(attribute.categories, edited["rows"], strict=True)}
     if size is None:
         return _Classes(made, None, share)
     return _Classes(made, {v: int(n) for v, n in zip(attribute.categories, edited["at least"], strict=True)}, share)
+
+
+def _begun(key: str, lines: pd.DataFrame) -> pd.DataFrame:
+    """What the editor starts from, which must not change while it is there: the address, what it held when it was last on
+    the page, else the usual lines."""
+    tables: dict[str, list[pd.DataFrame]] = st.session_state.setdefault("cda_tables", {})
+    if key not in st.session_state or key not in tables:
+        before = tables[key][1] if key in tables else lines
+        tables[key] = [_read(st.query_params.get(key, ""), before), before]
+    return tables[key][0]
+
+
+def _written(lines: pd.DataFrame) -> str:
+    """The numbers of the table, column by column: "10,20,30;100,100,50"."""
+    return ";".join(",".join(str(int(number)) for number in lines[name]) for name in lines.columns[1:])
+
+
+def _read(text: str, lines: pd.DataFrame) -> pd.DataFrame:
+    """The table with the numbers of :func:`_written`; as it is if they are not such numbers."""
+    parts = [part.split(",") for part in text.split(";")]
+    least = {"rows": 0, "at least": 1}
+    fits = len(parts) == len(lines.columns) - 1 and all(len(part) == len(lines) for part in parts)
+    if not fits or not all(word.isascii() and word.isdigit() and len(word) < 10 for part in parts for word in part):
+        return lines
+    numbers = {name: [int(word) for word in part] for name, part in zip(lines.columns[1:], parts, strict=True)}
+    if any(min(column) < least[name] for name, column in numbers.items()):
+        return lines
+    return lines.assign(**numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 
 import streamlit as st
@@ -20,17 +21,29 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
     """Choose releases, tables and classifiers, and start measuring."""
     learn, held_out = current.parts
     with st.form("comparison_form", border=True):
-        chosen = st.multiselect("Releases", list(releases), default=list(releases))
+        chosen = st.multiselect(
+            "Releases",
+            list(releases),
+            default=list(releases),
+            key=f"comparison_releases_{zlib.crc32(repr(list(releases)).encode())}",
+        )
         left, middle, right = st.columns([2, 3, 4])
         possible = [d for d in DEGREES if d <= len(learn.domain)]
         degrees = left.multiselect(
-            "Columns in a table", possible, default=possible, help="Tables over one, two or three columns are compared."
+            "Columns in a table",
+            possible,
+            default=possible,
+            key=f"comparison_degrees_{len(possible)}",
+            bind="query-params",
+            help="Tables over one, two or three columns are compared.",
         )
         options = list(current.classes)
         target = middle.selectbox(
             "Column that the classifiers predict",
             options,
             index=options.index(current.target) if current.target in options else None,
+            key=f"comparison_target_{current.tag}",
+            bind="query-params",
         )
         models = right.multiselect(
             "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", bind="query-params"

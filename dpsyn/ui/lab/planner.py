@@ -15,6 +15,7 @@ from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.ui import state, widgets
 from dpsyn.ui.lab import experiments
+from dpsyn.ui.lab.runs import plain
 
 PRESETS: Mapping[Varied, str] = {
     "epsilon": "0.3, 1, 3, 10",
@@ -24,6 +25,7 @@ PRESETS: Mapping[Varied, str] = {
     "reduced_space_size": "1000, 3000, 10000",
     "rows": "100, 1000, 10000",
 }
+NO_TARGET = "— no column —"
 NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
 
 
@@ -31,7 +33,10 @@ def choices(current: state.Dataset) -> dict[str, Config]:
     """Settings to choose from by label: each mechanism as it comes, and those of the releases of this visit."""
     found = standard.mechanisms_as_they_come(current.parts[0].n, current.target)
     for made in state.comparable():
-        if made.config is not None:
+        if made.release.guarantee.status == "published_but_wrong":
+            continue
+        # An experiment is kept and handed on as text, which cannot hold rows of the user's own.
+        if made.config is not None and plain(made.config) is not None:
             found[f"as in release {made.number}: {made.release.name or made.config.title}"] = made.config
     return found
 
@@ -101,12 +106,11 @@ def planner(current: state.Dataset) -> None:
                 format_func={"replace_one": "replace one row", "add_remove": "add or remove one row"}.__getitem__,
                 help="The same for all mechanisms: a claim between other neighbours is another claim.",
             )
-            targets = [None, *current.classes]
-            target = st.selectbox(
+            targets = [NO_TARGET, *current.classes]
+            chosen_target = st.selectbox(
                 "Column that the classifiers predict",
                 targets,
                 index=targets.index(current.target) if current.target in targets else 0,
-                format_func=lambda name: "none" if name is None else str(name),
                 key=f"lab_target_{current.tag}",
                 bind="query-params",
             )
@@ -114,6 +118,7 @@ def planner(current: state.Dataset) -> None:
                 "Classifiers", CLASSIFIERS, default=list(standard.CLASSIFIERS), key="lab_models", bind="query-params"
             )
             seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="lab_seed", bind="query-params")
+        target = None if chosen_target == NO_TARGET else chosen_target
         degrees = standard.standard_degrees(len(learn.domain))
         st.caption(
             f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that cannot give it "
