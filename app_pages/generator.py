@@ -3,10 +3,11 @@
 import streamlit as st
 
 from dpsyn.errors import DpsynError
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
 from dpsyn.mechanisms.registry import MECHANISMS, title
 from dpsyn.ui import code, jobs, share, state, widgets
 from dpsyn.ui.forms import FORMS
-from dpsyn.ui.releases import calibrated, diagnostics_table, expectations, show_release
+from dpsyn.ui.releases import budget_bar, calibrated, diagnostics_table, expectations, show_release
 
 st.title("Generator")
 current = widgets.dataset_bar()
@@ -58,6 +59,8 @@ def settings(name: str) -> None:
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)
+        if isinstance(mechanism, NoisyReweightingMechanism):
+            budget_bar(mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         with st.expander("What calibration made of the settings"):
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     running = state.job() is not None

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpsyn.data.samples import load_sample
 from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.data.table import Table
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.ui.state import SPLIT_SEED, Dataset
@@ -30,9 +31,9 @@ def read(current: Dataset) -> str:
 
 
 def written(thing: Config | PrivacySpec) -> str:
-    """A configuration or a privacy requirement as a call with what differs from its defaults."""
+    """A configuration or a privacy requirement as a call with what is not a default; a table by its field's name."""
     parts = [
-        f"{f.name}={getattr(thing, f.name)!r}"
+        f"{f.name}={f.name if isinstance(getattr(thing, f.name), Table) else repr(getattr(thing, f.name))}"
         for f in fields(thing)
         if f.init and (_required(f) or getattr(thing, f.name) != f.default)
     ]
@@ -52,8 +53,10 @@ def script(title: str, body: str, current: Dataset | None, imports: str = "") ->
 def generator(current: Dataset, config: Config, spec: PrivacySpec, seed: int | None) -> str:
     """Calibrate and run one mechanism."""
     source = "None  # the system's entropy" if seed is None else f"np.random.default_rng({seed})  # a demonstration"
+    public = getattr(config, "public", None)
+    rows = "" if public is None else f"public = dpsyn.read_table({public.name + '.csv'!r}, domain=table.domain)\n"
     body = f"""
-config = {written(config)}
+{rows}config = {written(config)}
 spec = {written(spec)}
 mechanism = config.calibrate(spec, train.domain, n=train.n)
 print(mechanism.guarantee)  # known before a row is read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -12,9 +13,10 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.data.table import Table
+from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.mechanisms.base import Config, Mechanism
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.ui import widgets
 from dpsyn.ui.state import Made
 
@@ -24,7 +26,7 @@ _REMEMBERED = 50
 def calibrated(config: Config, spec: PrivacySpec, table: Table) -> Mechanism:
     """``config.calibrate(...)``, remembered within the session (from public facts only)."""
     memory: dict[str, Mechanism] = st.session_state.setdefault("calibrations", {})
-    key = repr((config, spec, table.domain, table.n))
+    key = repr((config, spec, table.domain, table.n, _rows_of_its_own(config)))
     if key not in memory:
         if len(memory) >= _REMEMBERED:
             memory.pop(next(iter(memory)))
@@ -32,12 +34,35 @@ def calibrated(config: Config, spec: PrivacySpec, table: Table) -> Mechanism:
     return memory[key]
 
 
+def _rows_of_its_own(config: Config) -> str:
+    """Public rows that a configuration holds; its text does not show them."""
+    public = getattr(config, "public", None)
+    return "" if public is None else hashlib.sha256(public.codes.tobytes()).hexdigest()
+
+
+def budget_bar(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
+    """The ledger of noisy reweighting, planned or spent, as a bar.
+
+    Args:
+        settings: what calibration made of them, with the ledger and how it was accounted.
+        guarantee: of the whole.
+        key: of the chart.
+    """
+    info = budget_info(
+        settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
+    )
+    st.altair_chart(draw_budget(info), key=key)
+
+
 def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
     """What to expect of a run, from public facts only: ("caption" or "warning", sentence)."""
     facts = mechanism.calibrated()
     said = []
     rows = facts.get("rows", getattr(mechanism.config, "rows", None) or mechanism.n)
-    said.append(("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}."))
+    if "rows" in facts or mechanism.guarantee.neighbouring == "replace_one":
+        said.append(("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}."))
+    else:
+        said.append(("caption", "The run will make as many rows as there are by a private estimate."))
     if isinstance(mechanism, NoisyReweightingMechanism):
         noise = facts["noise_scale_on_sums"] * mechanism.statistics.unit / mechanism.n
         largest = noise * math.log(max(mechanism.statistic_count, 2))
@@ -124,6 +149,8 @@ def show_release(made: Made) -> None:
             icon=":material/description:",
             on_click="ignore",
         )
+    if release.mechanism == NoisyReweighting.name and {"ledger", "accounting"} <= set(release.settings):
+        budget_bar(release.settings, release.guarantee, f"budget_{made.number}")
     with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):
         widgets.badge(True)
         st.caption("These numbers depend on the private data. They are for teaching: never publish them.")

@@ -140,7 +140,9 @@ def test_low_variance_draws_add_less_than_independent_ones(categories: Trial) ->
 def test_the_budget_is_the_ledger(delta: float) -> None:
     table = load_sample("car")
     mechanism = dpsyn.NoisyReweighting(degree=2).calibrate(PrivacySpec(1.0, delta), table.domain, n=table.n)
-    info = budget_info(mechanism.calibrated()["ledger"], epsilon=1.0, delta=delta)
+    facts = mechanism.calibrated()
+    info = budget_info(facts["ledger"], epsilon=1.0, delta=delta, accounting=facts["accounting"])
+    assert ("exact law" in info.subtitle) == (delta > 0)
     assert sum(part.share for part in info.parts) == pytest.approx(1)
     assert info.unit == ("ρ" if delta else "ε")
     if not delta:

@@ -299,8 +299,23 @@ def test_public_rows_are_reweighted():
     release = config.calibrate(dpsyn.PrivacySpec(10.0, 1e-5), domain, n=3000)(random, table)
     assert len(release.diagnostics["points"]) == len(known)
     assert json.loads(json.dumps(release.record()))["settings"]["public"] == f"public, {len(known)} rows"
+    assert any("reduced space were public" in text for text in release.guarantee.assumptions)
+    few = replace(config, reduced_space_size=7).calibrate(dpsyn.PrivacySpec(10.0, 1e-5), domain, n=3000)
+    assert few.reduced_space_size == 7
     with pytest.raises(ParameterError, match="public"):
         dpsyn.NoisyReweighting(reduced_space="public")
+
+
+def test_too_many_public_rows_are_refused_with_an_estimate():
+    domain = categories(*[2, 3] * 20)
+    codes = np.random.default_rng(0).integers(0, domain.shape, (3000, 40), dtype=np.int32)
+    rows = domain.decode(codes, np.random.default_rng(0))
+    public = Table(pd.concat([rows] * 80), domain, "public")
+    config = dpsyn.NoisyReweighting(reduced_space="public", public=public)
+    with pytest.raises(ParameterError, match=r"240,000 points in 780 tables .* GB"):
+        config.calibrate(dpsyn.PrivacySpec(1.0), domain, n=10)
+    fitting = replace(config, reduced_space_size=1000).calibrate(dpsyn.PrivacySpec(1.0), domain, n=10)
+    assert fitting.reduced_space_size == 1000
 
 
 def test_low_variance_rounding_is_closer_to_the_density_than_independent_draws():

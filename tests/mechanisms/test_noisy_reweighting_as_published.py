@@ -111,3 +111,18 @@ def test_what_is_not_the_papers_is_refused():
         config.calibrate(dpsyn.PrivacySpec(1.0, neighbouring="add_remove"), cube(6), n=10)
     with pytest.raises(ParameterError, match="objective='max'"):
         dpsyn.NoisyReweighting(vertex=True)
+
+
+def test_its_noise_can_be_had_alone_but_pays_for_the_statistics_only():
+    table = mixed_table(500)
+    spec = dpsyn.PrivacySpec(1.0)
+    config = dpsyn.NoisyReweighting(degree=1, noise="as_published")
+    mechanism = config.calibrate(spec, table.domain, n=table.n)
+    assert set(mechanism.scales) == {2 * mechanism.statistic_count}
+    assert len(mechanism(np.random.default_rng(0), table).rows) == 500
+    for settings in (
+        {"marginal_share": 0.2, "reduced_space_size": 50, "reduced_space": "marginals"},
+        {"tables": (table.domain.names[:1],), "reduced_space_size": 50},
+    ):
+        with pytest.raises(ParameterError, match="spends all of epsilon"):
+            dpsyn.NoisyReweighting(noise="as_published", **settings).calibrate(spec, table.domain, n=table.n)

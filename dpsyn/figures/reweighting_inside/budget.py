@@ -11,6 +11,7 @@ import pandas as pd
 
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import SERIES
+from dpsyn.privacy.spec import rounded_up
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,14 @@ class BudgetInfo:
     parts: tuple[BudgetPart, ...]
 
 
-def budget_info(ledger: Sequence[Mapping[str, Any]], *, epsilon: float, delta: float) -> BudgetInfo:
+def budget_info(ledger: Sequence[Mapping[str, Any]], *, epsilon: float, delta: float, accounting: str) -> BudgetInfo:
     """Data of :func:`draw_budget`.
 
     Args:
         ledger: the entries, as plain data: name, count, share, scale, and ``"epsilon"`` or ``"rho"``.
         epsilon: of the whole release.
         delta: of the whole release.
+        accounting: ``"pure"``, ``"exact"`` (the law of the privacy loss) or ``"zcdp"``.
     """
     gaussian = any("rho" in entry for entry in ledger)
     parts = tuple(
@@ -68,7 +70,11 @@ def budget_info(ledger: Sequence[Mapping[str, Any]], *, epsilon: float, delta: f
         for entry in ledger
     )
     total = math.fsum(part.spent for part in parts)
-    whole = f"ρ = {total:.4g}, which gives ({epsilon:g}, {delta:g})" if gaussian else f"ε = {total:.4g}"
+    claim = rounded_up(epsilon, 4)
+    whole = f"ε = {claim}"
+    if gaussian:
+        how = "by the exact law of its loss" if accounting == "exact" else "by zCDP"
+        whole = f"ρ = {total:.4g}: ({claim}, {rounded_up(delta, 3)}) {how}"
     return BudgetInfo(
         title="The budget",
         subtitle=f"{sum(part.count for part in parts):,} noisy numbers in {len(parts)} "

@@ -12,6 +12,7 @@ FLOATING_POINT = (
     "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), "
     "its low bits can give a value away."
 )
+PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or made them, with the private rows."
 ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 
 
@@ -47,12 +48,14 @@ def source_of(ledger: Ledger) -> str:
     return "Discrete Gaussian mechanism, zCDP (Canonne, Kamath, Steinke 2020), exact L2 sensitivity"
 
 
-def assumptions_of(family: Family, kind: NoiseKind, spec: PrivacySpec) -> tuple[str, ...]:
+def assumptions_of(family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool) -> tuple[str, ...]:
     found = [PUBLIC_DOMAIN_ASSUMPTION]
     if spec.neighbouring == "replace_one":
         found.append(N_IS_PUBLIC)
     if kind == "continuous_laplace":
         found.append(FLOATING_POINT)
+    if public_rows:
+        found.append(PUBLIC_ROWS)
     if not getattr(family, "row_by_row", True):
         found.append(ROW_BY_ROW)
     return tuple(found)

@@ -54,11 +54,12 @@ class NoisyReweighting(Config):
         noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
             or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included.
         allocation: ``"by_size"`` gives tables with more cells a larger part of the budget, ``"equal"`` all the same noise.
+            Noise as published is the same for all in any case.
         rows: k, how many rows to release; None releases n (under add/remove, its noisy estimate).
         reduced_space: where the points come from: ``"whole"`` domain, ``"uniform"`` draws (the paper), draws from the
             product of noisy ``"marginals"`` or from a ``"tree"`` of noisy two-way tables, ``"public"`` rows, or ``"auto"``:
             the whole domain where that is affordable, else marginals.
-        reduced_space_size: m, how many points to draw; None decides by the number of tables.
+        reduced_space_size: m, how many points to draw; None decides by the number of tables, and takes all public rows.
         public: rows known to everybody, for ``reduced_space="public"``.
         refinements: how often at most the space is drawn again around the fitted density (post-processing; maximum entropy
             only).
@@ -171,9 +172,18 @@ class NoisyReweighting(Config):
         kind = self._kind(spec)
         family = self._family(domain, spec)
         plan = planned(self, domain, family)
-        split = parts_of(family, spec.neighbouring, kind, by_size=self.allocation == "by_size")
+        by_size = self.allocation == "by_size" and kind != "continuous_laplace"
+        split = parts_of(family, spec.neighbouring, kind, by_size=by_size)
         parts, others = split.parts, split.others
         marginals = self._marginals(domain, family, plan)
+        if marginals is not None and kind == "continuous_laplace":
+            raise ParameterError(
+                "reduced_space",
+                self.reduced_space,
+                "a space that needs no marginals of their own: noise='as_published' spends all of epsilon on the "
+                "statistics. Leave marginal_share at None and match tables of every column, or take 'uniform', 'whole' or "
+                "'public'",
+            )
         counted = spec.neighbouring == "add_remove" and family.name == "functions"
         if marginals is not None:
             parts = (*scaled_up(parts), marginal_part(parts, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE))
@@ -192,7 +202,7 @@ class NoisyReweighting(Config):
                 delta=spec.delta if kind == "gaussian" else 0.0,
                 neighbouring=spec.neighbouring,
                 source=source_of(ledger),
-                assumptions=assumptions_of(family, kind, spec),
+                assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
             ),
             statistics=family,
             plan=plan,

@@ -53,6 +53,9 @@ def planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
     takes_whole = config.reduced_space_size is None and config.reduced_space in ("auto", "uniform", "marginals", "whole")
     space: SpaceKind = "whole" if whole and takes_whole else _MEASURES[config.reduced_space]
     m = size if space == "whole" else config.reduced_space_size or _default_size(tables, dense=program)
+    public = config.public.with_domain(domain).codes if config.public is not None else None
+    if public is not None:
+        m = min(config.reduced_space_size or len(public), len(public))
     if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
         seconds, gigabytes = m * tables * 1.2e-6, m * tables * 16e-9
         raise ParameterError(
@@ -68,10 +71,6 @@ def planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
             f"{family.count:,} statistics on {m:,} points are too many for one matrix; lower the degree, the number of "
             "columns, bins or categories, or reduced_space_size",
         )
-    public = None
-    if config.public is not None:
-        public = config.public.with_domain(domain).codes
-        m = min(config.reduced_space_size or len(public), len(public))
     uniform = config.reduced_space == "uniform"
     return Plan(family, space, m, listed, config.objective, config.refinements, uniform, public, config.vertex)
 

@@ -1,13 +1,15 @@
-"""The settings of noisy reweighting as widgets."""
+"""The settings of noisy reweighting as widgets. Untouched they are ``dpsyn.NoisyReweighting(degree=2)``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from itertools import chain, combinations
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
+from dpsyn.domain import Domain
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.noisy_reweighting import (
     Allocation,
@@ -18,14 +20,16 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Rounding,
     Statistics,
 )
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.ui import widgets
+from dpsyn.ui.forms._public_rows import public_rows
 from dpsyn.ui.state import Dataset
 
 Value = TypeVar("Value", bound=str)
+Fit = Literal["max_entropy", "least_squares", "vertex", "centre"]
 
 _WAYS: Mapping[str, str] = {"ours": "With every improvement", "as_published": "As published"}
-_NOISE: Mapping[Noise, str] = {"gaussian": "Gaussian", "laplace": "Laplace"}
+_NOISE: Mapping[Noise, str] = {"gaussian": "Gaussian", "laplace": "Laplace", "as_published": "Laplace as published"}
 _STATISTICS: Mapping[Statistics, str] = {
     "auto": "the better family here",
     "walsh": "Walsh functions",
@@ -34,14 +38,23 @@ _STATISTICS: Mapping[Statistics, str] = {
 }
 _SPACES: Mapping[ReducedSpace, str] = {
     "auto": "the whole domain, if it is small enough",
+    "whole": "the whole domain",
     "uniform": "draws from the uniform measure (the paper)",
     "marginals": "draws from noisy one-way marginals",
     "tree": "draws from a tree of noisy two-way tables",
+    "public": "public rows of your own",
 }
-_OBJECTIVES: Mapping[Objective, str] = {
+_FITS: Mapping[Fit, str] = {
     "max_entropy": "maximum entropy near the noisy statistics",
     "least_squares": "least squares, stopped at the noise",
-    "max": "smallest largest deviation (the paper)",
+    "vertex": "smallest largest deviation, at a vertex (the paper)",
+    "centre": "smallest largest deviation, inside the optimal set",
+}
+_OBJECTIVES: Mapping[Fit, tuple[Objective, bool]] = {
+    "max_entropy": ("max_entropy", False),
+    "least_squares": ("least_squares", False),
+    "vertex": ("max", True),
+    "centre": ("max", False),
 }
 _ROUNDING: Mapping[Rounding, str] = {
     "low_variance": "so that they keep the tables of the density",
@@ -51,19 +64,10 @@ _ALLOCATION: Mapping[Allocation, str] = {
     "by_size": "more for tables with more cells",
     "equal": "the same noise for all",
 }
-
-
-@dataclass(frozen=True)
-class _Choices:
-    """The choices that come after the noise."""
-
-    statistics: Statistics = "auto"
-    allocation: Allocation = "by_size"
-    space: ReducedSpace = "auto"
-    share: float | None = None
-    size: int | None = None
-    objective: Objective = "max_entropy"
-    rounding: Rounding = "low_variance"
+_NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public)", "add_remove": "added or removed"}
+_DRAWN: tuple[ReducedSpace, ...] = ("auto", "uniform", "marginals", "tree")
+_MOST_TABLES = 3_000
+"""Sets of columns that are offered to choose from."""
 
 
 def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
@@ -71,10 +75,16 @@ def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
     left, right = st.columns(2, gap="medium")
     with left:
         epsilon = widgets.epsilon_slider("nr_epsilon", bind="query-params")
-        degree = st.slider("d (degree of the statistics)", 1, 3, 2, key="nr_degree", bind="query-params")
-        rows = st.number_input(
-            "k (rows)", 1, 1_000_000, current.parts[0].n, key=f"nr_rows_{current.tag}", bind="query-params"
+        degree = st.slider(
+            "d (degree of the statistics)",
+            1,
+            3,
+            2,
+            key="nr_degree",
+            bind="query-params",
+            help="How many columns a statistic looks at. Higher degrees keep more structure and need more noise.",
         )
+        rows = _rows(current)
     with right:
         way = st.segmented_control(
             "Algorithm",
@@ -84,15 +94,15 @@ def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
             format_func=_WAYS.__getitem__,
             key="nr_way",
             bind="query-params",
-            help="As published: continuous Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, the "
-            "linear program, independent draws.",
+            help="As published: Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, a vertex of the "
+            "linear program, independent draws. Its steps can also be chosen one by one.",
+        )
+        statistics = _pick(
+            "Statistics", "nr_statistics", _STATISTICS, "Walsh functions where all columns are two-valued, tables elsewhere."
         )
         if way == "as_published":
-            st.caption(
-                "Continuous Laplace noise is private in real arithmetic only: low bits of floating point give values away."
-            )
-            published = NoisyReweighting.as_published(degree=degree, rows=int(rows), reduced_space_size=_size(3000))
-            return published, PrivacySpec(epsilon)
+            return _as_published(degree, statistics, rows), PrivacySpec(epsilon)
+        tables = _tables(current, statistics, degree)
         noise = st.segmented_control(
             "Noise",
             list(_NOISE),
@@ -101,53 +111,203 @@ def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
             format_func=_NOISE.__getitem__,
             key="nr_noise",
             bind="query-params",
-            help="Gaussian needs δ and is smaller where there are many statistics; Laplace gives pure ε. Both are discrete.",
+            help="On whole counts, from exact samplers: discrete Gaussian noise needs δ and is smaller where there are many "
+            "statistics, discrete Laplace noise gives pure ε. As published: continuous, of scale 2|F|/(nε).",
         )
+        if noise == "as_published":
+            _floating_point()
         delta = widgets.delta_slider("nr_delta", bind="query-params") if noise == "gaussian" else 0.0
-    with st.expander("Statistics, reduced space, fit and rows"):
-        chosen = _choices()
+    with st.expander(
+        "Budget, reduced space, fit and rows", key="nr_more", icon=":material/tune:", on_change="rerun", bind="query-params"
+    ):
+        first, second = st.columns(2, gap="medium")
+        with first:
+            neighbouring, budget = _budget()
+            fit = _fit()
+        with second:
+            space = _reduced_space(current, entropy=fit["objective"] == "max_entropy")
+            rounding = _rounding(current.table.domain)
     config = NoisyReweighting(
         degree=degree,
-        statistics=chosen.statistics,
-        noise=noise,
-        allocation=chosen.allocation,
-        rows=int(rows),
-        reduced_space=chosen.space,
-        marginal_share=chosen.share,
-        reduced_space_size=chosen.size,
-        objective=chosen.objective,
-        rounding=chosen.rounding,
+        statistics=statistics,
+        tables=tables,
+        # With δ > 0 that is the default's own choice.
+        noise="auto" if noise == "gaussian" else noise,
+        rows=rows,
+        **budget,
+        **fit,
+        **space,
+        **rounding,
     )
-    return config, PrivacySpec(epsilon, delta)
+    return config, PrivacySpec(epsilon, delta, neighbouring)
 
 
-def _choices() -> _Choices:
-    left, right = st.columns(2, gap="medium")
-    with left:
-        statistics = _pick("Statistics", "nr_statistics", _STATISTICS)
-        allocation = _pick("The budget is shared", "nr_allocation", _ALLOCATION)
-        objective = _pick("The density is fitted by", "nr_objective", _OBJECTIVES)
-    with right:
-        space = _pick("Reduced space", "nr_space", _SPACES)
-        share = None
-        if space == "marginals" and st.toggle(
-            "Marginals get a part of the budget of their own",
-            False,
-            key="nr_own",
-            bind="query-params",
-            help="Otherwise they are read off the noisy statistics, which costs nothing.",
-        ):
-            share = st.slider("Share of the budget", 0.05, 0.95, 0.2, 0.05, key="nr_share", bind="query-params")
-        rounding = _pick("Rows are drawn", "nr_rounding", _ROUNDING)
-        size = _size(100_000)
-    return _Choices(statistics, allocation, space, share, size, objective, rounding)
+def _rows(current: Dataset) -> int | None:
+    """k, or None for as many as there are."""
+    n = current.parts[0].n
+    rows = st.number_input(
+        "k (rows)",
+        1,
+        max(1_000_000, n),
+        n,
+        key=f"nr_rows_{current.tag}",
+        bind="query-params",
+        help=f"As many as you like: rows cost no privacy here. By default as many as there are, {n:,}.",
+    )
+    return None if rows == n else int(rows)
 
 
-def _pick(label: str, key: str, options: Mapping[Value, str]) -> Value:
-    return st.selectbox(label, list(options), key=key, bind="query-params", format_func=options.__getitem__)
+def _as_published(degree: int, statistics: Statistics, rows: int | None) -> Config:
+    _floating_point()
+    st.caption("All other steps are the paper's: uniform Ω*, a vertex of the linear program, independent draws.")
+    size = _size(3000, "nr_default_m_published", "nr_m_published")
+    return NoisyReweighting.as_published(degree=degree, statistics=statistics, rows=rows, reduced_space_size=size)
 
 
-def _size(usual: int) -> int | None:
-    if st.toggle("Reduced space size m: the default", True, key="nr_default_m", bind="query-params"):
+def _floating_point() -> None:
+    st.caption("Continuous Laplace noise is private in real arithmetic only: low bits of floating point give values away.")
+
+
+def _tables(current: Dataset, statistics: Statistics, degree: int) -> tuple[tuple[str, ...], ...] | None:
+    """Sets of columns, or None for all sets of d columns."""
+    names = current.table.domain.names
+    if statistics != "contingency" or not st.toggle(
+        "Only some of the tables",
+        False,
+        key="nr_some",
+        bind="query-params",
+        help=f"Otherwise the tables of all sets of {degree} columns. Fewer tables have less noise each.",
+    ):
         return None
-    return int(st.number_input("m (points of the reduced space)", 10, 1_000_000, usual, key="nr_m", bind="query-params"))
+    sizes = range(1, min(degree, len(names)) + 1)
+    offered = list(chain.from_iterable(combinations(names, size) for size in sizes))
+    if len(offered) > _MOST_TABLES:
+        raise ParameterError(
+            "tables",
+            f"{len(offered):,} sets of columns",
+            f"at most {_MOST_TABLES:,} to choose from: lower d, or use fewer columns (page Data). Python takes any",
+        )
+    columns = " · ".join
+    chosen = st.multiselect(
+        "Tables of",
+        offered,
+        format_func=columns,
+        key=f"nr_tables_{current.tag}_{degree}",
+        bind="query-params",
+        placeholder="Choose sets of columns",
+        help="Columns in no table get noisy one-way marginals of their own where the reduced space is drawn.",
+    )
+    if not chosen:
+        raise ParameterError("tables", "none chosen", "at least one set of columns, or all tables")
+    return tuple(chosen)
+
+
+def _budget() -> tuple[Neighbouring, dict[str, Any]]:
+    st.markdown("**Budget**")
+    neighbouring = _pick(
+        "Privacy protects one row being",
+        "nr_neighbouring",
+        _NEIGHBOURS,
+        "Where rows are added or removed, n is a secret too, and is estimated from the noisy statistics.",
+    )
+    allocation = _pick(
+        "The budget is shared among statistics",
+        "nr_allocation",
+        _ALLOCATION,
+        "Errors of a table add up over its cells, so large tables deserve less noise in each.",
+    )
+    own = st.toggle(
+        "One-way marginals get a part of their own",
+        False,
+        key="nr_own",
+        bind="query-params",
+        help="They are the measure μ that the reduced space is drawn from. Otherwise they are read off the noisy "
+        "statistics, which costs nothing. Nothing is spent where the whole domain is taken.",
+    )
+    share = st.slider(
+        "Share of the budget for marginals",
+        0.05,
+        0.95,
+        0.2,
+        0.05,
+        key="nr_share",
+        bind="query-params",
+        disabled=not own,
+        help="The rest goes to the statistics.",
+    )
+    return neighbouring, {"allocation": allocation, "marginal_share": share if own else None}
+
+
+def _fit() -> dict[str, Any]:
+    st.markdown("**Density**")
+    fit = _pick(
+        "The density is fitted by",
+        "nr_objective",
+        _FITS,
+        "Maximum entropy stops where the noise begins. The linear program follows the noise, and its vertices have at most "
+        "|F| + 1 points.",
+    )
+    objective, vertex = _OBJECTIVES[fit]
+    return {"objective": objective, "vertex": vertex}
+
+
+def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
+    st.markdown("**Reduced space Ω***")
+    space = _pick(
+        "Reduced space",
+        "nr_space",
+        _SPACES,
+        "The rows that the density may sit on. The whole domain loses nothing; draws serve large domains.",
+    )
+    public = public_rows(current) if space == "public" else None
+    size = None if space == "whole" else _size(100_000, "nr_default_m", "nr_m")
+    refinements = st.number_input(
+        "Refinements",
+        0,
+        200,
+        40,
+        key="nr_refinements",
+        bind="query-params",
+        disabled=not entropy or space not in _DRAWN,
+        help="How often at most drawn points are drawn again around the fit: post-processing, for maximum entropy only.",
+    )
+    return {"reduced_space": space, "public": public, "reduced_space_size": size, "refinements": int(refinements)}
+
+
+def _rounding(domain: Domain) -> dict[str, Any]:
+    st.markdown("**Rows**")
+    rounding = _pick("Rows are drawn", "nr_rounding", _ROUNDING, "Independent draws add the error of a sample of k rows.")
+    binned = [attribute for attribute in domain.attributes if attribute.is_binned]
+    smooth = st.toggle(
+        "Lean values towards the fuller neighbouring bin",
+        False,
+        key="nr_smooth",
+        bind="query-params",
+        disabled=not binned,
+        help="Numbers and dates are drawn inside their bin: uniformly, or with a density that rises towards the fuller "
+        "neighbour. Every bin keeps its count.",
+    )
+    if binned:
+        bins = sorted({attribute.effective_bins for attribute in binned})
+        each = f"{bins[0]:,}" if len(bins) == 1 else f"{bins[0]:,} to {bins[-1]:,}"
+        are = "column of numbers or dates has" if len(binned) == 1 else "columns of numbers or dates have"
+        st.caption(f"{len(binned)} {are} {each} bins. Bounds and bins are public facts, set on the page Data.")
+    else:
+        st.caption("No column here holds numbers or dates.")
+    return {"rounding": rounding, "smooth_bins": smooth and bool(binned)}
+
+
+def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) -> Value:
+    return st.selectbox(label, list(options), key=key, bind="query-params", format_func=options.__getitem__, help=help_text)
+
+
+def _size(usual: int, toggle_key: str, key: str) -> int | None:
+    if st.toggle(
+        "Its size m: the default",
+        True,
+        key=toggle_key,
+        bind="query-params",
+        help="All of the domain where that is affordable, else as many points as the number of tables allows.",
+    ):
+        return None
+    return int(st.number_input("m (points of the reduced space)", 10, 1_000_000, usual, key=key, bind="query-params"))

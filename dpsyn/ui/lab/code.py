@@ -9,6 +9,7 @@ from dpsyn.evaluation.experiments.script import ScriptedRun, releases_script
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.ui import state
+from dpsyn.ui.lab.runs import plain
 from dpsyn.ui.state import Dataset, Made
 
 
@@ -17,7 +18,7 @@ def code_of(current: Dataset, releases: list[Made]) -> str:
     runs = [
         ScriptedRun(made.label, made.config, PrivacySpec(**made.release.settings["requested"]), made.seed)
         for made in releases
-        if made.config is not None
+        if made.config is not None and plain(made.config) is not None
     ]
     found = st.session_state.get("comparison")
     reports: list[Report] = []
@@ -36,7 +37,7 @@ def code_of(current: Dataset, releases: list[Made]) -> str:
         target=found["target"] if reports and found is not None else current.target,
         degrees=degrees,
         classifiers=models,
-        left_out=[made.label for made in releases if made.config is None],
+        left_out=[made.label for made in releases if plain(made.config) is None],
     )
 
 

@@ -26,7 +26,7 @@ FROM_A_FILE = "It was read from a file: the claim and the rows are what the file
 _LONGEST = 100
 
 
-def _plain(config: Config | None) -> dict[str, Any] | None:
+def plain(config: Config | None) -> dict[str, Any] | None:
     """The configuration as plain data, or None where it holds functions or rows of its own."""
     if config is None:
         return None
@@ -45,7 +45,7 @@ def as_stored(made: state.Made) -> StoredRun:
         "domain": made.domain.to_dict(),
         "name": made.release.name,
         "seconds": made.seconds,
-        "config": _plain(made.config),
+        "config": plain(made.config),
     }
     return StoredRun(made.number, made.when, made.dataset, made.label, record, made.release.rows)
 

@@ -49,7 +49,9 @@ def noise_panels(bench: Bench) -> None:
         mechanism = bench.mechanism()
         facts = mechanism.calibrated()
         guarantee = mechanism.guarantee
-        found = budget_info(facts["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta)
+        found = budget_info(
+            facts["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=facts["accounting"]
+        )
         st.altair_chart(draw_budget(found), key="in_nr_budget_chart")
         st.dataframe(
             {
