@@ -1,9 +1,13 @@
-"""Worker processes that outlive each other: one that dies costs the cell it was at, and nothing else."""
+"""Worker processes that outlive each other: one that dies costs the cell it was at, and nothing else.
+
+Each computes with one thread: as many workers as processors would otherwise start as many threads each.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +21,7 @@ from dpsyn.evaluation.report import Baseline
 
 POLL = 0.2
 """Seconds between two looks at whether the work is paused."""
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -150,12 +155,17 @@ def _crashed(cell: Cell, why: str) -> CellResult:
 
 def _work(connection: Connection[Any, Any]) -> None:
     """A worker's life: the data, then one cell after another until the other side hangs up."""
+    from threadpoolctl import threadpool_limits
+
+    # For libraries that are loaded later; those that are there already are limited around every cell.
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
         baseline, run = pickle.loads(connection.recv_bytes())
         while True:
             cell = connection.recv()
             try:
-                result: CellResult | str = run(cell, baseline)
+                with threadpool_limits(1):
+                    result: CellResult | str = run(cell, baseline)
             except Exception as fault:  # noqa: BLE001  # the process boundary: one cell's fault is told, not the worker's end
                 result = f"it stopped unexpectedly ({type(fault).__name__}: {fault})"
             connection.send(result)

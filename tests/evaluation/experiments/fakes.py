@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from dpsyn.evaluation.experiments.plan import Cell
@@ -33,6 +34,17 @@ def work(cell: Cell, baseline: Baseline) -> CellResult:
 def work_with(weight: bytes, cell: Cell, baseline: Baseline) -> CellResult:
     """Nothing but a result, with something heavy to carry."""
     return result_of(cell)
+
+
+def count_threads(cell: Cell, baseline: Baseline) -> CellResult:
+    """How many threads the linear algebra that is loaded by then would use, and the classifiers that are loaded now."""
+    import numpy as np
+    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+    from threadpoolctl import threadpool_info
+
+    np.ones((4, 4)) @ np.ones((4, 4))
+    counts = {f"{pool['filepath']}": float(pool["num_threads"]) for pool in threadpool_info()}
+    return replace(result_of(cell), measures=({"sklearn": float(_openmp_effective_n_threads()), **counts},))
 
 
 def die_once(cell: Cell, baseline: Baseline) -> CellResult:

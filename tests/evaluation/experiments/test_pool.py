@@ -41,6 +41,15 @@ def test_all_cells_run_in_other_processes(baseline: Baseline) -> None:
     assert [e.kind for e in events].count("begun") == 4
 
 
+def test_a_worker_computes_with_one_thread(baseline: Baseline) -> None:
+    found = [e.result for e in run_in_pool(CELLS[:2], baseline, workers=1, run=fakes.count_threads) if e.result is not None]
+    assert [r.status for r in found] == ["done", "done"]
+    for result in found:
+        (threads,) = result.measures
+        assert any("openblas" in name or "mkl" in name for name in threads)
+        assert set(threads.values()) == {1.0}
+
+
 def test_a_worker_that_dies_costs_its_cell_only(baseline: Baseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSYN_TEST_MARK", str(tmp_path / "died"))
     events = list(run_in_pool(CELLS, baseline, workers=2, run=fakes.die_once))
