@@ -13,6 +13,8 @@ MECHANISMS: dict[str, str] = {
     "dp_cda": "dpsyn.mechanisms.dp_cda:DPCDA",
 }
 """Registered name -> module and configuration class."""
+DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}
+"""The same for algorithms whose published claim is refuted. Their releases are kept and shown, with that mark."""
 
 
 def config_class(name: str) -> type[Config]:
@@ -21,9 +23,10 @@ def config_class(name: str) -> type[Config]:
     Raises:
         ParameterError: no mechanism has this name.
     """
-    if name not in MECHANISMS:
-        raise ParameterError("mechanism", name, f"one of {', '.join(map(repr, MECHANISMS))}")
-    module, attribute = MECHANISMS[name].split(":")
+    known = MECHANISMS | DEMONSTRATIONS
+    if name not in known:
+        raise ParameterError("mechanism", name, f"one of {', '.join(map(repr, known))}")
+    module, attribute = known[name].split(":")
     found: type[Config] = getattr(import_module(module), attribute)
     return found
 

@@ -21,7 +21,7 @@ from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.plan import Grid, config_from_dict
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
-from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
 from dpsyn.privacy.spec import Guarantee
 
 FORMAT, VERSION = "dpsyn runs", 1
@@ -50,6 +50,21 @@ def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
         raise DataError(f"the guarantee's status {data['status']!r} or neighbouring {data['neighbouring']!r} is not known")
     known = {name: data[name] for name in _CLAIM}
     return Guarantee(**{**known, "epsilon": epsilon, "assumptions": tuple(map(str, data["assumptions"]))})
+
+
+def claim_of(record: Mapping[str, Any]) -> Guarantee:
+    """The claim in a release's record, checked against the mechanism that it names.
+
+    Raises:
+        DataError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
+    """
+    guarantee = guarantee_from_dict(record["guarantee"])
+    name = record["mechanism"]
+    if name not in MECHANISMS | DEMONSTRATIONS:
+        raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
+    if name in DEMONSTRATIONS and guarantee.status != "published_but_wrong":
+        raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {guarantee.status!r}")
+    return guarantee
 
 
 def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
@@ -208,9 +223,7 @@ def _run(number: int, entry: dict[str, Any]) -> StoredRun:
     if lost:
         raise DataError(f"its record has no {lost[0]!r}")
     inner = record["record"]
-    guarantee_from_dict(inner["guarantee"])
-    if inner["mechanism"] not in MECHANISMS:
-        raise DataError(f"{inner['mechanism']!r} is no mechanism; there are {', '.join(MECHANISMS)}")
+    claim_of(inner)
     if not isinstance(inner["settings"], dict) or not isinstance(inner["demonstration"], bool):
         raise DataError("its settings, or whether it was a demonstration, cannot be read")
     if record.get("config") is not None:

@@ -126,6 +126,8 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
         if cell.n is not None:
             table = _some_rows(table, cell)
         mechanism, budget = _calibrated(cell, table)
+        if mechanism.guarantee.status == "published_but_wrong":
+            raise CalibrationError("no ε is known to hold for it, so it cannot be compared with others at the same ε")
     except DpsynError as fault:
         return replace(result, status="refused", message=str(fault), seconds=time.perf_counter() - start)
     result = replace(result, guarantee=mechanism.guarantee.to_dict(), budget=budget)

@@ -11,13 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError
-from dpsyn.evaluation.experiments.archive import archive_text, guarantee_from_dict, read_archive
+from dpsyn.errors import DataError, ParameterError
+from dpsyn.evaluation.experiments.archive import archive_text, claim_of, read_archive
 from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
 from dpsyn.mechanisms.base import Config, Release
 from dpsyn.mechanisms.registry import title
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import Guarantee, rounded_up
 from dpsyn.ui import state
 from dpsyn.ui.lab import experiments
 from dpsyn.ui.lab.experiments import Experiment
@@ -33,7 +33,7 @@ def plain(config: Config | None) -> dict[str, Any] | None:
     data = config_to_dict(config)
     try:
         return data if config_from_dict(json.loads(json.dumps(data))) == config else None
-    except TypeError:
+    except (TypeError, ParameterError):
         return None
 
 
@@ -56,7 +56,7 @@ def restored_run(run: StoredRun, stored: tuple[str, int] | None) -> state.Made:
     config = run.record.get("config")
     release = Release(
         rows=run.rows,
-        guarantee=guarantee_from_dict(record["guarantee"]),
+        guarantee=claim_of(record),
         diagnostics={},
         mechanism=record["mechanism"],
         settings=record["settings"],
@@ -203,8 +203,8 @@ def runs_table(releases: list[state.Made]) -> pd.DataFrame:
             {
                 "Name": made.label,
                 "Mechanism": title(made.release.mechanism),
-                "ε": rounded_up(made.release.guarantee.epsilon, 4),
-                "δ": rounded_up(made.release.guarantee.delta, 3),
+                "ε": _number(made.release.guarantee, made.release.guarantee.epsilon, 4),
+                "δ": _number(made.release.guarantee, made.release.guarantee.delta, 3),
                 "Status": _status(made),
                 "Rows": len(made.release.rows),
                 "Made": datetime.fromisoformat(made.when).strftime("%Y-%m-%d %H:%M UTC"),
@@ -213,6 +213,10 @@ def runs_table(releases: list[state.Made]) -> pd.DataFrame:
             for made in releases
         ]
     )
+
+
+def _number(claim: Guarantee, value: float, digits: int) -> str:
+    return "none" if claim.status == "published_but_wrong" else rounded_up(value, digits)
 
 
 def _status(made: state.Made) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import CellResult, Grid
 from dpsyn.evaluation.experiments.archive import (
     archive_text,
+    claim_of,
     guarantee_from_dict,
     read_archive,
     rows_from_csv,
     rows_to_csv,
 )
-from dpsyn.evaluation.experiments.plan import config_to_dict
-from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
+from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
+from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun, Workspace
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
@@ -55,6 +57,7 @@ def stored(name: str = "noisy_reweighting", sample: str = "asia", **settings: An
         "noisy_reweighting": dpsyn.NoisyReweighting(rows=60),
         "private_sampling": dpsyn.PrivateSampling(rows=5),
         "dp_cda": dpsyn.DPCDA(target="bronc", order_of_mixture=2),
+        "dp_cda_as_published": dpsyn.DPCDA.as_published("bronc", order_of_mixture=2),
     }[name]
     mechanism = config.calibrate(PrivacySpec(20.0, 1e-5), table.domain, n=table.n)
     release = mechanism(np.random.default_rng(0), table)
@@ -68,7 +71,7 @@ def stored(name: str = "noisy_reweighting", sample: str = "asia", **settings: An
     return StoredRun(1, "2024-01-02T03:04:05+00:00", "asia", "1 · mine", json.loads(json.dumps(record)), release.rows)
 
 
-@pytest.mark.parametrize("name", ["noisy_reweighting", "private_sampling", "dp_cda"])
+@pytest.mark.parametrize("name", ["noisy_reweighting", "private_sampling", "dp_cda", "dp_cda_as_published"])
 def test_runs_come_back(name: str) -> None:
     run = stored(name)
     (back,), grids = read_archive(archive_text([run], []).encode())
@@ -96,6 +99,23 @@ def test_a_refuted_claim_stays_refuted() -> None:
     assert guarantee_from_dict(json.loads(json.dumps(claim.to_dict()))) == claim
     with pytest.raises(DataError, match="must be numbers"):
         guarantee_from_dict(claim.to_dict() | {"status": "proven"})
+
+
+def test_a_release_without_a_guarantee_cannot_come_back_with_one(tmp_path: Path) -> None:
+    run = stored("dp_cda_as_published")
+    Workspace(tmp_path).add_run(run.dataset, run.label, run.record, run.rows, made=run.made)
+    (kept,) = Workspace(tmp_path).runs()
+    (read,), _ = read_archive(archive_text([kept], []))
+    for back in (kept, read):
+        claim = claim_of(back.record["record"])
+        assert claim.status == "published_but_wrong"
+        assert claim.epsilon == float("inf")
+        assert "NO GUARANTEE HOLDS" in claim.assumptions[0]
+        assert config_from_dict(back.record["config"]) == dpsyn.DPCDA.as_published("bronc", order_of_mixture=2)
+    data = json.loads(archive_text([run], []))
+    data["runs"][0]["record"]["record"]["guarantee"] |= {"status": "proven", "epsilon": 10.0}
+    with pytest.raises(DataError, match="must be 'published_but_wrong'"):
+        read_archive(json.dumps(data))
 
 
 def broken(change: Any) -> str:

@@ -78,6 +78,15 @@ def test_a_mechanism_that_cannot_says_why(baseline: Baseline) -> None:
     assert result.measures == ()
 
 
+def test_what_guarantees_nothing_is_not_compared(baseline: Baseline) -> None:
+    spec = PrivacySpec(20.0, 1e-5)
+    refuted = Grid({"as published": DPCDA.as_published("bronc", order_of_mixture=2)}, spec, repeats=1)
+    (result,) = run_grid(refuted, baseline.table, baseline=baseline, backend="here")
+    assert result.status == "refused"
+    assert "no ε is known to hold" in result.message
+    assert Grid.from_dict(json.loads(json.dumps(refuted.to_dict()))) == refuted
+
+
 def test_private_sampling_is_shown_with_the_epsilon_that_it_needs(baseline: Baseline) -> None:
     box = PrivateSampling(floor=0.25, ceiling=2.0, rows=50)
     (result,) = run_grid(Grid({"sampling": box}, SPEC, repeats=1), baseline.table, baseline=baseline, backend="here")

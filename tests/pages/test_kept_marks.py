@@ -1,0 +1,84 @@
+"""A release whose published claim is refuted says so wherever it is kept, listed or handed on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.test_generator_dp_cda import at, quiet, run
+
+
+@pytest.fixture
+def published(open_page) -> AppTest:
+    app = at(open_page)
+    app.select_slider(key="cda_epsilon").set_value(10.0)
+    quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
+    app, _ = run(app)
+    return quiet(app.switch_page("app_pages/comparison.py").run())
+
+
+def listed(app: AppTest) -> dict[str, str]:
+    (line,) = app.dataframe[0].value.to_dict("records")
+    return line
+
+
+def check(app: AppTest) -> None:
+    line = listed(app)
+    assert (line["ε"], line["δ"], line["Status"]) == ("none", "none", "no guarantee, demonstration")
+    (made,) = app.session_state["releases"]
+    assert made.release.guarantee.status == "published_but_wrong"
+    assert np.isinf(made.release.guarantee.epsilon)
+    assert made.release.seeded
+    assert "no guarantee" in made.label
+
+
+def open_workspace(app: AppTest, folder: str) -> AppTest:
+    app.text_input(key="workspace_folder").set_value(folder).run()
+    return quiet(app.button(key="workspace_open").click().run())
+
+
+def test_in_the_list_and_through_a_workspace(published, open_page, tmp_path):
+    check(published)
+    open_workspace(published, str(tmp_path))
+    other = open_page("home")
+    other.pills(key="sample").set_value("breast_cancer").run()
+    other = open_workspace(quiet(other.switch_page("app_pages/comparison.py").run()), str(tmp_path))
+    check(other)
+
+
+def test_through_a_file(published, open_page):
+    def write_file():
+        import streamlit as st
+
+        from dpsyn.ui import state
+        from dpsyn.ui.lab.runs import export_bytes
+
+        st.session_state["the_file"] = export_bytes(state.made(), [])
+
+    writer = AppTest.from_function(write_file, default_timeout=60)
+    writer.session_state["releases"] = published.session_state["releases"]
+    data = quiet(writer.run()).session_state["the_file"]
+    other = open_page("home")
+    other.pills(key="sample").set_value("breast_cancer").run()
+    other = quiet(other.switch_page("app_pages/comparison.py").run())
+    other.file_uploader(key="runs_import_0").upload("runs.json", data, "application/json").run()
+    quiet(other.button(key="runs_read").click().run())
+    check(other)
+
+
+def test_no_experiment_is_offered_with_its_settings(published):
+    def offered():
+        import streamlit as st
+
+        from dpsyn.ui import state
+        from dpsyn.ui.lab.planner import choices
+
+        st.session_state["offered"] = list(choices(state.dataset()))
+
+    reader = AppTest.from_function(offered, default_timeout=60)
+    for key in ("dataset", "releases"):
+        reader.session_state[key] = published.session_state[key]
+    names = quiet(reader.run()).session_state["offered"]
+    assert len(names) == 3
+    assert not any("as in release" in name for name in names)
