@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpsyn.errors import ParameterError
 from dpsyn.figures.theme import GUIDE, SERIES
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ def bar_style(at: int) -> dict[str, Any]:
 def dot_style(at: int) -> dict[str, Any]:
     """The same for dots: used-up colours come back with another symbol."""
     return {"color": SERIES[at % len(SERIES)], "size": 11, "symbol": SYMBOLS[at // len(SERIES) % len(SYMBOLS)]}
+
+
+def at_least_one(reports: Mapping[str, Any]) -> None:
+    """Raise unless there is a report."""
+    if not reports:
+        raise ParameterError("reports", "none", "at least one report")
 
 
 def series(name: str, panel: int) -> dict[str, Any]:

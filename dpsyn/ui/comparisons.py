@@ -10,7 +10,7 @@ import pandas as pd
 from dpsyn.data.table import Table
 from dpsyn.evaluation.classifiers import Score
 from dpsyn.evaluation.report import Closeness, Report
-from dpsyn.figures import comparison as figures
+from dpsyn.figures import columns, marginals, scores
 from dpsyn.mechanisms.base import Release
 
 Reports = Mapping[str, Report]
@@ -19,13 +19,13 @@ FLOOR = "Sampling noise (held-out real rows)"
 
 def errors_chart(reports: Reports) -> Any:
     """Mean and largest error by degree."""
-    return figures.draw_errors(figures.errors_info(reports))
+    return marginals.draw_errors(marginals.errors_info(reports))
 
 
 def scores_chart(reports: Reports) -> Any:
     """Accuracy and ROC-AUC, or the reason why there are none."""
-    info = figures.scores_info(reports)
-    return info if isinstance(info, str) else figures.draw_scores(info)
+    info = scores.scores_info(reports)
+    return info if isinstance(info, str) else scores.draw_scores(info)
 
 
 def heatmaps(reports: Reports) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def heatmaps(reports: Reports) -> dict[str, Any]:
     floor = next(iter(reports.values())).noise_floor
     if floor is not None:
         matrices[FLOOR] = floor.pairwise
-    upper = figures.shared_upper(matrices.values())
-    return {name: figures.draw_heatmap(figures.heatmap_info(matrix, name, upper)) for name, matrix in matrices.items()}
+    upper = marginals.shared_upper(matrices.values())
+    return {name: marginals.draw_heatmap(marginals.heatmap_info(matrix, name, upper)) for name, matrix in matrices.items()}
 
 
 def column_chart(table: Table, releases: Mapping[str, Release], name: str, held_out: Table | None = None) -> Any:
@@ -44,7 +44,7 @@ def column_chart(table: Table, releases: Mapping[str, Release], name: str, held_
     codes = {label: attribute.encode(release.rows[name]) for label, release in releases.items()}
     at = table.domain.index(name)
     held = None if held_out is None else held_out.codes[:, at]
-    return figures.draw_column(figures.column_info(attribute, table.codes[:, at], codes, held))
+    return columns.draw_column(columns.column_info(attribute, table.codes[:, at], codes, held))
 
 
 def summary_table(reports: Reports) -> pd.DataFrame:
@@ -73,11 +73,11 @@ def scores_table(reports: Reports) -> pd.DataFrame:
     for name, report in reports.items():
         if not isinstance(report.classification, str):
             lines += [_score_line(name, score) for score in report.classification.synthetic]
-    scores = next(iter(reports.values())).classification
-    if not isinstance(scores, str):
-        lines += [_score_line("Real rows", score) for score in scores.real.scores]
-        majority = f"always {scores.real.majority_class}"
-        share = scores.real.majority_accuracy
+    found = next(iter(reports.values())).classification
+    if not isinstance(found, str):
+        lines += [_score_line("Real rows", score) for score in found.real.scores]
+        majority = f"always {found.real.majority_class}"
+        share = found.real.majority_accuracy
         lines.append(
             {
                 "Trained on": "Majority class",

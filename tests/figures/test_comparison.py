@@ -15,17 +15,9 @@ from dpsyn.errors import ParameterError
 from dpsyn.evaluation.classifiers import Classification
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
 from dpsyn.figures._panels import bar_style, dot_style, shorten
-from dpsyn.figures.comparison import (
-    column_info,
-    draw_column,
-    draw_errors,
-    draw_heatmap,
-    draw_scores,
-    errors_info,
-    heatmap_info,
-    scores_info,
-    shared_upper,
-)
+from dpsyn.figures.columns import column_info, draw_column
+from dpsyn.figures.marginals import draw_errors, draw_heatmap, errors_info, heatmap_info, shared_upper
+from dpsyn.figures.scores import draw_scores, scores_info
 
 LONG = "a release with a name that is much too long for a legend, ε = 1"
 DOMAIN = Domain.of(
