@@ -103,9 +103,13 @@ def _release(made: state.Made) -> Section:
         claim.status, claim.status.replace("_", " ")
     )
     settings = [(k.replace("_", " "), str(v)) for k, v in made.release.settings.items() if v is not None]
+    refuted = claim.status == "published_but_wrong"
+    granted = " ".join(claim.assumptions)
+    if claim.assumptions and not refuted:
+        granted = f"It takes for granted: {granted}"
     parts: list[Any] = [
-        f"The release is {claim}. Status: {status}. Source: {claim.source}.",
-        "It takes for granted: " + " ".join(claim.assumptions) if claim.assumptions else "It takes nothing for granted.",
+        f"{'There is' if refuted else 'The release is'} {claim}. Status: {status}. Source: {claim.source.rstrip('.')}.",
+        granted or "It takes nothing for granted.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
         "The first rows:",
         made.release.rows.head(8).astype(str),

@@ -80,7 +80,8 @@ def test_a_mechanism_that_cannot_says_why(baseline: Baseline) -> None:
 
 def test_what_guarantees_nothing_is_not_compared(baseline: Baseline) -> None:
     spec = PrivacySpec(20.0, 1e-5)
-    refuted = Grid({"as published": DPCDA.as_published("bronc", order_of_mixture=2)}, spec, repeats=1)
+    settings = DPCDA.as_published("bronc", order_of_mixture=2)
+    refuted = Grid({"as published": settings}, spec, values=(20.0,), repeats=1)
     (result,) = run_grid(refuted, baseline.table, baseline=baseline, backend="here")
     assert result.status == "refused"
     assert "no ε is known to hold" in result.message
