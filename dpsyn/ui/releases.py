@@ -51,7 +51,7 @@ def budget_bar(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> N
     info = budget_info(
         settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
     )
-    st.altair_chart(draw_budget(info), key=key)
+    st.altair_chart(draw_budget(info, line_length=120), key=key)
 
 
 def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
@@ -67,12 +67,13 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
         noise = facts["noise_scale_on_sums"] * mechanism.statistics.unit / mechanism.n
         largest = noise * math.log(max(mechanism.statistic_count, 2))
         sentence = f"Noise of scale {widgets.number(noise)} goes on each of {mechanism.statistic_count:,} averages"
+        between = "0 and 1" if mechanism.family in ("contingency", "conjunctions") else "−1 and 1"
         if largest > 0.1:
             said.append(
                 (
                     "warning",
-                    f"{sentence}; the largest is likely near {widgets.number(largest)}, while averages lie between 0 and 1. "
-                    "Expect little resemblance: lower the degree, drop columns or bins, or raise ε.",
+                    f"{sentence}; the largest is likely near {widgets.number(largest)}, while averages lie between "
+                    f"{between}. Expect little resemblance: lower the degree, drop columns or bins, or raise ε.",
                 )
             )
         else:

@@ -170,6 +170,7 @@ def test_public_rows_are_the_reduced_space(open_page):
     quiet(app.run())
     assert "survey.csv" in messages(app)
     assert app.button(key="run").disabled
+    assert app.number_input(key="nr_refinements").disabled  # drawn all the same, so that nothing jumps
     app.file_uploader(key="nr_public").upload("older.csv", public_csv(200), "text/csv")
     quiet(app.run())
     assert "The rows of the reduced space were public" in messages(app)
@@ -194,7 +195,7 @@ def test_public_rows_are_the_reduced_space(open_page):
 
 def test_numbers_are_drawn_in_their_bins_within_public_bounds(open_page):
     app = at(open_page, "breast_cancer")
-    assert any("30 columns of numbers or dates have" in c.value for c in app.caption)
+    assert any("30 columns of numbers or dates, each in 10 bins" in c.value for c in app.caption)
     app.slider(key="nr_degree").set_value(1)
     app.number_input(key="nr_rows_breast_cancer").set_value(300)
     app.toggle(key="nr_smooth").set_value(True)

@@ -64,6 +64,17 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
         "generator",
         {"mechanism": "Noisy reweighting", "nr_space": "draws from noisy one-way marginals", "nr_own": "true"},
     ),
+    "noisy reweighting, some tables of public rows": (
+        "generator",
+        {
+            "data": "car",
+            "mechanism": "Noisy reweighting",
+            "nr_statistics": "contingency tables",
+            "nr_some": "true",
+            "nr_tables_car_2": "buying · maint",
+            "nr_space": "public rows of your own",
+        },
+    ),
     "noisy reweighting as published": (
         "generator",
         {"mechanism": "Noisy reweighting", "nr_way": "As published", "nr_default_m": "false"},

@@ -84,8 +84,8 @@ def budget_info(ledger: Sequence[Mapping[str, Any]], *, epsilon: float, delta: f
     )
 
 
-def draw_budget(info: BudgetInfo) -> Any:
-    """An Altair chart: one bar, a piece for each part."""
+def draw_budget(info: BudgetInfo, *, line_length: int = 70) -> Any:
+    """An Altair chart: one bar, a piece for each part; ``line_length`` is how many letters of the subtitle fit on a line."""
     import altair as alt
 
     names = [f"{part.name}: {part.share:.0%}" for part in info.parts]
@@ -123,4 +123,6 @@ def draw_budget(info: BudgetInfo) -> Any:
         ],
     )
     text = _layers.on_colour(base.encode(x=alt.X("middle:Q")), "inside", fontWeight="bold")
-    return _layers.finish(alt.layer(bar, *text), info.title, info.subtitle, legend_labels=names, plot=64, line_length=70)
+    return _layers.finish(
+        alt.layer(bar, *text), info.title, info.subtitle, legend_labels=names, plot=64, line_length=line_length
+    )

@@ -26,12 +26,8 @@ class _Kept:
     fault: str
 
 
-def public_rows(current: Dataset) -> Table:
-    """The uploader, and the rows of its file over the domain of the data.
-
-    Raises:
-        ParameterError: there is no file yet, or it does not fit the domain.
-    """
+def public_rows(current: Dataset) -> Table | ParameterError:
+    """The uploader, and the rows of its file over the domain of the data, or why there are none."""
     st.file_uploader(
         "Public rows (CSV, TSV or Parquet)",
         type=list(TYPES),
@@ -45,11 +41,11 @@ def public_rows(current: Dataset) -> Table:
     if kept is not None and kept.revision != current.revision:
         kept = st.session_state[_KEPT] = _read(kept.data, kept.name, current)
     if kept is None:
-        raise ParameterError(
-            "reduced_space", "public", "a file of public rows: upload one below Reduced space, or choose another space"
+        return ParameterError(
+            "reduced_space", "public", "there is no file of public rows yet; upload one, or choose another"
         )
     if kept.table is None:
-        raise ParameterError("public", kept.name, f"rows of the columns and values of the page Data: {kept.fault}")
+        return ParameterError("public", kept.name, f"its rows must have the columns and values of the data; {kept.fault}")
     st.caption(f"{kept.name}: {kept.table.n:,} public rows.")
     return kept.table
 

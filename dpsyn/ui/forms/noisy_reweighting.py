@@ -117,9 +117,7 @@ def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
         if noise == "as_published":
             _floating_point()
         delta = widgets.delta_slider("nr_delta", bind="query-params") if noise == "gaussian" else 0.0
-    with st.expander(
-        "Budget, reduced space, fit and rows", key="nr_more", icon=":material/tune:", on_change="rerun", bind="query-params"
-    ):
+    with st.expander("Budget, reduced space, fit and rows", key="nr_more", on_change="rerun", bind="query-params"):
         first, second = st.columns(2, gap="medium")
         with first:
             neighbouring, budget = _budget()
@@ -127,6 +125,8 @@ def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
         with second:
             space = _reduced_space(current, entropy=fit["objective"] == "max_entropy")
             rounding = _rounding(current.table.domain)
+    if isinstance(space["public"], ParameterError):
+        raise space["public"]
     config = NoisyReweighting(
         degree=degree,
         statistics=statistics,
@@ -290,8 +290,10 @@ def _rounding(domain: Domain) -> dict[str, Any]:
     if binned:
         bins = sorted({attribute.effective_bins for attribute in binned})
         each = f"{bins[0]:,}" if len(bins) == 1 else f"{bins[0]:,} to {bins[-1]:,}"
-        are = "column of numbers or dates has" if len(binned) == 1 else "columns of numbers or dates have"
-        st.caption(f"{len(binned)} {are} {each} bins. Bounds and bins are public facts, set on the page Data.")
+        count = (
+            "1 column of numbers or dates:" if len(binned) == 1 else f"{len(binned)} columns of numbers or dates, each in"
+        )
+        st.caption(f"{count} {each} bins. Bounds and bins are public facts, set on the page Data.")
     else:
         st.caption("No column here holds numbers or dates.")
     return {"rounding": rounding, "smooth_bins": smooth and bool(binned)}
