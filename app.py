@@ -2,22 +2,11 @@
 
 import streamlit as st
 
-from dpsyn.ui import share
+from dpsyn.ui import share, style
 
 st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
 
-# The tools stand where the page would have an empty margin.
-st.html(
-    "<style>[data-testid='stMainBlockContainer'] {padding-top: 4.2rem} "
-    "[data-testid='stMain'] h2 {padding: 0.3rem 0 !important}</style>"
-)
-if st.context.theme.type == "dark":
-    # Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read here.
-    st.html(
-        "<style>[data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary'] *, button[kind^='primary'] "
-        "{color: #06201d}</style>"
-    )
-
+style.apply()
 share.take_over_data()
 page = st.navigation(
     [

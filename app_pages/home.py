@@ -87,7 +87,8 @@ with domain_tab:
         lines = st.data_editor(
             editor_lines(current.full, current.table.domain),
             hide_index=True,
-            height=min(36 * (len(current.full.domain) + 1) + 4, 420),
+            height=min(35 * (len(current.full.domain) + 1) + 2, 422),
+            placeholder="",
             column_config={
                 "use": st.column_config.CheckboxColumn("Use", width=50),
                 "column": st.column_config.TextColumn("Column", disabled=True, pinned=True),

@@ -143,9 +143,7 @@ def finish(
     lines = textwrap.wrap(subtitle, line_length)
     rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
     around = _TITLE + _SUBTITLE * len(lines) + _AXIS + (_LEGEND_GAP + _LEGEND_LINE * rows if rows else 0)
-    heading = (
-        alt.Title(title, subtitle=lines, anchor="start", subtitleColor=GUIDE) if lines else alt.Title(title, anchor="start")
-    )
+    heading = alt.Title(title, subtitle=lines, anchor="start") if lines else alt.Title(title, anchor="start")
     return chart.properties(
         title=heading,
         height=plot + around,

@@ -21,7 +21,7 @@ from dpsyn.figures._dp_cda_lines import (
     epsilon_against_sigma_info,
     sigma_needed_info,
 )
-from dpsyn.figures.theme import DASHES, GUIDE, HERE, SERIES, log_axis
+from dpsyn.figures.theme import DASHES, HERE, SERIES, log_axis
 from dpsyn.theory.logarithms import format_log
 from dpsyn.theory.mixing_noise import ACCOUNTANTS
 
@@ -156,5 +156,5 @@ def _chart(
             mark.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
             mark.mark_text(color=HERE, align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
         ]
-    title = alt.TitleParams(info.title, subtitle=info.subtitle, anchor="start", subtitleColor=GUIDE)
+    title = alt.TitleParams(info.title, subtitle=info.subtitle, anchor="start")
     return alt.layer(*layers).properties(title=title, height=440, width="container")

@@ -20,7 +20,8 @@ BLUE, GREEN, PURPLE, VERMILLION, ORANGE, SKY, YELLOW = (
 
 SERIES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
 HERE = VERMILLION
-GUIDE = "#888888"
+GUIDE = "#7a7a7a"
+"""As dark on a white page as it is light on a dark one: contrast 4.2 to both."""
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 """A second cue beside the colour."""
 

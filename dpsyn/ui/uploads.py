@@ -13,7 +13,7 @@ TYPES = ("csv", "tsv", "txt", "parquet")
 def uploader(key: str) -> None:
     """A file uploader; what it is given becomes the session's dataset."""
     st.file_uploader(
-        "Your own table (CSV, TSV or Parquet; it stays on the machine that runs this app)",
+        "Your own table: it stays on the machine that runs this app",
         type=list(TYPES),
         key=key,
         on_change=_take,
@@ -62,4 +62,4 @@ def show_fault() -> None:
     """What was wrong with the last file."""
     fault = st.session_state.get("upload_fault")
     if fault:
-        st.error(f"{fault}  \nThe data that was loaded before is still here.", icon=":material/error:")
+        st.error(f"{fault.rstrip('.')}.  \nThe data that was loaded before is still here.", icon=":material/error:")

@@ -10,7 +10,7 @@ import streamlit as st
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.filled import fill
 from dpsyn.theory.logarithms import LN10
-from dpsyn.ui.widgets import badge, humanise, power_of_ten
+from dpsyn.ui.widgets import badge, humanise, power_of_ten, text_table
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
 
@@ -22,13 +22,13 @@ def verdict_card(verdict: Verdict, private: bool) -> None:
     has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
     with st.container(border=True, height="stretch"):
         st.markdown(f"## {verdict.title}")
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, gap="xsmall"):
             _badge(certified, "private at this ε", "not certified private at this ε")
             if has_accuracy:
                 _badge(accurate, "accuracy guaranteed", "accuracy not guaranteed")
             else:
                 st.badge("no theorem on accuracy", icon=":material/help:", color="gray")
-        st.markdown(humanise(verdict.summary))
+        st.markdown(humanise(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
         badge(private)
 
 
@@ -68,24 +68,11 @@ def _mark(condition: Condition) -> str:
 
 
 def show_conditions(conditions: Sequence[Condition]) -> None:
-    """The table, and the formulas below it."""
-    st.dataframe(
-        conditions_table(conditions),
-        hide_index=True,
-        height="content",
-        column_config={
-            "": st.column_config.TextColumn(width=75, pinned=True),
-            "Condition": st.column_config.TextColumn(width=235),
-            "Actual": st.column_config.TextColumn(width=85),
-            "Required": st.column_config.TextColumn(width=100),
-            "Orders of magnitude": st.column_config.NumberColumn(
-                "Orders", format="%+.2f", width=60, help="By how many orders of magnitude it holds (+) or is missed (−)"
-            ),
-            "What would make it true (the rest fixed)": st.column_config.TextColumn(width=340),
-            "Concerns": st.column_config.TextColumn(width=85),
-            "Source": st.column_config.TextColumn(width=170),
-        },
-    )
+    """The table, with the orders of magnitude signed."""
+    table = conditions_table(conditions)
+    slack = table["Orders of magnitude"]
+    text_table(table.assign(**{"Orders of magnitude": ["" if pd.isna(s) else f"{s:+.2f}".replace("-", "−") for s in slack]}))
+    st.caption("Orders of magnitude: by how many powers of ten a condition holds (+) or is missed (−).")
 
 
 def show_formulas(conditions: Sequence[Condition], symbols: Mapping[str, str]) -> None:

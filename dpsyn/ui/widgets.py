@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import pandas as pd
 import streamlit as st
 
 from dpsyn.privacy.spec import Guarantee
@@ -61,10 +62,15 @@ _SYMBOLS = {
 
 
 def humanise(text: str) -> str:
-    """The same sentence with the page's letters for parameters, and 1.65e7 written as 1.65 × 10⁷."""
+    """The same sentence with the page's letters for parameters, 1.65e7 written as 1.65 × 10⁷ and 1e-05 as 10⁻⁵."""
     for name, symbol in _SYMBOLS.items():
         text = text.replace(name, symbol)
-    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)", lambda m: f"{m[1]} × 10{_superscript(int(m[2]))}", text)
+    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)", _power, text)
+
+
+def _power(found: re.Match[str]) -> str:
+    power = f"10{_superscript(int(found[2]))}"
+    return power if found[1] == "1" else f"{found[1]} × {power}"
 
 
 def _superscript(exponent: int) -> str:
@@ -73,18 +79,19 @@ def _superscript(exponent: int) -> str:
 
 def epsilon_slider(key: str, *, value: float = 1.0, **options: Any) -> float:
     """ε from 0.001 to 1000, logarithmic."""
-    chosen = st.select_slider(
-        "ε (privacy budget)",
-        EPSILONS,
-        value=value,
-        format_func=lambda e: f"{e:g}",
-        key=key,
-        help="Smaller is more private. Each step multiplies ε by about 1.26.",
-        **options,
-    )
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        st.caption("← more private", width="content")
-        st.caption("less private →", width="content")
+    with st.container(key=f"ends_{key}", gap="xsmall"):
+        chosen = st.select_slider(
+            "ε (privacy budget)",
+            EPSILONS,
+            value=value,
+            format_func=lambda e: f"{e:g}",
+            key=key,
+            help="Smaller is more private. Each step multiplies ε by about 1.26.",
+            **options,
+        )
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            st.caption("← more private", width="content")
+            st.caption("less private →", width="content")
     return float(chosen)
 
 
@@ -94,7 +101,7 @@ def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
         "δ (privacy failure probability)",
         DELTAS,
         value=value,
-        format_func=lambda d: f"{d:.0e}",
+        format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
         key=key,
         help="The probability with which the ε-guarantee may fail. Take it far below 1/n.",
         **options,
@@ -182,7 +189,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
             f"A demonstration: whoever knows the seed can undo the noise. With a secret seed: {title[0].lower()}{title[1:]}"
         )
     tense = "The release will be" if before else "The release is"
-    lines = [f"**{title}.** {tense} **{guarantee}**.", "", f"Source: {guarantee.source}."]
+    lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {guarantee.source}."]
     if guarantee.assumptions:
         lines += ["", "It takes for granted:", *[f"- {a}" for a in guarantee.assumptions]]
     icon = ":material/verified_user:" if guarantee.status == "proven" and not seeded else ":material/gpp_maybe:"
@@ -193,6 +200,19 @@ def facts(values: Mapping[str, str]) -> None:
     """A row of named figures."""
     for column, (name, value) in zip(st.columns(len(values)), values.items(), strict=True):
         column.metric(name, value)
+
+
+def text_table(frame: pd.DataFrame) -> None:
+    """A table of text whose cells are wrapped, never cut; headings and cells are shown as they are."""
+    plain = frame.astype(str).map(plain_text)
+    plain.columns = pd.Index([plain_text(str(name)) for name in frame.columns])
+    st.table(plain, border="horizontal", hide_index=True)
+
+
+def plain_text(text: str) -> str:
+    """The text as Markdown that shows it as it is, with no line break between a sign and its number."""
+    text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=×)", "\N{NO-BREAK SPACE}", text)
+    return re.sub(r"([\\`*_~$\[\]<>:|])", r"\\\1", text)
 
 
 def watch_job() -> None:

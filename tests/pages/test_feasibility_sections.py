@@ -35,14 +35,14 @@ def test_certificates_against_every_parameter(open_page, vary):
     app = section(open_page("feasibility"), "Private sampling")
     app.selectbox(key="f_vary").set_value(vary).run()
     assert not app.exception
-    assert list(app.dataframe[0].value["Certificate"])[:1] == ["Theorem 4.1"]
+    assert list(app.table[0].value["Certificate"])[:1] == ["Theorem 4.1"]
 
 
 def test_several_datasets_stand_side_by_side(open_page):
     app = open_page("feasibility")
     app.pills(key="f_data").set_value(["Loaded data", "CAR", "ADULT"]).run()
     assert not app.exception
-    assert [list(d.value["Data"]) for d in app.dataframe if "Data" in d.value] == [["asia", "CAR", "ADULT"]]
+    assert [list(d.value["Data"]) for d in app.table if "Data" in d.value] == [["asia", "CAR", "ADULT"]]
     app.segmented_control(key="f_focus").set_value("ADULT").run()
     assert app.metric[0].value == "62"
 
@@ -103,3 +103,16 @@ def test_this_machine_is_measured_on_request(open_page):
     assert not app.error
     assert app.session_state["calibration"] is not None
     assert any(b.label == "Measure this machine again" for b in app.button)
+
+
+def test_charts_have_larger_words_while_somebody_presents(open_page):
+    app = open_page("feasibility")
+    usual = subtitle_size(app)
+    app.toggle(key="present").set_value(True).run()
+    assert not app.exception
+    assert usual == 12 < subtitle_size(app)
+
+
+def subtitle_size(app):
+    chart = [*app.get("vega_lite_chart"), *app.get("arrow_vega_lite_chart")][0]
+    return json.loads(chart.proto.spec)["config"]["title"]["subtitleFontSize"]

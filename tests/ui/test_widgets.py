@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpsyn.ui.widgets import CEILINGS, COUNTS, DELTAS, EPSILONS, SIZES, humanise, number, power_of_ten
+from dpsyn.ui.widgets import CEILINGS, COUNTS, DELTAS, EPSILONS, SIZES, humanise, number, plain_text, power_of_ten
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,12 @@ def test_powers_of_ten(log10, text):
 
 
 def test_sentences():
-    assert humanise("n ≥ 4.138e6 or 1e-05, not x1e5 nor 2e") == "n ≥ 4.138 × 10⁶ or 1 × 10⁻⁵, not x1e5 nor 2e"
+    assert humanise("n ≥ 4.138e6 or 1e-05, not x1e5 nor 2e") == "n ≥ 4.138 × 10⁶ or 10⁻⁵, not x1e5 nor 2e"
+
+
+def test_text_stays_text():
+    assert plain_text("f_n*<b> $a$ [x](y)") == r"f\_n\*\<b\>" + "\N{NO-BREAK SPACE}" + r"\$a\$ \[x\](y)"
+    assert plain_text("≥ 4.14 × 10⁶") == "≥ 4.14 × 10⁶".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_slider_values_are_increasing_and_hold_the_defaults():

@@ -35,8 +35,8 @@ def show(explorer: Explorer) -> None:
         )
     widgets.heading("The pictures", explorer.private)
     for name, chart in charts(explorer).items():
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{name.replace('_', ' ').capitalize()}")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"{name.replace('_', ' ').capitalize()}", width=180)
             _download("PNG", partial(chart_png, chart), f"{name}.png", "image/png", key=f"png_{name}")
             _download("SVG", partial(chart_svg, chart), f"{name}.svg", "image/svg+xml", key=f"svg_{name}")
     _private_statistics(explorer)

@@ -39,7 +39,7 @@ def show(explorer: Explorer) -> None:
         rows=explorer.rows,
         reduced_space_size=explorer.reduced_space_size,
     )
-    st.dataframe(reweighting_frame(table), hide_index=True, height="content")
+    widgets.text_table(reweighting_frame(table))
     st.caption(
         "Corrected: the exact sensitivity instead of 2|F|, and Hoeffding's inequality instead of Lemma 3.2, which is false."
     )
@@ -48,7 +48,7 @@ def show(explorer: Explorer) -> None:
     st.altair_chart(draw_reweighting(info), key="reweighting")
     widgets.heading("The Rényi condition number κ, which multiplies the m that is needed", explorer.private)
     codes = state.dataset().table.codes if explorer.focus.loaded else None
-    st.dataframe(condition_frame(condition_number_table(stats, codes)), hide_index=True, height="content")
+    widgets.text_table(condition_frame(condition_number_table(stats, codes)))
     st.caption(
         "What is read from the rows is private data: it teaches, and may not be published or used to choose settings."
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Literal
 
 import pandas as pd
@@ -11,11 +14,13 @@ from dpsyn.figures.certificates import AXES, certificates_info, draw_certificate
 from dpsyn.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
 from dpsyn.figures.plane import draw_plane, plane_info
 from dpsyn.theory.certificates import CertificateAnswer, certificate_answers
-from dpsyn.theory.inverses import inverse_frame, sampling_inverses
+from dpsyn.theory.inverses import SYMBOLS, Inverse, inverse_frame, sampling_inverses
 from dpsyn.theory.setting import sampling_setting
 from dpsyn.ui import widgets
 from dpsyn.ui.explorer.setting import Explorer
 
+_SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}
+_WORDS = {"no value does": "none", "every value does": "any", "does not depend on it": "·"}
 _SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
 
 
@@ -23,7 +28,7 @@ def show(explorer: Explorer) -> None:
     """Draw the section."""
     setting = sampling_setting(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
     widgets.heading("Three certificates for k rows", explorer.private)
-    st.dataframe(answers_table(certificate_answers(setting)), hide_index=True)
+    widgets.text_table(answers_table(certificate_answers(setting)))
     st.caption(
         "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown and "
         "never certifies."
@@ -48,10 +53,21 @@ def show(explorer: Explorer) -> None:
     tradeoff = floor_tradeoff_info(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
     st.altair_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
     widgets.heading("What would make each condition true, the rest fixed", explorer.private)
-    inverses = inverse_frame(sampling_inverses(setting)).replace("does not depend on it", "·")
-    widths = {name: st.column_config.TextColumn(width=150) for name in inverses.columns[2:]}
-    st.dataframe(inverses, hide_index=True, height="content", column_config=widths)
-    st.caption("A dot: the condition does not depend on this parameter.")
+    inverses = sampling_inverses(setting)
+    widgets.text_table(inverses_table(inverses))
+    st.caption(
+        "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
+    )
+    with st.expander("Why none, and why any"):
+        for condition, group in groupby(inverses, key=lambda entry: entry.label):
+            reasons = [f"{SYMBOLS[e.parameter]}: {_SHORT[e.status]}, {e.reason}" for e in group if e.reason]
+            if reasons:
+                st.markdown(widgets.humanise(f"**{condition}** \n- " + "\n- ".join(reasons)))
+
+
+def inverses_table(inverses: Sequence[Inverse]) -> pd.DataFrame:
+    """The thresholds of every condition by parameter, in a word where there is none."""
+    return inverse_frame([replace(entry, reason="") for entry in inverses]).replace(_WORDS)
 
 
 def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:

@@ -27,8 +27,7 @@ def show(explorer: Explorer) -> None:
     )  # fmt: skip
     for table in paper_tables(epsilon):
         widgets.heading(table.title, False)
-        widths = {"Erratum": st.column_config.TextColumn(width="large")}
-        st.dataframe(table.frame, hide_index=True, column_config=widths, height="content")
+        widgets.text_table(table.frame)
         for erratum in table.errata:
             st.markdown(f"- {humanise(erratum)}")
     info = rows_bound_info(

@@ -56,7 +56,7 @@ def _overview(explorer: Explorer, verdicts: Feasibility) -> None:
             verdict_card(verdict, explorer.focus.private)
     if len(explorer.chosen) > 1:
         widgets.heading("Side by side", explorer.private)
-        st.dataframe(side_by_side([explorer.verdict(chosen) for chosen in explorer.chosen]), hide_index=True)
+        widgets.text_table(side_by_side([explorer.verdict(chosen) for chosen in explorer.chosen]))
     case = st.segmented_control(
         "In the pictures, n is",
         _CASES,

@@ -11,7 +11,7 @@ import dpsyn
 from dpsyn.figures.reweighting_inside.trial import Trial, columns_that_fit, trial
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.ui import code, share, widgets
+from dpsyn.ui import widgets
 from dpsyn.ui.inside._panel import empty
 from dpsyn.ui.releases import calibrated
 from dpsyn.ui.state import Dataset
@@ -81,7 +81,7 @@ def choose(current: Dataset) -> Bench | None:
             delta = widgets.delta_slider("in_nr_delta", bind="query-params", disabled=noise == "laplace")
         degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", bind="query-params")
         spec = PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0)
-        second = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
+        second = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
         fitting = columns_that_fit(current.table.domain, degree)
         columns = second[0].multiselect(
             "Columns",
@@ -102,5 +102,4 @@ def choose(current: Dataset) -> Bench | None:
                 "watch. Give numeric columns fewer bins on the page Data, or lower d."
             )
         return None
-    share.offer(lambda: code.reweighting(current, tuple(columns), spec, degree=degree, noise=noise, seed=seed))
     return Bench(current, tuple(columns), spec, degree, noise, seed)

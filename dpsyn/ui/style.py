@@ -1,0 +1,62 @@
+"""The few rules of appearance that Streamlit's theme has no setting for."""
+
+from __future__ import annotations
+
+import altair as alt
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpsyn.ui import share
+
+_RULES = """
+/* Less of an empty margin around a page of panels and charts. */
+[data-testid='stMainBlockContainer'] {padding: 4.6rem 3.5rem 4rem}
+
+/* The tools stand in the line of the navigation, which makes room for them. */
+@media (min-width: 62rem) {
+  .st-key-tools {position: fixed; top: 0.6rem; right: 1.5rem; width: auto; z-index: 999991}
+  .st-key-tools [data-testid='stPopover'] button {min-height: 2.3rem; padding-top: 0; padding-bottom: 0}
+  [data-testid='stToolbar'] {padding-right: 18.5rem}
+}
+@media (max-width: 61.99rem) {
+  [data-testid='stMainBlockContainer'] {padding-left: 1.5rem; padding-right: 1.5rem}
+}
+
+/* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
+[data-testid='stMain'] h2 {padding: 0.3rem 0 !important}
+[data-testid='stHorizontalBlock'] [data-testid='stMarkdownContainer']:has(> [data-testid='stHeadingWithActionElements'])
+  {margin-bottom: 0}
+
+/* Words in badges and over figures are wrapped, never cut. */
+[data-testid='stMain'] .stMarkdownBadge, [data-testid='stMetricLabel'] * {white-space: normal !important}
+
+/* The ends of a slider are named right below it, in place of its smallest and largest value. */
+[class*='st-key-ends_'] [data-testid='stSliderTickBar'] {display: none}
+[class*='st-key-ends_'] [data-testid='stHorizontalBlock'] {flex-wrap: nowrap; margin-top: -1.5rem}
+[class*='st-key-ends_'] [data-testid='stCaptionContainer'] {white-space: nowrap; font-size: 0.8rem}
+"""
+_ON_DARK = """
+/* Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read here. */
+[data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary'] *, button[kind^='primary'] {color: #06201d}
+"""
+
+
+_CHARTS = "dpsyn"
+_WORDS, _LARGER_WORDS = 12, 14
+_SOFT, _SOFT_ON_DARK = "#5a6a6c", "#9fb0b0"
+
+
+def apply() -> None:
+    """Put the rules on the page, and see to it that the words in charts are large while somebody presents."""
+    if alt.theme.active != _CHARTS:
+        alt.theme.register(_CHARTS, enable=True)(_chart_words)
+    st.html(f"<style>{_RULES}{_ON_DARK if st.context.theme.type == 'dark' else ''}</style>")
+
+
+def _chart_words() -> alt.theme.ThemeConfig:
+    """Sizes of what Streamlit's theme for charts leaves to Vega. Altair asks whenever it draws, for every visitor."""
+    here = get_script_run_ctx(suppress_warning=True) is not None
+    presenting = here and st.session_state.get(share.PRESENT, False)
+    size = _LARGER_WORDS if presenting else _WORDS
+    colour = _SOFT_ON_DARK if here and st.context.theme.type == "dark" else _SOFT
+    return {"config": {"text": {"fontSize": size}, "title": {"subtitleFontSize": size, "subtitleColor": colour}}}
