@@ -71,6 +71,7 @@ def composed_epsilon(
     tolerance: float,
     *,
     enough: float = 0.0,
+    too_much: float = math.inf,
 ) -> float:
     """ε at δ of independent rows, each of which is dominated by the pair named for it. An upper bound.
 
@@ -80,7 +81,8 @@ def composed_epsilon(
     The grid is refined by factors of 4 until the excess is below ``tolerance``·ε (it shrinks like the step squared) or the
     arrays would become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
     (p = 1, exact), so the smallest of all is returned. For a δ so small that the mass of single rows that is put at infinity
-    would matter (1e-17 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``.
+    would matter (1e-17 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``,
+    or ε clearly more than ``too_much``.
     """
     named = [Part(*part) for part in parts]
     shift = 1 / multiplier if multiplier > 0 else math.inf
@@ -94,7 +96,8 @@ def composed_epsilon(
         if epsilon is None:
             return best
         best = min(best, epsilon)
-        if previous - epsilon <= 8 * tolerance * epsilon or best <= enough:
+        gained = previous - epsilon
+        if gained <= 8 * tolerance * epsilon or best <= enough or epsilon - gained > too_much:
             return best
         previous = epsilon
         step /= 4

@@ -193,6 +193,8 @@ def change_epsilon(
     variant: Variant = "fixed_size",
     tolerance: float = TOLERANCE,
     beside: Sequence[Part] = (),
+    enough: float = 0.0,
+    too_much: float = math.inf,
 ) -> float:
     """ε at δ of one kind of change to a dataset, at noise multiplier z.
 
@@ -204,9 +206,11 @@ def change_epsilon(
         variant: how records are drawn.
         tolerance: relative excess of ε that the discretisation may cause; the result is an upper bound for every value.
         beside: what else is released from the same records, dominated by these pairs; composed with the rows.
+        enough: an ε at most this need not be found more closely; the result is an upper bound then too.
+        too_much: the same for an ε clearly above this.
     """
     candidates = [[*parts, *beside] for parts in dominating(classes, change, variant)]
-    return _worst(candidates, multiplier, delta, tolerance)
+    return _worst(candidates, multiplier, delta, tolerance, enough, too_much)
 
 
 def calibrate_sigma(
@@ -305,9 +309,17 @@ def checked_multiplier(
     return noise_multiplier(order_of_mixture=order_of_mixture, sigma=sigma, clip_norm=clip_norm, variant=variant)
 
 
-def _worst(candidates: Sequence[Sequence[Part]], multiplier: float, delta: float, tolerance: float) -> float:
+def _worst(
+    candidates: Sequence[Sequence[Part]],
+    multiplier: float,
+    delta: float,
+    tolerance: float,
+    enough: float = 0.0,
+    too_much: float = math.inf,
+) -> float:
     """The largest ε of several compositions; those that cannot be the largest are not refined."""
     found = 0.0
     for parts in candidates:
-        found = max(found, composed_epsilon(parts, multiplier, delta, tolerance, enough=found))
+        least = max(found, enough)
+        found = max(found, composed_epsilon(parts, multiplier, delta, tolerance, enough=least, too_much=too_much))
     return found

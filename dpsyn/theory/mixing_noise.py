@@ -186,14 +186,16 @@ def smallest_sigma(epsilon_of: Callable[[float], float], epsilon: float, guess: 
     """A σ with epsilon_of(σ) ≤ ε that falls short of ε by at most ``tolerance``, or is that close to a σ that exceeds it.
 
     Secant steps in ln σ against ln ε, kept inside what is known to bracket the answer: two or three evaluations from a good
-    guess. What is returned has been evaluated and meets the target. Where hardly any noise is needed, because δ alone covers
-    the chance that a record is drawn at all, the search ends at 1/10,000 of the guess.
+    guess. The bracket is halved where two steps have not done so, because ε leaps. What is returned has been evaluated and
+    meets the target. Where hardly any noise is needed, because δ alone covers the chance that a record is drawn at all, the
+    search ends at 1/10,000 of the guess.
 
     Raises:
         CalibrationError: the target is not met after 80 steps.
     """
     x, last = math.log(guess), None
     low, high = -math.inf, math.inf
+    before = (math.inf, math.inf)
     for _ in range(_MOST_STEPS):
         height = math.log(min(max(epsilon_of(math.exp(x)) / epsilon, 1e-9), 1e9))
         if -tolerance <= height <= 0 or (height <= 0 and x <= math.log(guess) + _LOWEST):
@@ -207,5 +209,6 @@ def smallest_sigma(epsilon_of: Callable[[float], float], epsilon: float, guess: 
         x += min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
         if math.isfinite(high - low):
             tenth = (high - low) / 10
-            x = min(max(x, low + tenth), high - tenth)
+            x = (low + high) / 2 if high - low > before[0] / 2 else min(max(x, low + tenth), high - tenth)
+        before = before[1], high - low
     raise CalibrationError(f"no noise level was found that gives epsilon = {epsilon:g}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dpsyn.errors import CalibrationError
+from dpsyn.privacy import mixing
+from dpsyn.privacy._mixed_classes import mixed_classes
 from dpsyn.privacy._mixing_rdp import rdp_limit
 from dpsyn.privacy.dp_cda import Accountant, Change, Variant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.theory.mixing_noise import MixingFacts, first_guess, smallest_sigma
@@ -16,6 +18,10 @@ _FINE, _CERTAIN = 1e-3, 1.01
 """Tolerance of an ε that is to refute a claim, and more than the discretisation can add to it then."""
 _NEAR = 0.1
 """Times the first guess: so little noise is called enough. δ nearly covers everything there, and accounting is slow."""
+_LITTLE, _MUCH = 0.7, 1.5
+"""Shares of the ε asked for outside which a search needs no close ε."""
+_LOOSEST = 0.3
+"""Tolerance of what the Rényi accountant has above its limit."""
 ROUGH = 0.03
 """The same for lines of many points."""
 
@@ -59,7 +65,6 @@ class _Enough(Exception):
         self.sigma = sigma
 
 
-@lru_cache(maxsize=4096)
 def needed_sigma(
     sizes: Sizes, accountant: Accountant, order_of_mixture: int, epsilon: float, tolerance: float = TOLERANCE
 ) -> float | None:
@@ -68,30 +73,61 @@ def needed_sigma(
     There is none if l is larger than the smallest class, if the accountant stays above ε at every σ, or if it does not
     cover the variant (all but the exact one: drawing without replacement only).
     """
+    found = needed_and_spent(sizes, accountant, order_of_mixture, epsilon, tolerance)
+    return None if found is None else found[0]
+
+
+@lru_cache(maxsize=4096)
+def needed_and_spent(
+    sizes: Sizes, accountant: Accountant, order_of_mixture: int, epsilon: float, tolerance: float
+) -> tuple[float, float] | None:
+    """:func:`needed_sigma`, and ε at it by the same accountant: at most what was asked for."""
     if order_of_mixture > sizes.smallest or (accountant != "exact" and sizes.variant != "fixed_size"):
         return None
-    if accountant == "rdp" and epsilon <= 1.01 * rdp_limit(sizes.delta):
+    # What the Rényi accountant has above its limit falls like a power of σ.
+    limit = rdp_limit(sizes.delta) if accountant == "rdp" else 0.0
+    if epsilon <= 1.01 * limit:
         return None
     if accountant == "published":
         try:
             return dp_cda_noise_scale(
                 epsilon, sizes.delta, order_of_mixture, sizes.clip, sizes.counts, sizes.rows, accountant
-            )
+            ), epsilon
         except CalibrationError:
             return None
-
     guess = _guess(sizes, order_of_mixture, epsilon)
+    spent: dict[float, float] = {}
 
     def epsilon_of(sigma: float) -> float:
-        found = spent_epsilon(sizes, order_of_mixture, sigma, accountant=accountant, tolerance=tolerance)
-        if sigma < _NEAR * guess and found <= epsilon:
+        spent[sigma] = _near_target(sizes, accountant, order_of_mixture, sigma, epsilon, tolerance)
+        if sigma < _NEAR * guess and spent[sigma] <= epsilon:
             raise _Enough(sigma)
-        return found
+        return spent[sigma] - limit
 
+    above = epsilon - limit
     try:
-        return smallest_sigma(epsilon_of, epsilon, guess, tolerance)
+        found = smallest_sigma(epsilon_of, above, guess, min(tolerance * epsilon / above, _LOOSEST))
     except _Enough as enough:
-        return enough.sigma
+        found = enough.sigma
+    return found, spent[found]
+
+
+def _near_target(
+    sizes: Sizes, accountant: Accountant, order_of_mixture: int, sigma: float, epsilon: float, tolerance: float
+) -> float:
+    """ε at σ, an upper bound; only where it is near the ε asked for does the exact accountant find it closely."""
+    if accountant != "exact":
+        return spent_epsilon(sizes, order_of_mixture, sigma, accountant=accountant)
+    return mixing.change_epsilon(
+        "replace_one",
+        mixed_classes(order_of_mixture, sizes.counts, sizes.rows, sizes.variant),
+        mixing.checked_multiplier(order_of_mixture, sigma, sizes.clip, sizes.delta, sizes.variant),
+        sizes.delta,
+        variant=sizes.variant,
+        tolerance=tolerance,
+        enough=_LITTLE * epsilon,
+        too_much=_MUCH * epsilon,
+    )
 
 
 def _guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.figures import _layers
-from dpsyn.figures.mixing.accounting import Sizes, attained_epsilon, needed_sigma, spent_epsilon
+from dpsyn.figures.mixing.accounting import TOLERANCE, Sizes, attained_epsilon, needed_and_spent, spent_epsilon
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, HERE
 from dpsyn.privacy.dp_cda import ACCOUNTANTS, Accountant
 from dpsyn.privacy.spec import rounded_up
@@ -89,9 +89,13 @@ def noise_info(sizes: Sizes, epsilon: float, order_of_mixture: int) -> NoiseInfo
     """σ for (ε, δ) by three accountants and the exact ε of each, under replace-one. Rounded towards privacy."""
     lines = []
     for accountant in reversed(ACCOUNTANTS):
-        sigma = needed_sigma(sizes, accountant, order_of_mixture, epsilon)
-        spent = None if sigma is None else spent_epsilon(sizes, order_of_mixture, sigma)
-        lines.append(NoiseLine(accountant, sigma, spent))
+        found = needed_and_spent(sizes, accountant, order_of_mixture, epsilon, TOLERANCE)
+        if found is None:
+            lines.append(NoiseLine(accountant, None, None))
+            continue
+        sigma, spent = found
+        exact = spent if accountant == "exact" else spent_epsilon(sizes, order_of_mixture, sigma)
+        lines.append(NoiseLine(accountant, sigma, exact))
     published = lines[-1].sigma
     attained = None
     if published is not None and len(sizes.counts) > 1:
