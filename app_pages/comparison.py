@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from dpsyn.ui import state, widgets
+from dpsyn.ui import share, state, widgets
 from dpsyn.ui.lab import experiments, results
 from dpsyn.ui.lab.bar import workspace_bar
-from dpsyn.ui.lab.code import code_popover
+from dpsyn.ui.lab.code import code_of, code_popover
 from dpsyn.ui.lab.measures import findings, measure_form
 from dpsyn.ui.lab.planner import planner
 from dpsyn.ui.lab.report import report_button
@@ -28,6 +28,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         transfer()
         report_button()
 releases = state.comparable()
+share.offer(None)
 if what == "Experiments":
     st.caption(
         "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and draws "
@@ -49,6 +50,7 @@ if not releases:
     st.page_link("app_pages/generator.py", label="Make one in the Generator", icon=":material/casino:")
     st.stop()
 
+share.offer(lambda: code_of(current, releases))
 st.subheader("Releases of this data", anchor=False)
 with st.container(horizontal=True):
     runs_panel(releases)

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.ui import code, share, state, widgets
+from dpsyn.ui import share, state, widgets
 from dpsyn.ui.explorer import setting
+from dpsyn.ui.explorer.code import ASKED, CODE, verdict
 from dpsyn.ui.explorer.sections import SECTIONS
 from dpsyn.ui.uploads import path_counter, show_fault, uploader
 
@@ -19,21 +20,6 @@ show_fault()
 widgets.watch_job()
 widgets.show_message()
 explorer = setting.choose()
-share.offer(
-    lambda: code.feasibility(
-        state.dataset(),
-        explorer.focus.loaded,
-        explorer.stats,
-        explorer.spec,
-        {
-            **explorer.bounds,
-            "rows": explorer.rows,
-            "order_of_mixture": explorer.order_of_mixture,
-            "classes": explorer.focus.classes,
-            "smallest_class": explorer.focus.smallest_class,
-        },
-    )
-)
 section = st.segmented_control(
     "Section", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="f_section", bind="query-params",
     label_visibility="collapsed",
@@ -43,7 +29,10 @@ if explorer.private:
         "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "
         "publication. The section “Export” offers statistics that may be published."
     )
+share.offer(None)
 try:
     SECTIONS[section](explorer)
+    current, asked = state.dataset(), {name: st.session_state[name] for name in ASKED if name in st.session_state}
+    share.offer(lambda: CODE.get(section, verdict)(explorer, current, asked))
 except ParameterError as fault:
     st.error(str(fault), icon=":material/error:")

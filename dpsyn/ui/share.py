@@ -59,8 +59,8 @@ def _write(name: str, text: str | None) -> None:
         st.query_params[name] = text
 
 
-def offer(code: Callable[[], str]) -> None:
-    """Say how to do in Python what the page shows, for the popover that is opened next on this page."""
+def offer(code: Callable[[], str] | None) -> None:
+    """Say how to do in Python what the page shows, for the popover that is opened next on this page; None: nothing."""
     st.session_state[_CODE] = (_page(), code)
 
 

@@ -55,6 +55,9 @@ def show(explorer: Explorer) -> None:
         "delta": explorer.spec.delta,
         "clip_norm": clip,
     }
+    features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
+    # For the code of this section.
+    st.session_state["f_mixing"] = {"facts": facts, "orders": orders, "sigma": sigma, "features": features}
     with st.spinner("Accounting …"):
         against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
         needed = replace(_needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.order_of_mixture, sigma))
@@ -65,7 +68,6 @@ def show(explorer: Explorer) -> None:
     for note in needed.notes:
         st.caption(note)
     widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
-    features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
     order = min(explorer.order_of_mixture, int(size))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
         found = _claims(tuple(facts.items()), order, sigma, features)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
+from dpsyn.evaluation.experiments import Grid, experiment_script
 from dpsyn.evaluation.experiments.script import ScriptedRun, releases_script
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.privacy.spec import PrivacySpec
@@ -38,6 +41,22 @@ def code_of(current: Dataset, releases: list[Made]) -> str:
         degrees=degrees,
         classifiers=models,
         left_out=[made.label for made in releases if plain(made.config) is None],
+    )
+
+
+def grid_script(grid: Grid, current: Dataset, target: str | None, degrees: Sequence[int], classifiers: Sequence[str]) -> str:
+    """The script that runs an experiment about the data."""
+    return experiment_script(
+        grid,
+        source=current.sample or current.table.name,
+        domain=current.table.domain,
+        sample=current.sample is not None,
+        held_out=current.held_out,
+        split_seed=state.SPLIT_SEED,
+        target=target,
+        degrees=tuple(degrees),
+        classifiers=tuple(classifiers),
+        measure="2-way error, mean" if 2 in degrees else "1-way error, mean",
     )
 
 

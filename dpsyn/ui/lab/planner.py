@@ -13,8 +13,9 @@ from dpsyn.evaluation.experiments.plan import VARIED, Varied
 from dpsyn.figures.experiment import AXES
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
-from dpsyn.ui import state, widgets
+from dpsyn.ui import share, state, widgets
 from dpsyn.ui.lab import experiments
+from dpsyn.ui.lab.code import grid_script
 from dpsyn.ui.lab.runs import plain
 
 PRESETS: Mapping[Varied, str] = {
@@ -141,11 +142,13 @@ def planner(current: state.Dataset) -> None:
         if not models and target is not None:
             st.warning("Choose at least one classifier, or no column to predict.", icon=":material/block:")
             return
+        models = models or [LOGISTIC]
+        share.offer(lambda: grid_script(grid, current, target, degrees, models))
         count = len({cell.key for cell in grid.cells()})
         busy = state.job() is not None
         label = f"Run {count} cell{'s' * (count != 1)}"
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             name = f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {AXES[vary].split(' (')[0]}"
-            made = experiments.add(name, grid, target, degrees, tuple(models) or (LOGISTIC,))
+            made = experiments.add(name, grid, target, degrees, models)
             experiments.start(made)
             st.rerun(scope="app")

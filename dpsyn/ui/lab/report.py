@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpsyn.evaluation.experiments import experiment_script, summarise
+from dpsyn.evaluation.experiments import summarise
 from dpsyn.figures.experiment import curves_info, draw_curves
 from dpsyn.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
@@ -16,6 +16,7 @@ from dpsyn.theory.feasibility import feasibility
 from dpsyn.ui import state
 from dpsyn.ui.comparisons import errors_chart, heatmaps, scores_chart, scores_table, summary_table
 from dpsyn.ui.lab import experiments
+from dpsyn.ui.lab.code import grid_script
 from dpsyn.ui.lab.experiments import Experiment
 from dpsyn.ui.lab.results import is_rising, points_table
 from dpsyn.ui.verdicts import conditions_table
@@ -157,15 +158,4 @@ def experiment_section(experiment: Experiment, current: state.Dataset) -> Sectio
 
 def script_of(experiment: Experiment, current: state.Dataset) -> str:
     """The script that does an experiment about the data again."""
-    return experiment_script(
-        experiment.grid,
-        source=current.sample or current.table.name,
-        domain=current.table.domain,
-        sample=current.sample is not None,
-        held_out=current.held_out,
-        split_seed=state.SPLIT_SEED,
-        target=experiment.target,
-        degrees=experiment.degrees,
-        classifiers=experiment.classifiers,
-        measure="2-way error, mean" if 2 in experiment.degrees else "1-way error, mean",
-    )
+    return grid_script(experiment.grid, current, experiment.target, experiment.degrees, experiment.classifiers)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpsyn.errors import DpsynError
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import empty
+from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._audit import audit
 from dpsyn.ui.inside.mixing._controls import Bench, choose
 from dpsyn.ui.inside.mixing._noise import noise
@@ -47,6 +48,7 @@ def mixing(current: Dataset) -> None:
             label_visibility="collapsed",
             bind="query-params",
         )
+        share.offer(lambda: code.noise(bench))  # a view that shows something else offers its own
         VIEWS[chosen](bench)
 
     live()

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dpsyn.figures.mixing.audits import audits_info, draw_audits
 from dpsyn.privacy.audit import Audit
-from dpsyn.ui import jobs, state
+from dpsyn.ui import jobs, share, state
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
 
 _KEPT = "in_cda_audit"
@@ -40,6 +41,7 @@ def audit(bench: Bench) -> None:
             f"On a small table made for it: 100 records of 16 numbers in two classes, as many rows, l = {order}, "
             f"δ = {bench.delta:g}. No private row is read."
         )
+        share.offer(lambda: code.audit(float(claim), bench.delta, order, int(runs)))
         if asked:
             _start(float(claim), bench.delta, order, int(runs))
         _found()

@@ -13,7 +13,7 @@ from dpsyn.figures.mixing.accounting import VARIANT_NAMES, Sizes
 from dpsyn.figures.mixing.noise import NoiseInfo, noise_info
 from dpsyn.figures.mixing.records import Records, records_of
 from dpsyn.privacy.dp_cda import Variant
-from dpsyn.ui import code, share, state, widgets
+from dpsyn.ui import state, widgets
 from dpsyn.ui.inside._panel import empty
 from dpsyn.ui.state import Dataset
 
@@ -131,18 +131,6 @@ def choose(current: Dataset) -> Bench | None:
     if not _possible(bench):
         return None
     _figures(bench)
-    share.offer(
-        lambda: code.mixing(
-            current,
-            target,
-            epsilon=epsilon,
-            delta=delta,
-            order_of_mixture=bench.order_of_mixture,
-            rows_per_class=bench.rows_per_class,
-            clip_norm=bench.clip_norm,
-            variant=variant,
-        )
-    )
     return bench
 
 

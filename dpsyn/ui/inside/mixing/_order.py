@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dpsyn.figures.mixing.accuracy import accuracy_info, best_line, draw_accuracy
 from dpsyn.figures.mixing.order import OrderInfo, draw_needed, draw_order, order_info
-from dpsyn.ui import jobs, state
+from dpsyn.ui import jobs, share, state
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import ORDERS, Bench
 
 _KEPT = "in_cda_accuracy"
@@ -19,6 +22,8 @@ def order(bench: Bench) -> None:
     """Two columns of theory, and below them the measurement."""
     with st.spinner("Accounting …"):
         info = order_info(bench.records, bench.sizes, epsilon=bench.epsilon, here=bench.order_of_mixture)
+    asked = _asked(bench)
+    share.offer(lambda: code.order(bench, asked))
     left, right = st.columns(2, gap="medium")
     with left:
         _needed(bench, info)
@@ -88,6 +93,15 @@ def _accuracy(bench: Bench) -> None:
 
 def _measure(bench: Bench, orders: list[int], epsilons: list[float | None], draws: int) -> None:
     learn, held_out = bench.current.parts
+    asked: dict[str, Any] = {
+        "target": bench.records.target,
+        "epsilons": tuple(epsilons),
+        "delta": bench.delta,
+        "orders": tuple(sorted(orders)),
+        "rows": bench.rows,
+        "clip_norm": bench.clip_norm,
+        "draws": draws,
+    }
     setting = f"T = {bench.rows:,}, δ = {bench.delta:g}, c = {bench.clip_norm:g}, {draws} draw{'s' * (draws > 1)}"
     state.set_job(
         jobs.start(
@@ -99,24 +113,32 @@ def _measure(bench: Bench, orders: list[int], epsilons: list[float | None], draw
                 "revision": bench.current.revision,
                 "target": bench.records.target,
                 "subtitle": setting,
+                "asked": asked,
             },
             table=learn,
             holdout=held_out,
-            target=bench.records.target,
-            epsilons=tuple(epsilons),
-            delta=bench.delta,
-            orders=tuple(sorted(orders)),
-            rows=bench.rows,
-            clip_norm=bench.clip_norm,
-            draws=draws,
+            **asked,
         )
     )
     st.rerun()
 
 
-def _measured(bench: Bench) -> None:
-    found = st.session_state.get(_KEPT)
+def _kept(bench: Bench) -> dict[str, Any] | None:
+    """The last measurement, if it is of this data and class."""
+    found: dict[str, Any] | None = st.session_state.get(_KEPT)
     if found is None or (found["revision"], found["target"]) != (bench.current.revision, bench.records.target):
+        return None
+    return found
+
+
+def _asked(bench: Bench) -> dict[str, Any] | None:
+    found = _kept(bench)
+    return None if found is None else found["asked"]
+
+
+def _measured(bench: Bench) -> None:
+    found = _kept(bench)
+    if found is None:
         st.caption("Nothing has been measured yet for this data and class. A few l take a few seconds each.")
         return
     scores = found["value"]

@@ -9,8 +9,9 @@ import streamlit as st
 from dpsyn.figures.mixing.published import ORDERS, PAPER, PublishedInfo, draw_published, published_info
 from dpsyn.figures.mixing.z_score import AttackInfo, attack_info, draw_flip, flip_info
 from dpsyn.theory.mixing_noise import MixingFacts
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
 
 THEIRS, OURS = "The paper's: N = T = 60,000, 10 classes", "This data"
@@ -46,6 +47,7 @@ def _formula(bench: Bench) -> None:
             return
         with st.spinner("Accounting …"):
             info = _published(facts, tuple(orders))
+        share.offer(lambda: code.paper(bench, facts, orders, attack=_attackable(bench)))
         st.altair_chart(draw_published(info), key="in_cda_published")
         st.caption(info.verdict)
 
@@ -60,7 +62,7 @@ def _z_score(bench: Bench) -> None:
         left.altair_chart(draw_flip(flip, scored=False), key="in_cda_before")
         right.altair_chart(draw_flip(flip, scored=True), key="in_cda_after")
         n, classes = bench.current.table.n, len(bench.records.classes)
-        if n // classes < bench.order_of_mixture or n < 2:
+        if not _attackable(bench):
             empty(
                 f"With {n:,} records in {classes} equal classes there is no row of l = {bench.order_of_mixture} to attack: "
                 "take a smaller l."
@@ -83,6 +85,12 @@ def _z_score(bench: Bench) -> None:
             "rows as records: all records equal, but one that is higher in D and lower in D′. After the z-score every "
             "record of D is the mirror image of its twin, however small the step was, and the released rows tell D from D′."
         )
+
+
+def _attackable(bench: Bench) -> bool:
+    """Whether equal classes would have a row of l records."""
+    n = bench.current.table.n
+    return n >= 2 and n // len(bench.records.classes) >= bench.order_of_mixture
 
 
 def _facts(bench: Bench) -> MixingFacts:

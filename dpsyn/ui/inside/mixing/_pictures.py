@@ -7,8 +7,9 @@ import streamlit as st
 from dpsyn.data.images import image_side
 from dpsyn.figures.mixing import images, points
 from dpsyn.figures.mixing.accounting import ROUGH, needed_sigma
-from dpsyn.ui import state, widgets
+from dpsyn.ui import share, state, widgets
 from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
 
 QUIET = {"displayModeBar": False}
@@ -55,6 +56,7 @@ def _images(bench: Bench, side: int, seed: int) -> None:
         if not chosen:
             st.caption("Choose a class.")
             return
+        share.offer(lambda: code.images(bench, side, seed, chosen))
         info = images.stages_info(
             bench.records,
             side,
@@ -142,6 +144,7 @@ def _points(bench: Bench, seed: int) -> None:
         if not chosen:
             st.caption("Choose a class.")
             return
+        share.offer(lambda: code.points(bench, seed, axes, chosen))
         info = points.points_info(
             bench.records,
             order_of_mixture=bench.order_of_mixture,

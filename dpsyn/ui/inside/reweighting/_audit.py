@@ -11,8 +11,9 @@ from dpsyn.errors import ParameterError
 from dpsyn.evaluation.audits import audit_noisy_reweighting
 from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import rounded_up
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
 
 _FACTORS = {1.0: "as calibrated", 0.75: "a quarter too small", 0.5: "half of what it should be"}
@@ -37,6 +38,7 @@ def audit_panel(bench: Bench) -> None:
             bind="query-params",
             help="A fault on purpose, to see that the audit finds it.",
         )
+        share.offer(lambda: code.audit(bench, factor))
         mechanism = bench.mechanism()
         if mechanism.statistic_count > 400:
             raise ParameterError("columns", f"{mechanism.statistic_count:,} statistics", "at most 400 while you wait")

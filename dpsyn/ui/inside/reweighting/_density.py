@@ -15,8 +15,9 @@ from dpsyn.figures.reweighting_inside.statistics import (
 )
 from dpsyn.figures.reweighting_inside.support import draw_support, support_info
 from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
 
 DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
@@ -37,6 +38,7 @@ def _objective() -> Objective:
 def fitted_panels(bench: Bench) -> None:
     """True, noisy and fitted statistics, and the worst tables."""
     objective = _objective()
+    share.offer(lambda: code.fitted(bench, objective))
     run = bench.trial()
     space = f"all {len(run.points):,} points of the domain" if run.whole else f"{len(run.points):,} drawn points"
     st.caption(
@@ -77,5 +79,6 @@ def support_panels(bench: Bench) -> None:
             key=f"in_nr_k_{bench.current.tag}",
             bind="query-params",
         )
+        share.offer(lambda: code.support(bench, objective, k))
         found = draws_info(run, objective, k=k, seed=bench.seed)
         st.altair_chart(draw_draws(found), key="in_nr_draws_chart")

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.figures.reweighting_inside.noise import draw_noise, noise_info
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
 
 ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
@@ -31,6 +32,7 @@ def noise_panels(bench: Bench) -> None:
             key=f"in_nr_n_{bench.current.tag}",
             bind="query-params",
         )
+        share.offer(lambda: code.noise(bench, n))
         bits = sum(1 if a.kind == "truth" else a.size for a in table.domain.attributes)
         info = noise_info(table.domain.shape, bits, bench.spec, degree=bench.degree, kind=bench.noise, n=n)
         st.altair_chart(draw_noise(info), key="in_nr_noise_chart")

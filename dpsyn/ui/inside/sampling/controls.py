@@ -13,7 +13,7 @@ from dpsyn.basis.dimension import contrast_dimension
 from dpsyn.data.table import Table
 from dpsyn.figures.private_sampling.instance import Instance, make_instance
 from dpsyn.figures.private_sampling.space import Space, comfortable_columns, largest_whole, make_space, most_draws
-from dpsyn.ui import code, share, widgets
+from dpsyn.ui import widgets
 from dpsyn.ui.state import Dataset
 
 DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
@@ -120,7 +120,6 @@ def choose(current: Dataset) -> Settings | None:
                 return None
             chosen = tuple(name for name in domain.names if name in columns)
             draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
-    share.offer(lambda: code.sampling(current, chosen, degree=degree, floor=floor, ceiling=ceiling, draws=draws, seed=seed))
     return Settings(chosen, degree, floor, ceiling, draws, seed)
 
 

@@ -9,8 +9,9 @@ from dpsyn.figures.private_sampling.hypercube import MOST_BITS, as_bits, draw_hy
 from dpsyn.figures.private_sampling.instance import Density, Instance, make_instance
 from dpsyn.figures.private_sampling.space import make_space
 from dpsyn.figures.private_sampling.walsh import draw_averages, draw_walsh, walsh_info
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.ui.state import Dataset
 
@@ -35,6 +36,7 @@ def show_density(current: Dataset, settings: Settings) -> None:
         else:
             instance = instance_of(current, settings)
             density = instance.density(settings.floor, settings.ceiling)
+            share.offer(lambda: code.density(current, settings))
             info = density_info(instance, density)
             st.altair_chart(draw_density(info), key="is_histogram")
             shares = {"λ": density.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
@@ -51,10 +53,10 @@ def show_density(current: Dataset, settings: Settings) -> None:
     ):
         found = _cube(current, settings)
     if found is not None:
-        _walsh(current, *found)
+        _walsh(current, settings, *found)
 
 
-def _cube(current: Dataset, settings: Settings) -> tuple[Instance, Density] | None:
+def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], Instance, Density] | None:
     """The columns of the cube and both densities on it; they are returned for what else is drawn on it."""
     domain = current.table.domain
     options = [name for name in domain.names if 2 <= domain[name].size <= _MOST_VALUES]
@@ -87,10 +89,10 @@ def _cube(current: Dataset, settings: Settings) -> tuple[Instance, Density] | No
     density = instance.density(settings.floor, settings.ceiling)
     st.plotly_chart(draw_hypercube(hypercube_info(instance, density)), config=_QUIET, key="is_cube")
     st.caption(f"λ = {density.shrinkage:.4f} here: a cube of its own, smaller than the one on the left.")
-    return instance, density
+    return chosen, instance, density
 
 
-def _walsh(current: Dataset, instance: Instance, density: Density) -> None:
+def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], instance: Instance, density: Density) -> None:
     """One Walsh function on the cube, and the averages of all."""
     with panel(
         "Walsh functions on the cube",
@@ -105,6 +107,7 @@ def _walsh(current: Dataset, instance: Instance, density: Density) -> None:
             help="Several, one, or none: without a column w_J is 1 everywhere.",
         )  # fmt: skip
         info = walsh_info(instance, density, [name for name in chosen if name in names])
+        share.offer(lambda: code.density(current, settings, bits, info.chosen))
         left, right = st.columns(2, gap="medium")
         with left:
             st.plotly_chart(draw_walsh(info), config=_QUIET, key="is_walsh_cube")

@@ -20,8 +20,9 @@ from dpsyn.figures.private_sampling.privacy import (
     privacy_info,
 )
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.ui import jobs, state, widgets
+from dpsyn.ui import jobs, share, state, widgets
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.ui.state import Dataset
 
@@ -58,6 +59,8 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             loss = remembered(key, lambda: neighbour_loss(instance, leaves, comes, floor=floor, ceiling=ceiling))
             _facts(instance, loss, rows)
         found = _found(current, settings)
+        search = _TRIES if found is not None else None
+        share.offer(lambda: code.privacy(current, settings, rows=rows, leaves=leaves, comes=comes, search=search))
         observed = [Claim(THIS, rows * loss.epsilon, OBSERVED, f"worst at {_text(instance, loss.worst)}")]
         if found is not None:
             observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))

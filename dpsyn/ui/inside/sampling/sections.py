@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dpsyn.ui import share
+from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, choose
 from dpsyn.ui.inside.sampling.density import show_density
 from dpsyn.ui.inside.sampling.privacy import show_privacy
@@ -33,4 +35,5 @@ def sampling(current: Dataset) -> None:
         "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
+    share.offer(lambda: code.space(current, settings))  # a section that shows more offers its own
     SECTIONS[section](current, settings)

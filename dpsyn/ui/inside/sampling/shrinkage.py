@@ -7,8 +7,9 @@ import streamlit as st
 from dpsyn.figures.private_sampling.binding import BindingInfo, binding_info, draw_binding
 from dpsyn.figures.private_sampling.instance import Instance
 from dpsyn.figures.private_sampling.shrinkage import AXES, draw_shrinkage, shrinkage_info
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of
 from dpsyn.ui.state import Dataset
 
@@ -28,6 +29,7 @@ def show_shrinkage(current: Dataset, settings: Settings) -> None:
             empty("Even λ = 1 does not fit: the ceiling must be at least 1 + floor.")
             return
         instance = instance_of(current, settings)
+        share.offer(lambda: code.shrinkage(current, settings))
         left, right = st.columns(2, gap="medium")
         for column, axis in zip((left, right), AXES, strict=True):
             info = shrinkage_info(instance, axis, floor=floor, ceiling=ceiling)

@@ -10,8 +10,9 @@ import streamlit as st
 from dpsyn.figures.private_sampling.timing import MeasuredRun, draw_timing, timing_info
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.theory.calibration import Calibration
-from dpsyn.ui import jobs, state
+from dpsyn.ui import jobs, share, state
 from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, instance_of, remembered
 from dpsyn.ui.state import Dataset
 
@@ -37,6 +38,7 @@ def show_timing(current: Dataset, settings: Settings) -> None:
             empty("There is nothing to time: the ceiling must be at least 1 + floor.")
             return
         instance = instance_of(current, settings)
+        share.offer(lambda: code.timing(current, settings))
         key = ("seconds", current.revision, settings)
         linear, quadratic = remembered(key, lambda: instance.seconds(settings.floor, settings.ceiling))
         here = MeasuredRun("here, now", len(instance.space.points), instance.space.dimension, linear, quadratic)
