@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import dpsyn
 from dpsyn.ui.inside.mixing import VIEWS
+from dpsyn.ui.inside.mixing._order import MEASURED
 from tests.pages.conftest import finish_job
 
 
@@ -159,6 +163,20 @@ def test_accuracy_against_l_is_measured_in_the_background(open_page):
     assert {(s.order_of_mixture, s.epsilon) for s in found.scores} == {(2, None), (2, 10.0), (32, None), (32, 10.0)}
     assert all(s.accuracy is not None for s in found.scores)
     assert "Best l by this measure" in words(app)
+
+
+def test_the_best_l_for_the_signal_is_not_recommended_for_classifiers(open_page):
+    app = view(at(open_page, "digits"), "Order of mixture")
+    assert MEASURED in words(app)
+    lines = Path(dpsyn.__file__).parents[1].joinpath("docs", "dp_cda_accuracy.md").read_text().splitlines()
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| adult")]
+    for epsilon, order, accuracy in (("5", "38", "0.819"), ("10", "54", "0.807"), ("20", "91", "0.755")):
+        (found,) = [row for row in table if row[1:3] == [epsilon, "DP-CDA"]]
+        assert (found[3], found[4].split()[0]) == (order, accuracy)
+        assert f"{accuracy} of the real rows at ε = {epsilon}" in MEASURED or f"{accuracy} at ε = {epsilon}" in MEASURED
+        assert f"(l = {order})" in MEASURED
+    (majority,) = [row for row in table if row[2].startswith("majority")]
+    assert f"right for {majority[4]}" in MEASURED
 
 
 def test_an_audit_runs_in_the_background_and_refutes_the_paper(open_page):
