@@ -97,7 +97,7 @@ LESSONS: dict[str, tuple[Step, ...]] = {
             "With four columns and d = 2 there are 1 + 4 + 6 = 11 functions for 16 corners. A density that agrees on all of "
             "them has the same tables of every pair of columns, and may differ elsewhere.",
             "The cube in a cube: the fourth bit tells the inner from the outer one. J has three columns, more than "
-            "d = 2: nothing holds its average under h* to that of the rows.",
+            "d = 2: its average under h* is 0, whatever it is over the rows.",
             "inside",
             "asia",
             _sampling("3 · Density", is_columns_asia=_FOUR, is_cube_asia=_FOUR, is_walsh_asia=["smoke", "lung", "dysp"]),

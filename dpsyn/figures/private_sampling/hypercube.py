@@ -145,7 +145,9 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
     discs = [Discs("density h* (disc)", tuple(range(len(info.corners))), colours)]
-    return draw_corners(info, discs, words, [_hover(info, corner) for corner in info.corners])
+    hover = [_hover(info, corner) for corner in info.corners]
+    bits = ", ".join(shorten(name, 16) for name in info.columns)
+    return draw_corners(info, discs, words, hover, title=f"{info.title}: {bits}")
 
 
 def _hover(info: HypercubeInfo, corner: Corner) -> str:
@@ -155,7 +157,9 @@ def _hover(info: HypercubeInfo, corner: Corner) -> str:
     )
 
 
-def draw_corners(info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[str], hover: Sequence[str]) -> go.Figure:
+def draw_corners(
+    info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[str], hover: Sequence[str], *, title: str
+) -> go.Figure:
     """The cube with discs for h* and rings for the data, areas being shares, and words and a hover text at every corner."""
     import plotly.graph_objects as go
 
@@ -198,7 +202,6 @@ def draw_corners(info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[st
         go.Scatter3d(x=x, y=y, z=z + _TILT, mode="text", text=list(words), textfont=font, hoverinfo="skip", showlegend=False)
     )
     hidden = {"visible": False, "showspikes": False}
-    bits = ", ".join(safe(shorten(name, 16)) for name in info.columns)
     figure.update_layout(
         scene={
             "xaxis": hidden,
@@ -208,6 +211,6 @@ def draw_corners(info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[st
             "camera": _CAMERAS[len(info.columns)],
         }
     )
-    finish(figure, f"{info.title}: {bits}", height=430, entries=len(discs) + 1, above=40)
+    finish(figure, title, height=430, entries=len(discs) + 1, above=40)
     figure.update_layout(margin={"l": 0, "r": 0})
     return figure

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SIGNS = {1: ("w_J = +1", BLUE), -1: ("w_J = −1", YELLOW)}
 DATA, DENSITY = "data f_n (ring)", "density h* (disc)"
-_ROW = 22
+_ROW = 23
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
         f"w_J = {mark}1 at {safe(corner.row)}<br>data f_n: {corner.data:.2%}<br>density h*: {corner.density:.2%}"
         for mark, corner in zip(marks, info.cube.corners, strict=True)
     ]
-    return draw_corners(info.cube, discs, words, hover)
+    named = ", ".join(shorten(name, 16) for name in info.chosen)
+    return draw_corners(info.cube, discs, words, hover, title=f"w_J for J = {{{named}}}")
 
 
 def draw_averages(info: WalshInfo) -> Any:
@@ -141,7 +142,7 @@ def draw_averages(info: WalshInfo) -> Any:
         for whose, value in ((DENSITY, average.density), (DATA, average.data))
     ]
     scale = _layers.scale((-1.08, 1.08))
-    y = alt.Y("function:N", sort=labels, axis=alt.Axis(title=None, labelLimit=190, grid=False))
+    y = alt.Y("function:N", sort=labels, axis=alt.Axis(title=None, labelLimit=190, labelOverlap=False, grid=False))
     here = labels[info.averages.index(info.here)]
     band = alt.Chart(pd.DataFrame([{"function": here, "low": -1.08, "high": 1.08}])).mark_rect(color=GUIDE, opacity=0.25)
     zero = alt.Chart(pd.DataFrame([{"x": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4])
@@ -166,7 +167,7 @@ def draw_averages(info: WalshInfo) -> Any:
     )
     words = (
         f"λ = {info.shrinkage:.4f}, d = {info.degree}: h* has 1 − λ times the data's average of 1 to d columns; beyond, "
-        "nothing holds it."
+        "it leaves 0 unless the box forces more, for it is as near to uniform as can be."
     )
     return _layers.finish(chart, "What every w_J measures", words, legend_labels=series, plot=max(160, _ROW * len(labels)))
 

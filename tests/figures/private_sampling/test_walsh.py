@@ -60,6 +60,16 @@ def test_averages_are_those_of_the_rows_and_of_the_density(p: int, degree: int) 
     assert max(missed) > 1e-4
 
 
+def test_beyond_d_columns_nothing_is_left_where_the_box_does_not_bind() -> None:
+    instance, wide = instance_of(bits_table(4)), (0.25, 3.0)
+    density = instance.density(*wide)
+    assert density.ratio.min() > wide[0] + 1e-3
+    assert density.ratio.max() < wide[1] - 1e-3
+    averages = walsh_info(instance, density, ()).averages
+    assert max(abs(average.density) for average in averages if not average.matched) < 1e-7
+    assert max(abs(average.data) for average in averages if not average.matched) > 0.01
+
+
 def test_the_order_of_j_does_not_matter_and_other_columns_are_refused() -> None:
     instance = instance_of(bits_table(3))
     density = instance.density(*BOX)
