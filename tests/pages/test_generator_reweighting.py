@@ -112,8 +112,6 @@ def test_size_and_neighbours(open_page):
 
 def test_chosen_tables(open_page):
     app = at(open_page)
-    app.selectbox(key="nr_statistics").set_value("contingency")
-    quiet(app.run())
     app.toggle(key="nr_some").set_value(True)
     quiet(app.run())
     assert "none chosen" in messages(app)
@@ -123,7 +121,7 @@ def test_chosen_tables(open_page):
     tables.set_value([("buying", "safety"), ("class",)])
     quiet(app.run())
     config, _ = planned(app)
-    assert config == dpsyn.NoisyReweighting(statistics="contingency", tables=(("buying", "safety"), ("class",)))
+    assert config == dpsyn.NoisyReweighting(tables=(("buying", "safety"), ("class",)))
     app, made = run(app)
     assert sum(part["count"] for part in made.release.settings["ledger"]) == 4 * 3 + 4
 

@@ -45,6 +45,33 @@ def test_against_all_outputs(moved, scale, shifts, epsilon):
     assert discrete_delta(moved, scale, epsilon) == pytest.approx(by_enumeration(shifts, epsilon), rel=1e-9, abs=1e-12)
 
 
+def by_convolution(moved: list[Moved], scale: float, epsilon: float) -> float:
+    """δ(ε) from the law of the loss, convolved number by number: sums of positive terms, so nothing cancels."""
+    law = np.ones(1)
+    for part in moved:
+        sd, dilation = scale / math.sqrt(part.weight), 2 * part.weight * part.step
+        _, mass = masses(sd, math.ceil(14 * sd))
+        spread = np.zeros((len(mass) - 1) * dilation + 1)
+        spread[::dilation] = mass
+        for _ in range(part.count):
+            law = np.convolve(law, spread)
+    at = np.arange(len(law)) - (len(law) - 1) // 2
+    loss = (sum(m.count * m.weight * m.step**2 for m in moved) - at) / (2 * scale**2)
+    return float(law @ -np.expm1(np.minimum(epsilon - loss, 0.0)))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (1.0, 1e-10), (5.0, 1e-9)])
+@pytest.mark.parametrize(
+    "moved", [[Moved(6)], [Moved(8, 2)], [Moved(3), Moved(2, 1, 3), Moved(2, 1, 8)], [Moved(4, 1, 5), Moved(2, 2, 3)]]
+)
+def test_never_below_the_convolved_law_and_above_by_the_allowance_only(moved, epsilon, delta):
+    scale, how = gaussian_scale(moved, epsilon, delta)
+    assert how == "exact"
+    for factor in (0.97, 1.0, 1.02):
+        exact = by_convolution(moved, factor * scale, epsilon)
+        assert exact <= discrete_delta(moved, factor * scale, epsilon) <= exact + 2e-13
+
+
 def test_against_dp_accounting():
     from dp_accounting.pld import privacy_loss_distribution as pld
 

@@ -171,7 +171,8 @@ def _floating_point() -> None:
 def _tables(current: Dataset, statistics: Statistics, degree: int) -> tuple[tuple[str, ...], ...] | None:
     """Sets of columns, or None for all sets of d columns."""
     names = current.table.domain.names
-    if statistics != "contingency" or not st.toggle(
+    tables = statistics == "contingency" or (statistics == "auto" and not current.table.domain.is_binary)
+    if not tables or not st.toggle(
         "Only some of the tables",
         False,
         key="nr_some",
