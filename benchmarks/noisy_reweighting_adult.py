@@ -6,7 +6,8 @@ The files need a header with the usual column names. For every set and ε, media
 two-way tables between the released rows and the training rows, accuracy of a logistic regression that is trained on the
 release and tested on the test file, seconds of a run, and the largest memory of a process that does nothing else. Each run
 is a process of its own. ``--neighbouring add_remove`` compares under the relation that other tools guarantee. ``--mbi`` adds
-MST and AIM from a checkout of private-pgm whose path it takes; they guarantee add/remove.
+MST and AIM; they guarantee add/remove. The package mbi (tried: 1.1.0) does not contain them: the option takes the path of a
+checkout of its repository, whose folder ``mechanisms`` does.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ if __name__ == "__main__":
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0, 10.0])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--neighbouring", choices=("replace_one", "add_remove"), default="replace_one")
-    parser.add_argument("--mbi", default="", help="path of a checkout of private-pgm")
+    parser.add_argument("--mbi", default="", help="path of a checkout of mbi's repository")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--set", help=argparse.SUPPRESS)
     parser.add_argument("--epsilon", type=float, help=argparse.SUPPRESS)

@@ -78,7 +78,9 @@ def highs(linear: MatchingProblem, *, sparse: bool, options: dict[str, Any], lim
     model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
     model.a_matrix_.value_ = matrix.data
     solver = highspy.Highs()
-    for name, value in {"output_flag": False, "time_limit": limit, **options}.items():
+    # At HiGHS's own tolerances its λ is 1e-6 above the optimum, relatively: not the same optimum.
+    tolerances = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9, "ipm_optimality_tolerance": 1e-10}
+    for name, value in {"output_flag": False, "time_limit": limit, **tolerances, **options}.items():
         solver.setOptionValue(name, value)
     solver.passModel(model)
     solver.run()
