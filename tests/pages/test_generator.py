@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.ui.widgets import humanise
 from tests.pages.conftest import finish_job
 
 
@@ -33,7 +34,7 @@ def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     assert not made.release.seeded
     dataset = app.session_state["dataset"]
     dataset.table.domain.encode(made.release.rows)
-    assert any(f"The release is **{made.release.guarantee}**" in m for m in messages(app))
+    assert any(f"The release is **{humanise(str(made.release.guarantee))}**" in m for m in messages(app))
     assert made.label in [e.label for e in app.expander]
     record = made.release.record(seed=made.seed)
     assert "seed" not in json.loads(json.dumps(record))
