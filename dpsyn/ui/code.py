@@ -43,9 +43,11 @@ def _required(field: Field[Any]) -> bool:
 
 
 def script(title: str, body: str, current: Dataset | None, imports: str = "") -> str:
-    """A module: what it is, imports, the data, and the body."""
-    head = f'"""{title}"""\n\nimport numpy as np\n\nimport dpsyn\n' + imports
-    return head + (f"\n{read(current)}\n" if current is not None else "\n") + body.strip("\n") + "\n"
+    """A module: what it is, the imports that it needs, the data, and the body."""
+    main = (f"{read(current)}\n" if current is not None else "") + body.strip("\n")
+    numpy, library = "np." in main, "dpsyn." in main
+    heads = [f'"""{title}"""', "import numpy as np" if numpy else "", ("import dpsyn\n" if library else "") + imports, main]
+    return "\n\n".join(part.strip("\n") for part in heads if part) + "\n"
 
 
 def generator(current: Dataset, config: Config, spec: PrivacySpec, seed: int | None) -> str:

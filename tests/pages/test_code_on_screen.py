@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from collections.abc import Callable, Iterable
@@ -309,4 +310,18 @@ def test_the_code_of_an_experiment_gives_its_numbers(
     output = run(text, tmp_path, monkeypatch, capsys)
     assert len(table) == 2
     for mean in table["Mean"]:
-        assert is_printed(f"{mean:.4f}", output)
+        assert is_printed(f"{float(mean):.4f}", output)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_code_imports_what_it_uses_and_no_more(name: str) -> None:
+    page, query, _ = CASES[name]
+    tree = ast.parse(code_of(at(page, **query)))
+    imported = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert imported <= used

@@ -117,7 +117,9 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], in
                 {
                     "w_J over the rows": f"{info.here.data:+.4f}",
                     "w_J under h*": f"{info.here.density:+.4f}",
-                    "(1 − λ) × rows": f"{(1 - info.shrinkage) * info.here.data:+.4f}" if info.chosen else "—",
+                    "(1 − λ) × rows": f"{(1 - info.shrinkage) * info.here.data:+.4f}"
+                    if info.chosen and info.here.matched
+                    else "—",
                 }
             )
             st.altair_chart(draw_averages(info), key="is_walsh_averages")
