@@ -16,12 +16,13 @@ from dpsyn.mechanisms._feature_map import FeatureMap
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.privacy.dp_cda import Variant
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
     from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
 
+_LARGEST_COUNT_NOISE = 2.0**40
 Scaling = Literal["public", "private"]
 Sampler = Literal["system", "exact"]
 
@@ -159,6 +160,7 @@ class DPCDA(Config):
         if n < self.order_of_mixture:
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
+        check_count_noise(spec, budget)
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -224,6 +226,16 @@ def check_calibration(spec: PrivacySpec, n: int) -> None:
         raise CalibrationError(
             "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "
             f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
+        )
+
+
+def check_count_noise(spec: PrivacySpec, budget: Budget) -> None:
+    """Raise if noise on the class counts would not fit into whole numbers of 64 bits."""
+    if budget.count_noise_scale > _LARGEST_COUNT_NOISE:
+        enough = rounded_up(spec.epsilon * budget.count_noise_scale / _LARGEST_COUNT_NOISE, 3)
+        raise CalibrationError(
+            f"class counts cannot be released at epsilon = {spec.epsilon:g}: their noise would have a scale of "
+            f"{budget.count_noise_scale:.3g} records; epsilon = {enough} is the least, or state public class sizes"
         )
 
 

@@ -1,0 +1,85 @@
+"""Bad input of DP-CDA: refused from public facts, before there is a table, with a number that works."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import CalibrationError, DataError, DomainError, ParameterError
+
+N, CLASSES = 300, ("a", "b", "c")
+DOMAIN = Domain.of(
+    [Attribute("x", "numeric", lower=0.0, upper=1.0, public=True), Attribute("k", "categorical", CLASSES, public=True)]
+)
+
+
+def calibrate(epsilon: float = 1.0, delta: float = 1e-5, **settings: Any) -> Any:
+    """With nothing but public facts: no table is made anywhere."""
+    return dpsyn.DPCDA(target="k", **settings).calibrate(dpsyn.PrivacySpec(epsilon, delta), DOMAIN, n=N)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "kind"),
+    [
+        ({"order_of_mixture": 81, "class_sizes": 80}, "order_of_mixture = ", ParameterError),
+        ({"order_of_mixture": 81, "class_sizes": {"a": 80, "b": 90, "c": 100}}, "order_of_mixture = ", ParameterError),
+        ({"order_of_mixture": 81, "class_sizes": 80, "variant": "poisson"}, "order_of_mixture = ", ParameterError),
+        ({"order_of_mixture": N + 1}, "at most n = ", ParameterError),
+        ({"rows": 2}, "at least ", ParameterError),
+        ({"clip_norm": 0.0}, "> 0; ", ParameterError),
+        ({"clip_norm": -1.0}, "> 0; ", ParameterError),
+        ({"clip_norm": math.nan}, "> 0; ", ParameterError),
+        ({"clip_norm": math.inf}, "> 0; ", ParameterError),
+        ({"delta": 0.0}, "delta = ", CalibrationError),
+        ({"epsilon": 1e-300, "delta": 1e-300, "class_sizes": 80}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-300, "delta": 1e-300, "class_sizes": 80, "scaling": "private"}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-300}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-300, "variant": "poisson"}, "epsilon = ", CalibrationError),
+    ],
+    ids=str,
+)
+def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind) as caught:
+        calibrate(**settings)
+    (field,) = [key for key in ("order_of_mixture", "rows", "clip_norm", "delta", "epsilon") if key in settings][:1]
+    if "delta" in settings and "epsilon" in settings:
+        field = "epsilon"
+    last = str(caught.value).split(name)[-1]
+    named = float(re.match(r"[0-9.e-]*[0-9]", last).group())  # type: ignore[union-attr]
+    whole = field in ("order_of_mixture", "rows")
+    mechanism = calibrate(**(settings | {field: int(named) if whole else named}))
+    assert mechanism.guarantee.status == "proven"
+
+
+@pytest.mark.parametrize("epsilon", [math.nan, math.inf, 0.0, -1.0])
+def test_epsilon_is_a_positive_number(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match="a finite number > 0"):
+        calibrate(epsilon)
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (2.0, 1.0)])
+def test_a_number_that_cannot_vary_or_has_no_bounds_is_no_column(bounds: tuple[float, float]) -> None:
+    with pytest.raises(DomainError, match="finite with lower < upper"):
+        Attribute("x", "numeric", lower=bounds[0], upper=bounds[1])
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"), [("inf", "row 2: the number is infinite"), ("-inf", "row 2: the number is infinite")]
+)
+def test_infinite_cells_are_named_where_a_table_is_read(cell: str, said: str) -> None:
+    import pandas as pd
+
+    with pytest.raises(DataError, match=said):
+        dpsyn.read_table(pd.DataFrame({"x": [0.5, float(cell)], "k": ["a", "b"]}))
+
+
+def test_empty_cells_are_named_where_the_domain_has_none() -> None:
+    import pandas as pd
+
+    with pytest.raises(DomainError, match="row 2 is empty"):
+        dpsyn.Table(pd.DataFrame({"x": [0.5, math.nan], "k": ["a", "b"]}), DOMAIN)
