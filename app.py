@@ -10,7 +10,7 @@ style.apply()
 share.take_over_data()
 page = st.navigation(
     [
-        st.Page("app_pages/home.py", title="Data", icon=":material/table:", url_path="data", default=True),
+        st.Page("app_pages/home.py", title="Data", icon=":material/table:", default=True),
         st.Page("app_pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
         st.Page("app_pages/generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
         st.Page("app_pages/inside.py", title="Inside", icon=":material/biotech:", url_path="inside"),

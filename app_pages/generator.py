@@ -42,7 +42,8 @@ def settings(name: str) -> None:
                 mechanism = calibrated(config, spec, learn)
         except DpsynError as fault:
             mechanism = None
-            st.warning(f"**Cannot run with these settings.** {fault}", icon=":material/block:")
+            reason = widgets.humanise(str(fault)).rstrip(".")
+            st.warning(f"**Cannot run with these settings.** {reason}.", icon=":material/block:")
         refuted = mechanism is not None and mechanism.guarantee.status == "published_but_wrong"
         demo = st.toggle(
             "Repeatable demonstration with a seed",
@@ -96,7 +97,7 @@ if releases:
     for made in reversed(releases):
         with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
             show_release(made)
-    st.caption(state.total_claim(releases))
+    st.caption(widgets.humanise(state.total_claim(releases)))
     st.page_link("app_pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
     st.caption("Releases appear here. They stay until you close the page.")

@@ -24,6 +24,8 @@ _RULES = """
 
 /* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
 [data-testid='stMain'] h2 {padding: 0.3rem 0 !important}
+[data-testid='stHeading'] h2 {padding-bottom: 0.9rem !important}
+[data-testid='stHorizontalBlock'] [data-testid='stHeading'] h2 {padding-bottom: 0.3rem !important}
 [data-testid='stHorizontalBlock'] [data-testid='stMarkdownContainer']:has(> [data-testid='stHeadingWithActionElements'])
   {margin-bottom: 0}
 

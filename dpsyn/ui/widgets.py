@@ -58,6 +58,7 @@ _SYMBOLS = {
     "order_of_mixture": "l",
     "noise_scale": "σ",
     "smallest_class": "N_k",
+    "noise_sampler='exact'": "OpenDP's exact sampler",
 }
 
 
@@ -191,7 +192,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
     tense = "The release will be" if before else "The release is"
     lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {guarantee.source}."]
     if guarantee.assumptions:
-        lines += ["", "It takes for granted:", *[f"- {a}" for a in guarantee.assumptions]]
+        lines += ["", "It takes for granted:", *[f"- {humanise(a)}" for a in guarantee.assumptions]]
     icon = ":material/verified_user:" if guarantee.status == "proven" and not seeded else ":material/gpp_maybe:"
     show("\n".join(lines), icon=icon)
 

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 WAIT = 90_000
 PAGES = {
-    "data": "Data",
+    "": "What can differentially private synthetic data do with your data?",
     "feasibility": "Feasibility",
     "generator": "Generator",
     "inside": "Inside the mechanisms",

@@ -36,7 +36,9 @@ def _chooser(workspace: Workspace | None) -> None:
         "A folder on this machine. The app keeps releases, settings and measures in one file there (SQLite), and nothing "
         "else on disk. Measures come from private rows: guard the folder as you guard them."
     )
-    folder = st.text_input("Folder", str(workspace.folder) if workspace else "", key="workspace_folder")
+    folder = st.text_input(
+        "Folder", str(workspace.folder) if workspace else "", key="workspace_folder", placeholder="/home/me/dpsyn"
+    )
     if st.button("Open", icon=":material/folder_open:", key="workspace_open", disabled=state.job() is not None):
         try:
             opened = Workspace(folder.strip())

@@ -108,7 +108,10 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
                 st.info(f"No classifiers: {chart}.", icon=":material/info:")
             else:
                 st.plotly_chart(chart, config=QUIET, key="scores")
-                st.dataframe(scores_table(reports), hide_index=True)
+                st.dataframe(
+                    scores_table(reports), hide_index=True, placeholder="—",
+                    column_config={"Note": st.column_config.TextColumn(width=330)},
+                )  # fmt: skip
                 st.caption(
                     f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**. Brier "
                     "score: mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "

@@ -142,7 +142,7 @@ def _findings(experiment: Experiment) -> None:
                 icon=":material/info:",
             )
     with table:
-        st.dataframe(points_table(points), hide_index=True)
+        st.dataframe(points_table(points), hide_index=True, placeholder="—")
         _downloads(experiment)
 
 

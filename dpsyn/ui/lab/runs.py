@@ -241,13 +241,13 @@ def transfer() -> None:
             lambda: export_bytes(releases, tried),
             "dpsyn_runs.json",
             "application/json",
-            icon=":material/upload:",
+            icon=":material/download:",
             on_click="ignore",
             key="runs_export",
             help="All releases and experiments of this visit in one file: settings, claims, released rows and measures. "
             "No private row is in it, but measures come from private rows: guard the file as you guard them.",
         )
-    with st.popover("Import", icon=":material/download:"):
+    with st.popover("Import", icon=":material/upload:"):
         st.caption("A file that “Export” has made, here or elsewhere. Everything in it is checked first.")
         attempt = st.session_state.setdefault("_import", 0)
         file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")

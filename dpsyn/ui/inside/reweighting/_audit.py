@@ -27,7 +27,7 @@ def audit_panel(bench: Bench) -> None:
         "20,000 runs on each of two tables that differ in one row, the worst there is: how well do the noisy statistics "
         "tell them apart? The bound on ε holds with 99 % confidence. No row of the data is used.",
     ):
-        left, right = st.columns([2, 3], gap="medium", vertical_alignment="bottom")
+        left, right = st.columns([1, 1], gap="medium", vertical_alignment="bottom")
         factor = left.segmented_control(
             "Noise in the mechanism under audit",
             list(_FACTORS),
