@@ -79,7 +79,7 @@ def highs(linear: MatchingProblem, *, sparse: bool, options: dict[str, Any], lim
     model.a_matrix_.value_ = matrix.data
     solver = highspy.Highs()
     # At HiGHS's own tolerances its λ is 1e-6 above the optimum, relatively: not the same optimum.
-    tolerances = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9, "ipm_optimality_tolerance": 1e-10}
+    tolerances = {f"{kind}_feasibility_tolerance": 1e-9 for kind in ("primal", "dual")} | {"ipm_optimality_tolerance": 1e-10}
     for name, value in {"output_flag": False, "time_limit": limit, **tolerances, **options}.items():
         solver.setOptionValue(name, value)
     solver.passModel(model)
