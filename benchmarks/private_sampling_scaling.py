@@ -4,7 +4,7 @@
 
 Correlated binary columns, degree 2, draws from the cube, floor 0.05, ceiling 20 (bounds are active). Against m: p = 20
 (C = 211), m = 1e4 to 3e6. Against C: m = 3e5, p = 8 to 46 (C = 37 to 1082). Writes scaling.csv, scaling.json (exponents) and
-scaling.png, on logarithmic axes, into the directory. --quick: m up to 1e5, p up to 20, m = 3e4.
+scaling.svg, on logarithmic axes, into the directory. --quick: m up to 1e5, p up to 20, m = 3e4.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def main() -> None:
         writer.writeheader()
         writer.writerows(rows)
     (given.output / "scaling.json").write_text(json.dumps(exponents, indent=1))
-    picture(sweeps, exponents, given.output / "scaling.png")
+    picture(sweeps, exponents, given.output / "scaling.svg")
 
 
 if __name__ == "__main__":
