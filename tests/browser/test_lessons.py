@@ -56,3 +56,23 @@ def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: 
     expect(page.get_by_text("dpsyn.NoisyReweighting(degree=1")).to_be_visible(timeout=RUN)
     expect(page.get_by_text("nr_degree=1").first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
+
+
+def test_the_address_holds_the_data_as_set_and_the_walsh_function(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?data=asia")
+    bits = page.get_by_role("switch", name="Count every two-valued column as one bit")
+    expect(bits).to_be_visible(timeout=RUN)
+    settled(page)
+    page.get_by_text("Count every two-valued column as one bit").click()
+    expect(page).to_have_url(re.compile("data_bits=true"), timeout=RUN)
+    cube = "&".join(f"is_columns_asia={c}&is_cube_asia={c}" for c in ("smoke", "lung", "bronc"))
+    page.goto(f"{page.url.replace('/?', '/inside?')}&is_section=3+·+Density&{cube}")
+    expect(page.get_by_text("equal bits in smoke and lung")).to_be_visible(timeout=RUN)
+    settled(page)
+    page.get_by_role("button", name="bronc", exact=True).click()
+    said = page.get_by_text("even number of zero bits")
+    expect(said).to_be_visible(timeout=RUN)
+    expect(page).to_have_url(re.compile("is_walsh_asia=bronc"))
+    assert "data_bits=true" in page.url
+    page.reload()
+    expect(said).to_be_visible(timeout=RUN)
