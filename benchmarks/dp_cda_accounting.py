@@ -9,17 +9,23 @@ For each setting, ε at δ = 1e-5 and c = 1 when one record is added or removed,
 * ``dp_accounting.rdp`` for the same event,
 * the bound of Wang, Balle, Kasiviswanathan 2019, which is for replacing a record,
 
-then the time of a full replace-one evaluation and of a calibration.
+then the time of a full replace-one evaluation and of a calibration. Last, for N = T = 60,000 with ten classes and with one,
+what a move of a slider costs on the page Inside over the ends of its sliders: one ε of the exact accountant, its σ, a
+calibrated σ as for a release, and all three accountants of the chart (processor seconds, nothing remembered from before).
 """
 
 from __future__ import annotations
 
+import itertools
+import statistics
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from dpsyn.privacy import mixing
+from dpsyn.figures.mixing import accounting
+from dpsyn.figures.mixing.noise import noise_info
+from dpsyn.privacy import _mixing_rdp, mixing
 from dpsyn.theory.dp_cda import corrected_rdp_epsilon
 
 DELTA = 1e-5
@@ -94,6 +100,64 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
     out(f"  {'sigma for epsilon = 10':26s} {found:9.5f} ({1000 * (time.perf_counter() - start):7.1f} ms)\n")
 
 
+def forget() -> None:
+    """Empty the memories of the accountants."""
+    for remembered in (
+        accounting.needed_and_spent,
+        accounting.spent_epsilon,
+        mixing._calibrated,
+        _mixing_rdp._composed,
+    ):
+        remembered.cache_clear()
+
+
+def seconds(compute: Callable[[], object]) -> float:
+    """Processor time from nothing remembered."""
+    forget()
+    start = time.process_time()
+    compute()
+    return time.process_time() - start
+
+
+def page() -> None:
+    """A move of a slider, over the ends of the sliders."""
+    out = sys.stdout.write
+    found: dict[str, list[tuple[float, str]]] = {}
+    for classes, variant in ((10, "fixed_size"), (1, "fixed_size"), (10, "poisson")):
+        size = 60_000 // classes
+        for epsilon, delta, order in itertools.product(
+            (0.001, 0.1, 1.0, 10.0, 1000.0), (1e-12, 1e-5, 1e-2), (1, 4, 64, 512)
+        ):
+            sizes = accounting.Sizes((size,) * classes, size, delta, 1.0, variant)  # type: ignore[arg-type]
+            sigma = accounting.needed_sigma(sizes, "exact", order, epsilon) or 0.0
+
+            def calibration(sizes: accounting.Sizes = sizes, order: int = order, epsilon: float = epsilon) -> float:
+                return mixing.calibrate_sigma(
+                    epsilon=epsilon,
+                    delta=sizes.delta,
+                    order_of_mixture=order,
+                    clip_norm=1.0,
+                    class_sizes=sizes.counts,
+                    rows=sizes.rows,
+                    variant=sizes.variant,
+                )
+
+            steps: dict[str, Callable[[], object]] = {
+                "one ε": lambda s=sizes, o=order, x=sigma: accounting.spent_epsilon(s, o, x),
+                "σ on the page": lambda s=sizes, o=order, e=epsilon: accounting.needed_sigma(s, "exact", o, e),
+                "σ of a release": calibration,
+                "chart of three accountants": lambda s=sizes, o=order, e=epsilon: noise_info(s, e, o),
+            }
+            where = f"{classes} classes, {variant}, epsilon = {epsilon:g}, delta = {delta:g}, l = {order}"
+            for name, compute in steps.items():
+                found.setdefault(name, []).append((seconds(compute), where))
+    out("N = T = 60,000, ends of the sliders: median, largest\n")
+    for name, times in found.items():
+        slowest, where = max(times)
+        out(f"  {name:26s} {1000 * statistics.median(t for t, _ in times):7.0f} ms {1000 * slowest:7.0f} ms ({where})\n")
+
+
 if __name__ == "__main__":
     for setting in SETTINGS:
         block(*setting)
+    page()

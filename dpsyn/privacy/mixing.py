@@ -57,6 +57,8 @@ TOLERANCE = 1e-3
 """Relative excess of ε that the discretisation may cause, and of σ that a calibration may have."""
 
 _ROUGH = 0.02
+_LITTLE, _MUCH = 0.7, 1.5
+"""Shares of a target outside which a calibration needs no close ε."""
 
 
 def noise_multiplier(*, order_of_mixture: int, sigma: float, clip_norm: float, variant: Variant = "fixed_size") -> float:
@@ -260,14 +262,15 @@ def _calibrated(candidates: tuple[tuple[Part, ...], ...], epsilon: float, delta:
     enough = max(_without_sampling(parts, epsilon, delta) for parts in candidates)
     rate = max(part.rate for parts in candidates for part in parts if part.multiplier is None)
     guess = min(enough, max(enough * rate, 0.3))
+    far = (_LITTLE * epsilon, _MUCH * epsilon)
     # Rough first, then fine with the composition that binds there; all of them are checked at the end.
     guess = smallest_multiplier(
-        lambda z: _worst(candidates[:3], z, delta, _ROUGH), epsilon, guess, spread=2.0, tolerance=_ROUGH
+        lambda z: _worst(candidates[:3], z, delta, _ROUGH, *far), epsilon, guess, spread=2.0, tolerance=_ROUGH
     )
     binding = [max(candidates, key=lambda parts: composed_epsilon(parts, guess, delta, _ROUGH))]
 
     def epsilon_of(multiplier: float) -> float:
-        return _worst(binding, multiplier, delta, tolerance)
+        return _worst(binding, multiplier, delta, tolerance, *far)
 
     while True:
         multiplier = smallest_multiplier(epsilon_of, epsilon, guess, spread=1 + _ROUGH / 2, tolerance=tolerance)
