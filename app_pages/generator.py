@@ -43,7 +43,7 @@ def settings(name: str) -> None:
         except DpsynError as fault:
             mechanism = None
             reason = widgets.humanise(str(fault)).rstrip(".")
-            st.warning(f"**Cannot run with these settings.** {reason}.", icon=":material/block:")
+            st.warning(f"**Cannot run with these settings:** {reason}.", icon=":material/block:")
         refuted = mechanism is not None and mechanism.guarantee.status == "published_but_wrong"
         demo = st.toggle(
             "Repeatable demonstration with a seed",

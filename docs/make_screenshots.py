@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 WAIT = 120_000
-LARGEST = 300_000
+LARGEST = 250_000
 CUBE = "".join(f"&is_columns_asia={c}&is_cube_asia={c}" for c in ("smoke", "lung", "bronc"))
 PAGES = {
     "feasibility": ("feasibility?data=asia", "light"),

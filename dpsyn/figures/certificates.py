@@ -276,4 +276,4 @@ def draw_certificates(info: CertificatesInfo) -> Any:
         )
     if info.here[1] is not None:
         layers.append(_layers.here("you are here", info.here[0], info.here[1], info.here_text, info.x_domain, y_domain))
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)

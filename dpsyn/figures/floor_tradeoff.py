@@ -221,4 +221,4 @@ def draw_floor_tradeoff(info: FloorTradeoffInfo) -> Any:
         layers.append(_layers.here("you are here", info.here[0], info.here[1], info.here_text, info.x_domain, y_domain))
     # Each layer brings scales of its own for colours; merged, the bands' literal colours would enter the legend.
     chart = alt.layer(*layers).resolve_scale(color="independent", strokeDash="independent")
-    return _layers.finish(chart, info.title, info.subtitle, legend_labels=labels)
+    return _layers.finish(chart, info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)

@@ -263,4 +263,6 @@ def draw_plane(info: PlaneInfo) -> Any:
             *_layers.on_colour(dots, "name", baseline="top", dy=8),
         ]
     layers.append(_layers.here("you are here", info.here.p, info.here.log10_n, info.here.text, info.x_domain, info.y_domain))
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=present)
+    return _layers.finish(
+        alt.layer(*layers), info.title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE
+    )

@@ -153,4 +153,4 @@ def draw_reweighting(info: ReweightingInfo) -> Any:
         lines,
         _layers.here("you are here", *info.here, info.here_text, across, y_domain),
     ]
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)

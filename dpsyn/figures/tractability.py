@@ -230,4 +230,4 @@ def draw_tractability(info: TractabilityInfo) -> Any:
         )
     )
     layers.append(_layers.here("you are here", *info.here, info.here_text, info.x_domain, y_domain))
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels)
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)

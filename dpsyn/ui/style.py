@@ -29,6 +29,10 @@ _RULES = """
 [data-testid='stHorizontalBlock'] [data-testid='stMarkdownContainer']:has(> [data-testid='stHeadingWithActionElements'])
   {margin-bottom: 0}
 
+/* Where the keyboard is, also on links and on the buttons of a chart. */
+[data-testid='stApp'] :is(a, [data-testid='stElementToolbarButton'] button):focus-visible
+  {outline: 2px solid currentColor; outline-offset: 2px}
+
 /* Words in badges and over figures are wrapped, never cut. */
 [data-testid='stMain'] .stMarkdownBadge, [data-testid='stMetricLabel'] * {white-space: normal !important}
 
@@ -39,7 +43,8 @@ _RULES = """
 """
 _ON_DARK = """
 /* Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read here. */
-[data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary'] *, button[kind^='primary'] {color: #06201d}
+[data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary']:enabled, button[kind^='primary']:enabled *
+  {color: #06201d}
 """
 
 
