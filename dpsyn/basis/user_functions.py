@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ TABULATED_AT_MOST = 4_000_000
 PAIRS_AT_MOST = 1_000
 """Rows of a domain on which the sensitivity is found over all pairs of rows."""
 _PROBES = 64
+_LARGEST_SUM = 1 << 62
 _BLOCK = 1 << 22
 
 
@@ -129,15 +131,18 @@ class FunctionFamily(Family):
         return np.asarray(np.ravel_multi_index(tuple(codes.T.astype(np.int64)), self.sizes), dtype=np.int64)
 
     def sums(self, codes: Codes) -> Integers:
-        """Σ_i f(x_i)/unit."""
+        """Σ_i f(x_i)/unit, moved into ±2⁶²: a sum that wrapped around would move by more than one row can."""
         codes = checked_codes(codes, self.sizes)
+        largest = int(max(np.abs(self._top).max(), np.abs(self._bottom).max()))
+        exact: Any = np.int64 if len(codes) * largest <= _LARGEST_SUM else object
         if self._table is not None:
             found, times = np.unique(self._row_numbers(codes), return_counts=True)
-            return np.asarray(times.astype(np.int64) @ self._table[found], dtype=np.int64)
-        total = np.zeros(self.count, dtype=np.int64)
-        for start in range(0, len(codes), max(1, _BLOCK // self.count)):
-            total += self._values(codes[start : start + max(1, _BLOCK // self.count)]).sum(axis=0)
-        return total
+            total = times.astype(exact) @ self._table[found].astype(exact)
+        else:
+            total = np.zeros(self.count, dtype=exact)
+            for start in range(0, len(codes), max(1, _BLOCK // self.count)):
+                total += self._values(codes[start : start + max(1, _BLOCK // self.count)]).astype(exact).sum(axis=0)
+        return np.asarray(np.clip(total, -_LARGEST_SUM, _LARGEST_SUM), dtype=np.int64)
 
     def matrix(self, points: Codes) -> Floats:
         """The rounded values f(z_i), dense."""

@@ -43,11 +43,13 @@ def rows_of_classes(rows: Mapping[Any, int] | int | None, attribute: Attribute, 
 def public_class_sizes(
     declared: Mapping[Any, int] | int | None,
     attribute: Attribute,
-    n: int,
+    n: int | None,
     order_of_mixture: int,
     rows: tuple[int, ...] | None = None,
 ) -> tuple[int, ...] | None:
     """Declared lower bounds in code order, or None if there are none. Classes without rows may be of any size.
+
+    They are not held against n where that is None, a secret.
 
     Raises:
         ParameterError: a class is unknown or missing, too small to be mixed, or the sizes add up to more than n.
@@ -70,7 +72,7 @@ def public_class_sizes(
             f"{values[value]!r} has {smallest}: records are drawn without replacement{remedy}, or no rows of that class"
         )
         raise ParameterError("class_sizes", shown, allowed)
-    if sum(sizes) > n:
+    if n is not None and sum(sizes) > n:
         allowed = f"sizes that add up to at most n = {n} over {len(sizes)} classes"
         raise ParameterError("class_sizes", shown, allowed + (f", so at most {n // len(sizes)} for all of them"))
     return sizes

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsyn.basis import user_functions
 from dpsyn.basis.contrasts import all_codes
 from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.basis.user_functions import FunctionFamily
@@ -170,3 +171,19 @@ def test_wrong_input_names_the_field(changes, field):
     with pytest.raises(ParameterError) as caught:
         FunctionFamily(**given)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_sums_of_the_users_functions_are_kept_in_range_and_never_wrap_around(
+    tabulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_functions, "_LARGEST_SUM", 1 << 52)
+    if not tabulated:
+        monkeypatch.setattr(user_functions, "TABULATED_AT_MOST", 0)
+    family = FunctionFamily([lambda codes: codes[:, 0] * 1.0], (2,), unit=2.0**-40, low=0.0, high=1.0)
+    codes = np.ones((2**24, 1), dtype=np.int32)
+    sums = [int(family.sums(codes[:n])[0]) for n in (2**12 - 1, 2**12, 2**12 + 1)]
+    assert sums == [2**52 - 2**40, 2**52, 2**52]
+    assert int(family.l1("add_remove")) == 2**40
+    if tabulated:
+        assert int(family.sums(codes)[0]) == 2**52  # 2⁶⁴ in 64 bits would be 0

@@ -83,3 +83,13 @@ def test_empty_cells_are_named_where_the_domain_has_none() -> None:
 
     with pytest.raises(DomainError, match="row 2 is empty"):
         dpsyn.Table(pd.DataFrame({"x": [0.5, math.nan], "k": ["a", "b"]}), DOMAIN)
+
+
+@pytest.mark.parametrize("settings", [{"variant": "poisson", "class_sizes": 18}, {"order_of_mixture": 36}], ids=str)
+def test_no_refusal_depends_on_a_secret_n(settings: dict[str, Any]) -> None:
+    config = dpsyn.DPCDA(target="k", rows=9, **settings)
+    spec = dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")
+    facts = [config.calibrate(spec, DOMAIN, n=n).calibrated() for n in (60, 40, 20, 3)]
+    assert all(found == facts[0] for found in facts)
+    with pytest.raises(ParameterError, match="at most n = "):
+        config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), DOMAIN, n=20)

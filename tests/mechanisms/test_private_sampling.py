@@ -212,7 +212,8 @@ def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float
 
 
 @pytest.mark.parametrize(
-    "fault", [SolverError, ValueError, np.linalg.LinAlgError, FloatingPointError, ZeroDivisionError, RuntimeError]
+    "fault",
+    [SolverError, ValueError, np.linalg.LinAlgError, ZeroDivisionError, RuntimeError, IndexError, OSError, AssertionError],
 )
 def test_a_failing_solver_gives_uniform_rows_and_no_exception(
     monkeypatch: pytest.MonkeyPatch, fault: type[Exception]

@@ -143,8 +143,8 @@ class DPCDA(Config):
 
         Raises:
             CalibrationError: δ = 0, or no noise reaches ε; the message names an ε that can be reached.
-            ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, or ``rows`` is None
-                and n is not public.
+            ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, another column has
+                a single value, or ``rows`` is None and n is not public.
         """
         from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 
@@ -153,11 +153,14 @@ class DPCDA(Config):
             allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"
             raise ParameterError("rows", None, allowed)
         attribute = class_column(self.target, domain)
+        check_features(self.target, domain)
         features = FeatureMap(domain.project([name for name in domain.names if name != self.target]))
         rows = rows_of_classes(self.rows, attribute, n)
         # Poisson rates are l/size, so a size below l is refused alike.
-        sizes = public_class_sizes(self.class_sizes, attribute, n, self.order_of_mixture, rows)
-        if n < self.order_of_mixture:
+        # Under add_remove n is a secret, and a refusal that depends on it would tell.
+        known = n if spec.neighbouring == "replace_one" else None
+        sizes = public_class_sizes(self.class_sizes, attribute, known, self.order_of_mixture, rows)
+        if known is not None and known < self.order_of_mixture:
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
         check_count_noise(spec, budget)
@@ -257,3 +260,21 @@ def class_column(target: str, domain: Domain) -> Attribute:
     if len(domain) < 2:
         raise ParameterError("target", target, "one column of several: DP-CDA mixes the other columns, and there are none")
     return attribute
+
+
+def check_features(target: str, domain: Domain) -> None:
+    """Raise if a column other than the target has one value only, so that there is nothing to average.
+
+    Raises:
+        ParameterError: the field is ``columns`` and the value their names.
+    """
+    names = [a.name for a in domain.attributes if a.name != target and a.size == 1 and not a.is_binned]
+    if names:
+        one = len(names) == 1
+        raise ParameterError(
+            "columns",
+            ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else ""),
+            f"{'this column has' if one else 'these columns have'} one value only, so there is nothing to mix; "
+            f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in Python: "
+            "table.project([...]) with the other columns)",
+        )

@@ -34,8 +34,9 @@ THEOREM_SOURCE = "Theorem 4.1 of Boedihardjo, Strohmer, Vershynin 2021a"
 DEGENERATE_SOURCE = "degenerate box: the density is uniform whatever the data"
 BOX_ASSUMPTION = "Floor and ceiling were chosen without looking at the data."
 EXACT_ASSUMPTION = (
-    "Theorem 4.1 is about exact optima. Here both programs are solved in floating point, to a residual of 1e-8, and the "
-    "uniform density stands in for a solver that fails: it is taken for granted that neither matters."
+    "Theorem 4.1 is about exact optima. Here both programs are solved in floating point, to a residual of 1e-8; λ is raised "
+    "by up to 1e-5 where the quadratic program needs it, a feasible density that is not proven optimal is taken, and the "
+    "uniform density stands in for a solver that fails: it is taken for granted that none of this matters."
 )
 N_ASSUMPTION = "The number of rows n is public."
 IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."

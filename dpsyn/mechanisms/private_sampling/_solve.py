@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn.errors import SolverError
+from dpsyn.errors import CancelledError, SolverError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.optim.closest import ClosestSolution, closest_to_uniform
 from dpsyn.optim.control import SolverProgress
@@ -21,7 +21,6 @@ Tell = Callable[[str, float], None]
 """Told of the step that begins and of the share of the work that is done."""
 
 _INFLATIONS = (1e-9, 1e-7, 1e-5)
-_SOLVER_FAULTS = (SolverError, ArithmeticError, ValueError, RuntimeError, MemoryError)
 _NO_LIMIT = 1 << 62
 """Memory was looked at before the data were; a refusal now would come too late."""
 _LINEAR, _QUADRATIC, _SOLVED = 0.15, 0.6, 0.95
@@ -125,8 +124,10 @@ def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Mat
             progress=clock.inside("linear program", _LINEAR, _QUADRATIC),
             memory_limit=_NO_LIMIT,
         )
-    except _SOLVER_FAULTS as fault:
-        return Matched(uniform(problem), 1.0, faults=(str(fault),))
+    except (_Stopped, CancelledError):
+        raise
+    except Exception as fault:  # noqa: BLE001 (whatever it is: that it happened may depend on the data, and must not be seen)
+        return Matched(uniform(problem), 1.0, faults=(_said(fault),))
     clock("quadratic program", _QUADRATIC)
     faults: list[str] = []
     for inflation in _INFLATIONS:
@@ -139,11 +140,17 @@ def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Mat
                 progress=clock.inside("quadratic program", _QUADRATIC, _SOLVED),
                 memory_limit=_NO_LIMIT,
             )
-        except _SOLVER_FAULTS as fault:
-            faults.append(str(fault))
+        except (_Stopped, CancelledError):
+            raise
+        except Exception as fault:  # noqa: BLE001 (as above)
+            faults.append(_said(fault))
             continue
         return Matched(closest.density, shrinkage, linear, closest, tuple(faults))
     return Matched(uniform(problem), 1.0, linear, None, tuple(faults))
+
+
+def _said(fault: Exception) -> str:
+    return str(fault) if isinstance(fault, SolverError) else f"{type(fault).__name__}: {fault}"
 
 
 class Clock:
