@@ -27,7 +27,7 @@ SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)
 
 
 def every_kind(n: int = 600, seed: int = 0) -> dpsyn.Table:
-    """Truth, categorical (with missing values, and with one category), whole, real (with missing) and date columns."""
+    """Truth, categorical (with and without missing values), whole, real (with missing) and date columns."""
     random = np.random.default_rng(seed)
     grade = random.integers(0, 3, n)
     frame = pd.DataFrame(
@@ -35,7 +35,6 @@ def every_kind(n: int = 600, seed: int = 0) -> dpsyn.Table:
             "member": np.where(random.random(n) < 0.3 + 0.2 * grade, "yes", "no"),
             "size": np.array(["S", "M", "L", None], dtype=object)[np.where(random.random(n) < 0.1, 3, grade)],
             "grade": np.array(["low", "middle", "high"])[grade],
-            "constant": "x",
             "visits": np.clip(random.poisson(3 + 4 * grade), 0, 30),
             "weight": np.where(random.random(n) < 0.2, np.nan, 50 + 10 * grade + random.normal(0, 3, n)),
             "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 1000, n), unit="D"),
@@ -47,7 +46,6 @@ def every_kind(n: int = 600, seed: int = 0) -> dpsyn.Table:
             Attribute("member", "truth", ("no", "yes"), public=True),
             Attribute("size", "categorical", ("S", "M", "L"), missing=True, public=True),
             Attribute("grade", "categorical", ("low", "middle", "high"), public=True),
-            Attribute("constant", "categorical", ("x",), public=True),
             Attribute("visits", "numeric", lower=0, upper=30, integer=True, public=True),
             Attribute("weight", "numeric", lower=20.0, upper=120.0, missing=True, public=True),
             Attribute("since", "date", lower=first, upper=first + 1000, public=True),
@@ -78,10 +76,10 @@ def test_simplex_vertices_are_a_regular_simplex_on_the_unit_sphere(size):
 def test_points_have_norm_at_most_one_and_are_decoded_to_the_rows_they_came_from():
     features = FeatureMap(TABLE.domain)
     points = features.encode(TABLE)
-    assert points.shape == (TABLE.n, 1 + 3 + 2 + 0 + 1 + 1 + 1)
+    assert points.shape == (TABLE.n, 1 + 3 + 2 + 1 + 1 + 1)
     assert np.linalg.norm(points, axis=1).max() <= 1 + 1e-12
     back = pd.DataFrame(features.decode(points, np.random.default_rng(0)))
-    for column in ("member", "size", "grade", "constant", "visits", "since"):
+    for column in ("member", "size", "grade", "visits", "since"):
         assert back[column].astype(object).where(back[column].notna(), None).tolist() == (
             TABLE.frame[column].astype(object).where(TABLE.frame[column].notna(), None).tolist()
         )
@@ -265,7 +263,6 @@ def test_rows_have_every_class_equally_often_and_valid_values():
     assert list(release.rows.columns) == list(TABLE.domain.names)
     TABLE.domain.encode(release.rows)
     assert release.rows["since"].between("2020-01-01", "2022-09-27").all()
-    assert set(release.rows["constant"]) == {"x"}
 
 
 def test_rows_default_to_the_number_of_records():
@@ -368,8 +365,25 @@ def test_a_table_of_labels_only_is_refused():
         dpsyn.DPCDA(target="grade").calibrate(SPEC, table.domain, n=table.n)
 
 
-def test_constant_columns_only_leave_the_labels():
-    table = TABLE.project(["grade", "constant"])
-    release = run(dpsyn.DPCDA(target="grade", rows=30), table=table)
-    assert set(release.rows["constant"]) == {"x"}
-    assert len(release.rows) == 30
+@pytest.mark.parametrize(
+    "attribute", [Attribute("sort", "categorical", ("x",)), Attribute("sort", "categorical", missing=True)]
+)
+def test_columns_of_one_value_are_refused_by_name(attribute):
+    domain = Domain.of([*TABLE.domain.attributes, attribute])
+    with pytest.raises(ParameterError, match="'sort' is not possible: this column has one value only") as caught:
+        dpsyn.DPCDA(target="grade", rows=30).calibrate(SPEC, domain, n=TABLE.n)
+    assert caught.value.field == "columns"
+    assert "project" in str(caught.value)
+    without = domain.project([name for name in domain.names if name != "sort"])
+    assert dpsyn.DPCDA(target="grade", rows=30).calibrate(SPEC, without, n=TABLE.n).guarantee.status == "proven"
+
+
+def test_all_columns_of_one_value_are_named():
+    one = [Attribute(name, "categorical", ("x",), public=True) for name in ("sort", "place")]
+    with pytest.raises(ParameterError, match="'sort, place' is not possible: these columns have one value only"):
+        dpsyn.DPCDA(target="grade").calibrate(SPEC, Domain.of([TABLE.domain["grade"], *one]), n=TABLE.n)
+
+
+def test_a_class_of_one_value_is_a_class():
+    domain = TABLE.domain.replace(Attribute("grade", "categorical", ("low",), public=True))
+    assert dpsyn.DPCDA(target="grade").calibrate(SPEC, domain, n=TABLE.n).guarantee.status == "proven"

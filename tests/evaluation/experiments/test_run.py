@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
 from dpsyn.data.table import Table
 from dpsyn.errors import ParameterError
@@ -76,6 +77,15 @@ def test_a_mechanism_that_cannot_says_why(baseline: Baseline) -> None:
     assert result.status == "refused"
     assert "delta > 0" in result.message
     assert result.measures == ()
+
+
+def test_a_column_of_one_value_is_the_reason_of_dp_cda_alone() -> None:
+    frame = load_sample("asia").frame.loc[:299, ["smoke", "bronc"]].assign(place="here")
+    table = read_table(frame).with_domain(read_table(frame).domain.confirmed())
+    both = Grid({"cda": DPCDA(target="bronc"), "tables": NoisyReweighting(rows=50)}, PrivacySpec(1.0, 1e-5), repeats=1)
+    refused, done = run_grid(both, table, target="bronc", backend="here")
+    assert (refused.status, done.status) == ("refused", "done")
+    assert "'place' is not possible: this column has one value only" in refused.message
 
 
 def test_what_guarantees_nothing_is_not_compared(baseline: Baseline) -> None:
