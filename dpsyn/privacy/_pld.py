@@ -36,6 +36,8 @@ _SPARED = 1e-3
 """Share of δ that rounding may take before losses are composed under another measure."""
 _SHARES = (1e-3, 0.03, 0.3, 0.9)
 """Shares of δ that are tried there."""
+_SMALLEST_LOSS = 1e-9
+"""Losses that are all smaller drown in the rounding of double precision; the Gaussian without sampling bounds them."""
 _OUTSIDE = 1e-12
 """Mass outside the arrays under the tilted measure."""
 _ORDERS = np.array([-20.0, -10.0, -5.0, -2.0, 2.0, 5.0, 10.0, 20.0])
@@ -89,7 +91,10 @@ def composed_epsilon(
     best = gaussian_epsilon(math.hypot(*(math.sqrt(p.rows) * p.distance * p.shift(shift) for p in named)), delta)
     if not math.isfinite(best) or best <= enough:
         return best
-    step = max(span(part.pair, part.rate, part.shift(shift)) for part in named) / _COARSEST
+    largest = max(span(part.pair, part.rate, part.shift(shift)) for part in named)
+    if largest < _SMALLEST_LOSS:
+        return best
+    step = largest / _COARSEST
     previous = math.inf
     while True:
         epsilon = _on_grid(named, shift, delta, step)

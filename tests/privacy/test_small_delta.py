@@ -78,3 +78,10 @@ def test_a_smaller_delta_never_needs_more_noise_by_a_leap():
     assert (ratios > 0).all()
     assert (ratios < 0.3).all()
     assert dp_cda_epsilon(scales[-1], 1e-15, *setting) <= 1.0
+
+
+def test_losses_that_drown_in_rounding_are_bounded_by_the_gaussian_without_sampling():
+    # By the central limit theorem the rows are one Gaussian with μ = p√T/z = 1e-12: its δ(0) is 4e-13, so ε cannot be 0.
+    found = _pld.composed_epsilon([_pld.Part("remove", 1e-8, 10**6)], 1e7, 1e-15, 1e-2)
+    assert 2e-12 < found <= _pld.gaussian_epsilon(1e-4, 1e-15)
+    assert math.isfinite(dp_cda_epsilon(2e7, 1e-15, 1, 1.0, [10**9], [10**6], neighbouring="add_remove"))
