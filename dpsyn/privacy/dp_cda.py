@@ -31,6 +31,8 @@ Accountant = Literal["published", "rdp", "exact"]
 ACCOUNTANTS: tuple[Accountant, ...] = ("published", "rdp", "exact")
 
 _MOST_ROWS = 2**40
+_CLASSES_OF_ONE_NUMBER = 2
+"""How many classes one number for counts and rows stands for at least."""
 
 
 def dp_cda_epsilon(
@@ -57,6 +59,7 @@ def dp_cda_epsilon(
         class_counts: N_k of each class, or one number that every class has at least. The sampling rate is l/N_k.
         rows_per_class: T_k of each class, or one number for all; a class with T_k = 0 costs nothing and may be of any size.
             One number for both counts and rows stands for two classes or more: give ``[N]`` for a table without classes.
+            The published formula takes sums over the classes, and of one number for both those of two classes.
         accountant: see the module's docstring.
         neighbouring: ``"replace_one"``: any record becomes any other, label included. ``"add_remove"``: one record more or
             fewer. ``"replace_same_class"`` and ``"label_change"`` are the two parts of the first.
@@ -232,12 +235,8 @@ def _published_totals(
     """N and T of the published formula, which knows no classes."""
     if variant != "fixed_size" or neighbouring != "replace_one":
         raise ParameterError("accountant", "published", "variant 'fixed_size' and neighbouring 'replace_one' only")
-    counts, rows = class_counts, rows_per_class
-    length = max(_length(counts), _length(rows))
-    if length == 0:
-        allowed = "one number for each class: the published formula takes N, the number of all records, which is their sum"
-        raise ParameterError("class_counts", class_counts, allowed)
-    return _sum(counts, length), _sum(rows, length)
+    length = max(_length(class_counts), _length(rows_per_class)) or _CLASSES_OF_ONE_NUMBER
+    return _sum(class_counts, length), _sum(rows_per_class, length)
 
 
 def _length(values: int | Sequence[int]) -> int:

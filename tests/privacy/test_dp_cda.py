@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from itertools import permutations
 
@@ -15,7 +16,7 @@ from dpsyn.privacy import mixing
 from dpsyn.privacy._loss_pairs import Part
 from dpsyn.privacy._mixed_classes import mixed_classes
 from dpsyn.privacy._pld import composed_epsilon
-from dpsyn.privacy.dp_cda import dp_cda_epsilon, dp_cda_noise_scale, dp_cda_order, dp_cda_rows
+from dpsyn.privacy.dp_cda import ACCOUNTANTS, dp_cda_epsilon, dp_cda_noise_scale, dp_cda_order, dp_cda_rows
 from dpsyn.privacy.mixing_plan import plan_order_of_mixture
 
 DELTA = 1e-5
@@ -239,7 +240,6 @@ def test_what_is_released_beside_the_rows_is_composed_with_them():
         ("accountant", {"accountant": "guess"}),
         ("accountant", {"accountant": "published", "neighbouring": "add_remove"}),
         ("accountant", {"accountant": "rdp", "variant": "poisson"}),
-        ("class_counts", {"accountant": "published", "class_counts": 300, "rows_per_class": 10}),
         ("class_counts", {"neighbouring": "label_change", "class_counts": [300], "rows_per_class": [10]}),
     ],
 )
@@ -251,6 +251,38 @@ def test_wrong_arguments_name_the_field(field, change):
     with pytest.raises(ParameterError) as caught:
         dp_cda_epsilon(**(arguments | change))
     assert caught.value.field == field
+
+
+def test_one_number_is_two_classes_for_every_accountant():
+    for accountant in ACCOUNTANTS:
+        one = dp_cda_epsilon(0.2, DELTA, 4, 1.0, 300, 10, accountant)
+        assert one == dp_cda_epsilon(0.2, DELTA, 4, 1.0, [300, 300], [10, 10], accountant)
+        sigma = dp_cda_noise_scale(20.0, DELTA, 4, 1.0, 300, 10, accountant)
+        assert dp_cda_epsilon(sigma, DELTA, 4, 1.0, 300, 10, accountant) == pytest.approx(20.0, rel=5e-3)
+        assert dp_cda_epsilon(0.2, DELTA, 4, 1.0, 300, [10, 10, 10], accountant) == dp_cda_epsilon(
+            0.2, DELTA, 4, 1.0, [300] * 3, 10, accountant
+        )
+
+
+def test_the_functions_are_found_in_the_package():
+    import dpsyn.privacy
+
+    for name in dpsyn.privacy.__all__:
+        assert getattr(dpsyn.privacy, name) is getattr(dpsyn.privacy.dp_cda, name)
+    with pytest.raises(AttributeError, match="dp_cda_sigma"):
+        dpsyn.privacy.dp_cda_sigma  # noqa: B018
+    wanted = [
+        "noise_scale",
+        "delta",
+        "order_of_mixture",
+        "clip",
+        "class_counts",
+        "rows_per_class",
+        "accountant",
+        "neighbouring",
+    ]
+    assert list(inspect.signature(dpsyn.privacy.dp_cda_epsilon).parameters)[:8] == wanted
+    assert list(inspect.signature(dpsyn.privacy.dp_cda_noise_scale).parameters)[:8] == ["epsilon", *wanted[1:]]
 
 
 def test_an_order_above_the_smallest_class_is_refused_with_the_one_that_would_do():
