@@ -46,6 +46,36 @@ def test_a_step_opens_with_its_settings_and_the_same_numbers(name):
     assert numbers(app) == numbers(opened(step))
 
 
+def test_mixing_digits_says_what_each_setting_does_to_the_noise():
+    """The second step changes l alone; the third T and ε, named with the noise that each leaves."""
+    first, more, stays = LESSONS["Mixing digits"][:3]
+    assert {**first.query, "in_cda_order": "64"} == more.query
+    assert {k for k, v in stays.query.items() if more.query.get(k) != v} == {"in_cda_rows_digits", "in_cda_epsilon"}
+
+    def sigma(**query):
+        app = at("inside", data="digits", **query)
+        return float(next(m.value for m in app.metric if m.label == "σ, exact accounting"))
+
+    assert "from about 0.30 to 0.13" in more.text
+    assert sigma(**first.query) == pytest.approx(0.30, abs=0.005)
+    assert sigma(**more.query) == pytest.approx(0.13, abs=0.005)
+    assert "falls to about 0.04." in stays.text
+    assert sigma(**more.query, in_cda_rows_digits="100") == pytest.approx(0.04, abs=0.005)
+    assert "falls to about 0.008." in stays.text
+    assert sigma(**stays.query) == pytest.approx(0.008, abs=0.0006)
+
+
+def test_the_cube_says_which_columns_its_histogram_has():
+    def said(**query):
+        app = at("inside", **{"data": "asia", "inside_mechanism": "Private sampling", "is_section": "3 · Density", **query})
+        return next(c.value for c in app.caption if c.value.startswith("λ = "))
+
+    three = ["smoke", "lung", "bronc"]
+    assert said(is_columns_asia=three, is_cube_asia=three).endswith("for these columns; as for the histogram.")
+    fewer = said(is_columns_asia=[*three, "dysp"], is_cube_asia=three)
+    assert fewer.endswith("for these columns alone, each as one bit; the histogram has the 4 columns chosen above.")
+
+
 def test_the_page_offers_every_lesson_with_its_links():
     for name, steps in LESSONS.items():
         app = at("lessons", lesson=name)

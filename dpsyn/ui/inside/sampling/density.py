@@ -88,7 +88,11 @@ def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], 
     )
     density = instance.density(settings.floor, settings.ceiling)
     st.plotly_chart(draw_hypercube(hypercube_info(instance, density)), config=_QUIET, key="is_cube")
-    st.caption(f"λ = {density.shrinkage:.4f} here: a cube of its own, smaller than the one on the left.")
+    same = not many and set(names) == set(settings.columns)
+    of = "as for the histogram" if same else f"the histogram has the {len(settings.columns)} columns chosen above"
+    st.caption(
+        f"λ = {density.shrinkage:.4f} for {'these columns' if same else 'these columns alone, each as one bit'}; {of}."
+    )
     return chosen, instance, density
 
 
