@@ -5,7 +5,7 @@ import streamlit as st
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
-from dpsyn.ui import code, share, state, widgets
+from dpsyn.ui import code, column_notes, share, state, widgets
 from dpsyn.ui.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
 from dpsyn.ui.uploads import show_fault, uploader
 
@@ -45,10 +45,9 @@ if "applied" in st.session_state:
     st.toast(st.session_state.pop("applied"), icon=":material/check:")
 current = widgets.dataset_bar()
 share.offer(lambda: code.data(current))
-if current.notes:
-    st.info(
-        "What reading the file had to decide:\n" + "\n".join(f"- {note}" for note in current.notes), icon=":material/info:"
-    )
+notes = column_notes.notes_in_use(current)
+if notes:
+    st.info("What to know of these data:\n" + "\n".join(f"- {note}" for note in notes), icon=":material/info:")
 
 statistics = current.statistics
 widgets.facts(
@@ -147,6 +146,9 @@ with roles_tab:
         if st.form_submit_button("Apply"):
             state.use(current.changed(target=target, held_out=held_out))
             st.rerun()
+    left_out = column_notes.not_classes(current)
+    if left_out is not None:
+        st.caption(left_out)
     learn, test = current.parts
     st.caption(f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out.")
 

@@ -26,6 +26,8 @@ from dpsyn.ui.jobs import Job
 DEFAULT_SAMPLE = "asia"
 SAMPLE_KEY = "sample"
 """Of the widget that chooses a bundled dataset; the session may set it."""
+MOST_CLASSES = 50
+"""Of a column that can be predicted."""
 SPLIT_SEED = 0
 HELD_OUT = 0.25
 
@@ -76,8 +78,9 @@ class Dataset:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Columns that can be predicted: truth or categorical with 2 to 50 categories."""
-        return tuple(a.name for a in self.table.domain.attributes if not a.is_binned and not a.missing and 2 <= a.size <= 50)
+        """Columns that can be predicted: truth or categorical with 2 to 50 categories, and never empty."""
+        every = self.table.domain.attributes
+        return tuple(a.name for a in every if not a.is_binned and not a.missing and 2 <= a.size <= MOST_CLASSES)
 
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column."""

@@ -79,3 +79,46 @@ def test_target_and_held_out_share_are_kept(open_page):
     dataset = app.session_state["dataset"]
     assert dataset.target == "smoke"
     assert dataset.parts[1].n == 8000
+
+
+def awkward() -> bytes:
+    """An identifier, a constant, a class, a column with empty cells and a number."""
+    rows = "".join(f"{i + 1},here,{'yes' if i % 3 else 'no'},{'a' if i % 2 else ''},{i}.5\n" for i in range(120))
+    return ("id,place,ill,kind,dose\n" + rows).encode()
+
+
+def test_the_target_says_which_columns_it_leaves_out_and_why(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
+    assert not app.exception
+    assert next(s for s in app.selectbox if s.label.startswith("Target")).options == ["ill"]
+    (said,) = [c.value for c in app.caption if c.value.startswith("Not among the choices")]
+    assert "id, dose (numbers or dates)" in said
+    assert "place (one value only)" in said
+    assert "kind (cells may be empty)" in said
+    assert "ill" not in said
+
+
+def test_notes_are_about_the_columns_in_use(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
+    (said,) = [i.value for i in app.info]
+    assert "Column 'id': every value is different" in said
+    assert "Column 'place': one value only: it says nothing; leave it out." in said
+    current = app.session_state["dataset"]
+    app.session_state["dataset"] = current.changed(table=current.full.project(["place", "ill", "kind", "dose"]))
+    app.run()
+    assert not app.exception
+    (said,) = [i.value for i in app.info]
+    assert "'id'" not in said
+    assert "'place'" in said
+    app.session_state["dataset"] = current.changed(table=current.full.project(["ill", "kind", "dose"]))
+    app.run()
+    assert not app.info
+
+
+def test_several_columns_of_one_value_are_one_note(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("same.csv", b"a,b,c\n" + b"x,2.5,u\nx,2.5,v\n" * 20, "text/csv").run()
+    (said,) = [i.value for i in app.info]
+    assert "Columns 'a', 'b': one value only: they say nothing; leave them out." in said

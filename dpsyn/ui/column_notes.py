@@ -1,0 +1,60 @@
+"""What there is to know of the columns in use: notes of reading them, single values, and what cannot be the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dpsyn.attribute import Attribute
+from dpsyn.ui.state import MOST_CLASSES, Dataset
+from dpsyn.ui.widgets import plain_text
+
+_SHOWN = 8
+
+
+def notes_in_use(current: Dataset) -> list[str]:
+    """The notes of reading the file but for those about columns that were dropped since, and the columns of one value."""
+    dropped = [f"Column {name!r}" for name in current.full.domain.names if name not in current.table.domain]
+    notes = [note for note in current.notes if not note.startswith(tuple(dropped))]
+    single = [attribute.name for attribute in current.table.domain.attributes if _is_single(current, attribute)]
+    if single:
+        one = len(single) == 1
+        said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
+        notes.append(f"Column{'s' * (not one)} {_listed(map(repr, single))}: one value only: {said}.")
+    return notes
+
+
+def _is_single(current: Dataset, attribute: Attribute) -> bool:
+    """One value in the domain, or in a column of the user's with more than one row."""
+    if attribute.size == 1 and not attribute.is_binned:
+        return True
+    if current.sample is not None or current.table.n < 2:
+        return False
+    return int(current.table.frame[attribute.name].nunique(dropna=False)) == 1
+
+
+def not_classes(current: Dataset) -> str | None:
+    """Which columns the choice of the target leaves out, and why; None if it has all."""
+    reasons: dict[str, list[str]] = {}
+    for attribute in current.table.domain.attributes:
+        if attribute.name not in current.classes:
+            reasons.setdefault(_reason(attribute), []).append(attribute.name)
+    if not reasons:
+        return None
+    parts = [f"{plain_text(_listed(names))} ({reason})" for reason, names in reasons.items()]
+    return f"Not among the choices: {'; '.join(parts)}."
+
+
+def _reason(attribute: Attribute) -> str:
+    if attribute.is_binned:
+        return "numbers or dates"
+    if attribute.size == 1:
+        return "one value only"
+    if attribute.missing:
+        return "cells may be empty"
+    return f"more than {MOST_CLASSES} categories"
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    more = len(every) - _SHOWN
+    return ", ".join(every[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
