@@ -106,6 +106,15 @@ class Config(ABC):
         return asdict(self)
 
 
+def domain_warning(domain: Domain) -> str:
+    """Why no guarantee over this domain holds yet: columns that nobody confirmed as public; empty if there are none."""
+    inferred = [a.name for a in domain.attributes if not a.public]
+    if not inferred:
+        return ""
+    shown = ", ".join(inferred[:5]) + (f" and {len(inferred) - 5} more" if len(inferred) > 5 else "")
+    return f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
+
+
 @dataclass(frozen=True)
 class Mechanism(ABC):
     """A calibrated mechanism: it states its exact guarantee before it has seen a row.
@@ -124,12 +133,8 @@ class Mechanism(ABC):
     guarantee: Guarantee = field(compare=False)
 
     def __post_init__(self) -> None:
-        inferred = [a.name for a in self.domain.attributes if not a.public]
-        if inferred and self.guarantee.status == "proven":
-            shown = ", ".join(inferred[:5]) + (f" and {len(inferred) - 5} more" if len(inferred) > 5 else "")
-            warning = (
-                f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
-            )
+        warning = domain_warning(self.domain)
+        if warning and self.guarantee.status == "proven":
             guarded = replace(
                 self.guarantee, status="unconfirmed_domain", assumptions=(warning, *self.guarantee.assumptions)
             )

@@ -10,25 +10,36 @@ import streamlit as st
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.filled import fill
 from dpsyn.theory.logarithms import LN10
-from dpsyn.ui.widgets import badge, humanise, power_of_ten, text_table
+from dpsyn.ui.widgets import badge, humanise, plain_text, power_of_ten, text_table
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
 
 
-def verdict_card(verdict: Verdict, private: bool) -> None:
-    """Whether privacy and accuracy are within reach, and one sentence; ``private``: it reads statistics of private rows."""
+def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> None:
+    """Whether privacy and accuracy are within reach, and one sentence.
+
+    Args:
+        verdict: on one mechanism.
+        private: it reads statistics of private rows.
+        domain_warning: why no privacy holds yet on this domain, or empty.
+    """
     certified = verdict.holds_in("privacy") and verdict.holds_in("validity")
     accurate = verdict.holds_in("accuracy")
     has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
     with st.container(border=True, height="stretch"):
         st.markdown(f"## {verdict.title}")
         with st.container(horizontal=True, gap="xsmall"):
-            _badge(certified, "private at this ε", "not certified private at this ε")
+            if certified and domain_warning:
+                st.badge("private only once the domain is confirmed", icon=":material/warning:", color="orange")
+            else:
+                _badge(certified, "private at this ε", "not certified private at this ε")
             if has_accuracy:
                 _badge(accurate, "accuracy guaranteed", "accuracy not guaranteed")
             else:
                 st.badge("no theorem on accuracy", icon=":material/help:", color="gray")
         st.markdown(humanise(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
+        if certified and domain_warning:
+            st.caption(f":material/warning: {plain_text(domain_warning)} Confirm it on the page Data.")
         badge(private)
 
 

@@ -67,3 +67,23 @@ def test_the_ends_of_the_sliders_give_a_page(open_page, epsilon, floor):
     app.select_slider(key="f_rows").set_value(10**6).run()
     assert not app.exception
     assert len(verdict_titles(app)) == 3
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_no_green_privacy_before_the_domain_is_confirmed(open_page, confirmed):
+    app = open_page("home")
+    text = "who,ill\n" + "ann,yes\nbob,no\ncid,no\n" * 100
+    app.file_uploader(key="upload").upload("people.csv", text.encode(), "text/csv").run()
+    if confirmed:
+        next(b for b in app.button if "confirm everything" in b.label).click().run()
+        assert app.session_state["dataset"].table.domain.is_public
+    app = app.switch_page("app_pages/feasibility.py").run()
+    app.select_slider(key="f_epsilon").set_value(1000.0)
+    app.select_slider(key="f_rows").set_value(1).run()
+    assert not app.exception
+    said = [m.value for m in app.markdown] + [c.value for c in app.caption]
+    green = sum("private at this ε" in text and "not certified" not in text for text in said)
+    waits = sum("private only once the domain is confirmed" in text for text in said)
+    caveats = sum("the domain of who, ill was inferred" in text for text in said)
+    assert (green > 0, waits > 0, caveats) == ((True, False, 0) if confirmed else (False, True, waits))
+    assert confirmed or caveats == waits >= 1

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.mechanisms.base import domain_warning
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import BUILT_IN
 from dpsyn.theory.feasibility import Feasibility, feasibility
@@ -16,17 +17,22 @@ from dpsyn.ui import state, widgets
 YOURS, TYPED = "Loaded data", "Typed in"
 ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _SMALLEST = widgets.SIZES[0]
+_COUNTED = "NOT YET TRUE: the columns' values were inferred from the file, and nobody confirmed them as public."
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """One dataset on the page: its statistics and what DP-CDA needs to know of it."""
+    """One dataset on the page: its statistics and what DP-CDA needs to know of it.
+
+    ``domain_warning`` says why no guarantee holds yet, and is empty where the domain is public.
+    """
 
     stats: DatasetStatistics
     private: bool
     loaded: bool = False
     classes: int = 2
     smallest_class: int | None = None
+    domain_warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,9 +185,15 @@ def _known(name: str) -> Chosen:
     read = state.read_statistics()
     if name == YOURS:
         target = current.table.domain[current.target] if current.target else None
-        return Chosen(current.statistics, True, loaded=True, classes=target.size if target else 2)
+        return Chosen(
+            current.statistics,
+            True,
+            loaded=True,
+            classes=target.size if target else 2,
+            domain_warning=domain_warning(current.table.domain),
+        )
     if name in read:
-        return Chosen(read[name], private=True)
+        return Chosen(read[name], private=True, domain_warning=_COUNTED)
     return Chosen(BUILT_IN[name], private=False)
 
 

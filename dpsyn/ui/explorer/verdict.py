@@ -53,10 +53,16 @@ def _overview(explorer: Explorer, verdicts: Feasibility) -> None:
     )
     for column, verdict in zip(st.columns(3), verdicts, strict=True):
         with column:
-            verdict_card(verdict, explorer.focus.private)
+            verdict_card(verdict, explorer.focus.private, explorer.focus.domain_warning)
     if len(explorer.chosen) > 1:
         widgets.heading("Side by side", explorer.private)
         widgets.text_table(side_by_side([explorer.verdict(chosen) for chosen in explorer.chosen]))
+        unconfirmed = [chosen.stats.name for chosen in explorer.chosen if chosen.domain_warning]
+        if unconfirmed:
+            st.caption(
+                f":material/warning: Privacy is not yet true for {widgets.plain_text(', '.join(unconfirmed))}: nobody "
+                "confirmed the domain as public."
+            )
     case = st.segmented_control(
         "In the pictures, n is",
         _CASES,
