@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from dpsyn.ui import widgets
 from dpsyn.ui.state import Made
 
 _REMEMBERED = 50
+_DROWNED = 2.0
+"""Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
 
 
 def calibrated(config: Config, spec: PrivacySpec, table: Table) -> Mechanism:
@@ -55,7 +59,7 @@ def budget_bar(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> N
 
 
 def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
-    """What to expect of a run, from public facts only: ("caption" or "warning", sentence)."""
+    """What to expect of a run, from n and public facts only: ("caption" or "warning", sentence)."""
     facts = mechanism.calibrated()
     said = []
     rows = facts.get("rows", getattr(mechanism.config, "rows", None) or mechanism.n)
@@ -64,21 +68,61 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
     else:
         said.append(("caption", "The run will make as many rows as there are by a private estimate."))
     if isinstance(mechanism, NoisyReweightingMechanism):
-        noise = facts["noise_scale_on_sums"] * mechanism.statistics.unit / mechanism.n
-        largest = noise * math.log(max(mechanism.statistic_count, 2))
-        sentence = f"Noise of scale {widgets.number(noise)} goes on each of {mechanism.statistic_count:,} averages"
-        between = "0 and 1" if mechanism.family in ("contingency", "conjunctions") else "−1 and 1"
-        if largest > 0.1:
+        noise = float(mechanism.spreads.max()) * mechanism.statistics.unit / mechanism.n
+        sentence = (
+            f"Noise of standard deviation {widgets.number(noise)} {'or less ' if len(set(mechanism.scales)) > 1 else ''}"
+            f"goes on each of {mechanism.statistic_count:,} averages"
+        )
+        degree, total = noise_on_tables(mechanism)
+        if total > _DROWNED:
+            columns = f"{degree} column{'' if degree == 1 else 's'}"
             said.append(
                 (
                     "warning",
-                    f"{sentence}; the largest is likely near {widgets.number(largest)}, while averages lie between "
-                    f"{between}. Expect little resemblance: lower the degree, drop columns or bins, or raise ε.",
+                    f"{sentence}. On the cells of a table of {columns} it adds up to about {widgets.number(total, 2)} times "
+                    "all the rows. Fitting averages part of it away, but little of the data will be left: lower the degree, "
+                    "drop columns or bins, or raise ε.",
                 )
             )
         else:
             said.append(("caption", f"{sentence}."))
     return said
+
+
+def noise_on_tables(mechanism: NoisyReweightingMechanism) -> tuple[int, float]:
+    """How many columns the largest tables have, and Σ E|noise| over the cells of such a table, in parts of n.
+
+    It is twice the total variation that the noise alone would cause, on average over these tables, before the fit averages.
+    0 for functions of the user's own, which are of no table.
+    """
+    family = mechanism.statistics
+    spreads = mechanism.spreads * family.unit / mechanism.n
+    degree = max((len(group.columns) for group in family.groups), default=0)
+    largest = [group for group in family.groups if len(group.columns) == degree]
+    if family.name == "functions" or degree == 0:
+        return degree, 0.0
+    mean = math.sqrt(2 / math.pi)  # E|z| of a standard normal z
+    if family.name == "contingency":
+        sums = np.add.reduceat(spreads, [group.start for group in family.groups])
+        return degree, mean * float(np.mean([sums[i] for i, g in enumerate(family.groups) if len(g.columns) == degree]))
+    if family.name == "walsh":
+        # A cell of the 2^d is 2^-d times the sum of all functions of its columns, with signs; equal noise within an order.
+        by_order = {len(group.columns): spreads[group.start] for group in family.groups}
+        return degree, mean * math.sqrt(sum(math.comb(degree, j) * by_order[j] ** 2 for j in range(1, degree + 1)))
+    sizes = Counter(tuple(sorted(family.sizes[j] for j in group.columns)) for group in largest)
+    cells = sum(count * _root_terms(shape) for shape, count in sizes.items()) / len(largest)
+    return degree, mean * float(spreads.max()) * cells
+
+
+def _root_terms(sizes: tuple[int, ...]) -> float:
+    """Σ over the cells of a table of √(how many noisy conjunctions its count is the alternating sum of)."""
+    total = 0.0
+    for first in product((True, False), repeat=len(sizes)):
+        # Where a cell has the first code of a column, it is a difference: all rows less those with any other code.
+        terms = math.prod(size for size, is_first in zip(sizes, first, strict=True) if is_first)
+        same = math.prod(size - 1 for size, is_first in zip(sizes, first, strict=True) if not is_first)
+        total += same * math.sqrt(terms - all(first))
+    return total
 
 
 def diagnostics_table(values: Mapping[str, Any]) -> pd.DataFrame:
