@@ -94,12 +94,14 @@ def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...
     lower = (remedy(setting, "floor", "at_most", log_of(room) if room > 0 else -math.inf),) if room < 1 else ()
     return (
         Condition(
-            "floor", "Floor leaves room for the uniform density", r"2\delta \le 1", "Algorithm 1, step 4", "<=",
+            "floor", "Lower end of the linear program's box, 2·floor, leaves room for the uniform density",
+            r"2\delta \le 1", "Algorithm 1, step 4", "<=",
             log_required=0.0, log_actual=math.log(2 * setting.floor), group="validity",
             remedies=(Remedy("floor", "at_most", math.log(0.5), math.log(setting.floor)),),
         ),
         Condition(
-            "ceiling", "Ceiling leaves room for the uniform density", r"\Delta - \delta \ge 1", "Algorithm 1, step 4", ">=",
+            "ceiling", "Upper end of its box, ceiling − floor, leaves room for the uniform density",
+            r"\Delta - \delta \ge 1", "Algorithm 1, step 4", ">=",
             log_required=0.0, log_actual=0.0 if abs(gap - 1) <= 1e-12 else log_of(gap), group="validity",
             remedies=(Remedy("ceiling", "at_least", math.log(1 + setting.floor), math.log(setting.ceiling)), *lower),
         ),

@@ -267,3 +267,11 @@ def test_meaningless_values_name_their_field(field: str, value: float) -> None:
     with pytest.raises(ParameterError) as caught:
         replace(ASIA, **{field: value})
     assert caught.value.field == field
+
+
+def test_conditions_on_the_box_name_the_numbers_that_they_show():
+    found = {c.key: c for c in conditions(replace(ASIA, floor=0.25, ceiling=2.0))}
+    assert "2·floor" in found["floor"].label
+    assert math.exp(found["floor"].log_actual) == pytest.approx(2 * 0.25)
+    assert "ceiling − floor" in found["ceiling"].label
+    assert math.exp(found["ceiling"].log_actual) == pytest.approx(2.0 - 0.25)
