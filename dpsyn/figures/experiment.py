@@ -27,6 +27,7 @@ AXES: Mapping[str, str] = {
 _LINEAR = ("degree",)
 _REFERENCES = {"sampling floor": (GUIDE, "dot"), "real data": (GUIDE, "solid"), "majority class": (GUIDE, "dash")}
 _STAGGER = 0.012
+_FEWEST_TICKS = 3
 
 
 @dataclass(frozen=True)
@@ -167,11 +168,30 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
         figure.update_xaxes(dtick=1)
     figure.update_yaxes(title_text=info.measure, gridcolor=GRID, zeroline=False)
     if info.proportional:
-        heights = [h for curve in info.curves for h in (*curve.means, *curve.low) if h > 0]
-        wide = max(heights) > 100 * min(heights)
-        figure.update_yaxes(type="log", dtick=1 if wide else "D2", exponentformat="none")
+        ticks = _log_ticks(info)
+        figure.update_yaxes(type="log", tickmode="array", tickvals=ticks, ticktext=[_plain(v) for v in ticks])
     entries = len(info.curves) + len(info.references) + (info.wish is not None)
     return finish(figure, info.measure[0].upper() + info.measure[1:], entries=entries)
+
+
+def _log_ticks(info: CurvesInfo) -> list[float]:
+    """Powers of ten around all that is drawn; where those are few, their multiples too, or values equally far apart."""
+    ends = [end for c in info.curves for m, low in zip(c.means, c.low, strict=True) for end in (max(low, 0.05 * m), m)]
+    ends += [high for c in info.curves for high in c.high] + list(info.references.values())
+    ends += [] if info.wish is None else [info.wish]
+    low, high = min(e for e in ends if e > 0), max(ends)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 2, 5), range(1, 10)):
+        ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+        if sum(low <= tick <= high for tick in ticks) >= _FEWEST_TICKS:
+            return ticks
+    step = (high - low) / 4 or low / 10
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    return sorted({round(low + i * step, digits) for i in range(-4, 9) if round(low + i * step, digits) > 0})
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.12f}".rstrip("0").rstrip(".")
 
 
 def _spread(values: Sequence[float], logarithmic: bool) -> float:

@@ -63,3 +63,21 @@ def test_errors_are_drawn_in_proportion_as_long_as_they_are_above_zero() -> None
     assert list(figure.data[0].error_y.arrayminus) == pytest.approx([0.0475])
     assert len(figure.data) == 1
     assert draw_curves(curves_info([point("a", 1, 0.0)], "error", "epsilon", proportional=True)).layout.yaxis.type is None
+
+
+@pytest.mark.parametrize(
+    ("means", "shown"),
+    [((0.004, 0.3), ["0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]), ((0.0001, 5.0), ["0.001", "0.01", "0.1", "1"])],
+)
+def test_ticks_of_the_proportional_axis_are_labelled_in_full(means: tuple[float, ...], shown: list[str]) -> None:
+    points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
+    axis = draw_curves(curves_info(points, "error", "epsilon", proportional=True)).layout.yaxis
+    assert [float(text) for text in axis.ticktext] == pytest.approx(list(axis.tickvals))
+    assert set(shown) <= set(axis.ticktext)
+
+
+@pytest.mark.parametrize("means", [(0.11, 0.14), (0.123, 0.123), (0.2, 0.45)])
+def test_a_narrow_proportional_axis_has_ticks_where_the_curves_are(means: tuple[float, ...]) -> None:
+    points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
+    axis = draw_curves(curves_info(points, "error", "epsilon", proportional=True)).layout.yaxis
+    assert sum(0.8 * min(means) <= tick <= 1.2 * max(means) for tick in axis.tickvals) >= 3
