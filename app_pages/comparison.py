@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn.ui import share, state, widgets
-from dpsyn.ui.lab import experiments, results
+from dpsyn.ui.lab import experiments, kept, results
 from dpsyn.ui.lab.bar import workspace_bar
 from dpsyn.ui.lab.code import code_of, code_popover
 from dpsyn.ui.lab.measures import findings, measure_form
@@ -28,6 +28,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         transfer()
         report_button()
 releases = state.comparable()
+others = [made for made in state.made() if made.number not in {own.number for own in releases}]
 share.offer(None)
 if what == "Experiments":
     st.caption(
@@ -39,15 +40,18 @@ if what == "Experiments":
     found = experiments.of_current_data()
     for experiment in found:
         results.show(experiment)
+    kept.other_experiments(found)
     st.stop()
 
 if not releases:
     st.info(
-        "There is no release of this data yet, with the columns as they are now. Make one in the Generator, import a file, "
-        "or let an experiment run the mechanisms for you.",
+        "There is no release of this data yet, with the columns as they are now"
+        + (f"; {len(others)} of other data or other columns stand below" if others else "")
+        + ". Make one in the Generator, import a file, or let an experiment run the mechanisms for you.",
         icon=":material/info:",
     )
     st.page_link("app_pages/generator.py", label="Make one in the Generator", icon=":material/casino:")
+    kept.elsewhere(current, others)
     st.stop()
 
 share.offer(lambda: code_of(current, releases))
@@ -60,3 +64,4 @@ measure_form(current, by_label)
 widgets.watch_job()
 widgets.show_message()
 findings(current, by_label)
+kept.elsewhere(current, others)

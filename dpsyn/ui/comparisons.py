@@ -17,6 +17,19 @@ Reports = Mapping[str, Report]
 FLOOR = "Sampling noise (held-out real rows)"
 
 
+def floor_meaning(reports: Reports) -> str:
+    """What the sampling noise is, and that it is no bound; empty without held-out rows."""
+    report = next(iter(reports.values()))
+    if report.noise_floor is None:
+        return ""
+    return (
+        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: what "
+        "as many fresh rows from the same source miss. It is a yardstick and no bound. A release is measured against the "
+        "very rows that it was made from, and may have more rows than were held out, or rows rounded to fit rather than "
+        "drawn: with enough ε it can go below."
+    )
+
+
 def errors_chart(reports: Reports) -> Any:
     """Mean and largest error by degree."""
     return marginals.draw_errors(marginals.errors_info(reports))

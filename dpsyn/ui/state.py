@@ -90,7 +90,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Made:
-    """A release of this visit and what it was made from."""
+    """A release of this visit and what it was made from; ``measured`` is what the last comparison found of it."""
 
     number: int
     label: str
@@ -102,6 +102,7 @@ class Made:
     seconds: float
     config: Config | None = None
     stored: tuple[str, int] | None = None
+    measured: dict[str, Any] | None = None
     when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
@@ -255,6 +256,12 @@ def _take_in(job: Job) -> None:
     take_in(job)
 
 
+def _keep_measures(context: dict[str, Any], reports: dict[str, Any]) -> None:
+    from dpsyn.ui.lab.kept import keep_measures
+
+    keep_measures(context, reports)
+
+
 def finish_job() -> None:
     """Store what a finished job brought: a release, reports, or a message that says why not."""
     current: Job | None = st.session_state.pop("job", None)
@@ -278,6 +285,7 @@ def finish_job() -> None:
         st.session_state["calibration"] = outcome.value
     elif context["kind"] == "comparison":
         st.session_state["comparison"] = {**context, "reports": outcome.value}
+        _keep_measures(context, outcome.value)
     elif context["kind"] == "kept":
         # Whatever a panel of the page "Inside" asked for, with what it was asked about: the panel decides if it still fits.
         st.session_state[context["key"]] = {**context, "value": outcome.value}

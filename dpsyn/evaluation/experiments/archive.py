@@ -28,6 +28,7 @@ FORMAT, VERSION = "dpsyn runs", 1
 _RUN = ("made", "dataset", "label", "record", "rows")
 _GRID = ("made", "dataset", "fingerprint", "name", "grid", "facts", "results")
 _RECORD = ("record", "domain")
+_MEASURED = {"when", "fingerprint", "rows", "target", "measures", "references"}
 _CLAIM = ("epsilon", "delta", "neighbouring", "source", "assumptions", "status", "unit")
 _STATUS = ("proven", "unconfirmed_domain", "experimental", "published_but_wrong")
 
@@ -65,6 +66,29 @@ def claim_of(record: Mapping[str, Any]) -> Guarantee:
     if name in DEMONSTRATIONS and guarantee.status != "published_but_wrong":
         raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {guarantee.status!r}")
     return guarantee
+
+
+def measures_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What was measured of a release when it was kept, or None: numbers and reference lines by name, and against what.
+
+    Raises:
+        DataError: it is of another form.
+    """
+    found = record.get("measured")
+    if found is None:
+        return None
+    if not isinstance(found, dict) or not found.keys() >= _MEASURED:
+        raise DataError("its measures cannot be read")
+    lines = found["references"]
+    if not isinstance(lines, dict) or not all(map(_numbers, [found["measures"], *lines.values()])):
+        raise DataError("its measures must be numbers by name")
+    return found
+
+
+def _numbers(data: Any) -> bool:
+    return isinstance(data, dict) and all(
+        isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in data.values()
+    )
 
 
 def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
@@ -228,6 +252,7 @@ def _run(number: int, entry: dict[str, Any]) -> StoredRun:
         raise DataError("its settings, or whether it was a demonstration, cannot be read")
     if record.get("config") is not None:
         config_from_dict(record["config"])
+    measures_of(record)
     rows = rows_from_csv(entry["rows"], Domain.from_dict(record["domain"]))
     return StoredRun(number, str(entry["made"]), str(entry["dataset"]), str(entry["label"]), record, rows)
 

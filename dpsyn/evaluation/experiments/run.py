@@ -12,7 +12,7 @@ from dpsyn.data.table import Table
 from dpsyn.errors import CalibrationError, DpsynError, ParameterError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS, RealScores
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
-from dpsyn.evaluation.report import Baseline, Report, evaluate, real_baseline
+from dpsyn.evaluation.report import Baseline, Closeness, Report, evaluate, real_baseline
 from dpsyn.mechanisms.base import Mechanism
 
 Status = Literal["done", "refused", "failed", "crashed"]
@@ -81,20 +81,32 @@ def flat_measures(report: Report) -> dict[str, float]:
 
 
 def references(baseline: Baseline) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class."""
+    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class.
+
+    The floor is the error of the held-out rows: a yardstick, no bound (see :class:`~dpsyn.evaluation.report.Report`).
+    """
+    return _lines(baseline.noise_floor, baseline.classification)
+
+
+def report_references(report: Report) -> dict[str, dict[str, float]]:
+    """The :func:`references` that a report holds."""
+    found = report.classification
+    return _lines(report.noise_floor, found if isinstance(found, str) else found.real)
+
+
+def _lines(floor: Closeness | None, real: RealScores | str) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
-    floor = baseline.noise_floor
     if floor is not None:
         for degree, error in floor.marginals.items():
             found[f"{degree}-way error, mean"] = {"sampling floor": error.mean}
             found[f"{degree}-way error, largest"] = {"sampling floor": error.max}
         found["range queries, mean error"] = {"sampling floor": floor.ranges.mean}
-    if not isinstance(baseline.classification, str):
-        for score in baseline.classification.scores:
+    if not isinstance(real, str):
+        for score in real.scores:
             for name, attribute in SCORES.items():
                 value = getattr(score, attribute)
                 if value is not None:
-                    found[f"{name}, {score.classifier}"] = {"real data": value, **_chance(name, baseline.classification)}
+                    found[f"{name}, {score.classifier}"] = {"real data": value, **_chance(name, real)}
     return found
 
 

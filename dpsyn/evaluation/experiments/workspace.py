@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS results (
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A release in the workspace: what it is called, its record (settings, guarantee, versions) and its rows."""
+    """A release in the workspace: what it is called, its record (settings, guarantee, measures, versions) and its rows."""
 
     number: int
     made: str
@@ -136,6 +136,11 @@ class Workspace:
             StoredRun(number, made, dataset, label, json.loads(record), pd.read_parquet(io.BytesIO(rows)))
             for number, made, dataset, label, record, rows in lines
         ]
+
+    def set_record(self, number: int, record: dict[str, Any]) -> None:
+        """Replace a release's record, such as when it has been measured; one that is gone stays gone."""
+        with self._open() as database:
+            database.execute("UPDATE runs SET record = ? WHERE number = ?", (json.dumps(record, default=str), number))
 
     def remove_run(self, number: int) -> None:
         """Forget a release."""

@@ -11,7 +11,7 @@ from dpsyn.evaluation.experiments import Workspace
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
 from dpsyn.ui import state
 from dpsyn.ui.lab.experiments import all_experiments, keep
-from dpsyn.ui.lab.runs import restored_experiment, restored_run
+from dpsyn.ui.lab.runs import as_stored, restored_experiment, restored_run
 from dpsyn.ui.uploads import is_local
 
 
@@ -34,7 +34,8 @@ def workspace_bar() -> None:
 def _chooser(workspace: Workspace | None) -> None:
     st.caption(
         "A folder on this machine. The app keeps releases, settings and measures in one file there (SQLite), and nothing "
-        "else on disk. Measures come from private rows: guard the folder as you guard them."
+        "else on disk. Measures come from private rows: guard the folder as you guard them. So may categories and bounds "
+        "that you have not confirmed; they are kept with a release, marked as not public."
     )
     folder = st.text_input(
         "Folder", str(workspace.folder) if workspace else "", key="workspace_folder", placeholder="/home/me/dpsyn"
@@ -61,6 +62,9 @@ def _take_over(opened: Workspace, runs: list[StoredRun], grids: list[StoredGrid]
     for at, made in enumerate(releases):
         if made.stored is None or made.stored[0] != path:
             releases[at] = replace(made, stored=state.store(made))
+        else:
+            # It may have been measured while the workspace was closed.
+            opened.set_record(made.stored[1], as_stored(made).record)
     here = {made.stored for made in releases}
     releases += [restored_run(run, (path, run.number)) for run in runs if (path, run.number) not in here]
     mine = all_experiments()

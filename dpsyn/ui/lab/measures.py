@@ -11,7 +11,17 @@ from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.figures.worst_tables import draw_table, table_info
 from dpsyn.ui import jobs, state, widgets
-from dpsyn.ui.comparisons import column_chart, errors_chart, heatmaps, scores_chart, scores_table, summary_table
+from dpsyn.ui.comparisons import (
+    column_chart,
+    errors_chart,
+    floor_meaning,
+    heatmaps,
+    scores_chart,
+    scores_table,
+    summary_table,
+)
+from dpsyn.ui.lab.experiments import fingerprint
+from dpsyn.ui.lab.kept import kept_measures
 from dpsyn.ui.state import Dataset, Made
 
 QUIET = {"displayModeBar": False}
@@ -61,7 +71,13 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
         jobs.start(
             "dpsyn.ui.tasks:compare",
             label="Comparison",
-            context={"kind": "comparison", "revision": current.revision, "labels": tuple(chosen), "target": predicted},
+            context={
+                "kind": "comparison",
+                "revision": current.revision,
+                "fingerprint": fingerprint(learn, held_out),
+                "numbers": {label: releases[label].number for label in chosen},
+                "target": predicted,
+            },
             releases={label: releases[label].release for label in chosen},
             table=learn,
             holdout=held_out,
@@ -77,16 +93,16 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
     """What the last measurement of this data found."""
     found = st.session_state.get("comparison")
     if found is None or found["revision"] != current.revision:
-        st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
+        if not kept_measures(current, list(releases.values())):
+            st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
         return
     learn, held_out = current.parts
     reports: dict[str, Report] = found["reports"]
     with st.container(border=True):
         widgets.badge(True)
         st.caption(
-            f"Measured against the {learn.n:,} real rows that the mechanisms saw. **Sampling noise** is the error of the "
-            f"{held_out.n if held_out else 0:,} held-out real rows: no synthetic table of that size is expected to do "
-            "better. All of this depends on the private rows: it is not for publication."
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw. {floor_meaning(reports)} All of this "
+            "depends on the private rows: it is not for publication."
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(note, icon=":material/info:")

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, ParameterError
-from dpsyn.evaluation.experiments.archive import archive_text, claim_of, read_archive
+from dpsyn.evaluation.experiments.archive import archive_text, claim_of, measures_of, read_archive
 from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
 from dpsyn.mechanisms.base import Config, Release
@@ -46,6 +46,7 @@ def as_stored(made: state.Made) -> StoredRun:
         "name": made.release.name,
         "seconds": made.seconds,
         "config": plain(made.config),
+        "measured": made.measured,
     }
     return StoredRun(made.number, made.when, made.dataset, made.label, record, made.release.rows)
 
@@ -75,6 +76,7 @@ def restored_run(run: StoredRun, stored: tuple[str, int] | None) -> state.Made:
         seconds=float(run.record.get("seconds", 0.0)),
         config=config_from_dict(config) if config else None,
         stored=stored,
+        measured=measures_of(run.record),
         when=run.made,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpsyn.evaluation.experiments.archive import (
     archive_text,
     claim_of,
     guarantee_from_dict,
+    measures_of,
     read_archive,
     rows_from_csv,
     rows_to_csv,
@@ -80,6 +82,23 @@ def test_runs_come_back(name: str) -> None:
     pd.testing.assert_frame_equal(back.rows, run.rows)
 
 
+MEASURED = {
+    "when": "2024-01-02T03:04:05+00:00",
+    "fingerprint": "f00",
+    "rows": 400,
+    "target": None,
+    "measures": {"2-way error, mean": 0.1 + 0.2},
+    "references": {"2-way error, mean": {"sampling floor": 0.01}},
+}
+
+
+def test_measures_come_back_and_records_without_any_are_read() -> None:
+    run = stored()
+    assert measures_of(run.record) is None
+    (back,), _ = read_archive(archive_text([replace(run, record=run.record | {"measured": MEASURED})], []))
+    assert measures_of(back.record) == MEASURED
+
+
 def test_experiments_come_back() -> None:
     grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
     cells = list(grid.cells())
@@ -136,6 +155,9 @@ def broken(change: Any) -> str:
         (lambda run: run["record"]["record"]["guarantee"].update(epsilon=-1), "not negative"),
         (lambda run: run["record"]["record"]["guarantee"].update(status="certain"), "'certain'"),
         (lambda run: run["record"]["config"].update(colour=3), "colour"),
+        (lambda run: run["record"].update(measured={"rows": 3}), "measures cannot be read"),
+        (lambda run: run["record"].update(measured=MEASURED | {"measures": {"error": "low"}}), "must be numbers"),
+        (lambda run: run["record"].update(measured=MEASURED | {"references": {"error": 1}}), "must be numbers"),
     ],
 )
 def test_what_is_wrong_is_named(change: Any, said: str) -> None:

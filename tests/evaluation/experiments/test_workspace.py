@@ -27,6 +27,15 @@ def test_runs_survive(tmp_path: Path) -> None:
     assert [run.label for run in Workspace(tmp_path).runs()] == ["2 · demo"]
 
 
+def test_a_record_is_replaced_and_a_release_that_is_gone_stays_gone(tmp_path: Path) -> None:
+    number = Workspace(tmp_path).add_run("people", "1 · demo", {"seed": 3}, ROWS)
+    Workspace(tmp_path).set_record(number, {"seed": 3, "measured": {"rows": 5}})
+    Workspace(tmp_path).set_record(number + 1, {"seed": 4})
+    (run,) = Workspace(tmp_path).runs()
+    assert run.record == {"seed": 3, "measured": {"rows": 5}}
+    pd.testing.assert_frame_equal(run.rows, ROWS)
+
+
 def test_experiments_survive_with_what_has_been_run(tmp_path: Path) -> None:
     grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
     number = Workspace(tmp_path).add_grid("people", "f00", "my grid", grid, {"target": "age"})

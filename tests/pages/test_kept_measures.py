@@ -1,0 +1,104 @@
+"""Releases and what was measured of them outlive a visit: found again, whatever data and columns are open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpsyn.data.samples import load_sample
+from dpsyn.evaluation.experiments import Workspace
+from tests.pages.conftest import finish_job
+
+ROWS = load_sample("asia").take(np.arange(600)).frame
+
+
+def upload(open_page):
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("people.csv", ROWS.to_csv(index=False).encode(), "text/csv").run()
+    assert not app.exception
+    return app
+
+
+def open_workspace(app, folder):
+    app = app.switch_page("app_pages/comparison.py").run()
+    app.text_input(key="workspace_folder").set_value(str(folder)).run()
+    app.button(key="workspace_open").click().run()
+    assert not app.exception
+    return app
+
+
+def press(app, label):
+    next(b for b in app.button if b.label.startswith(label)).click().run()
+    assert not app.exception
+    return app
+
+
+def said(app):
+    found = " ".join(e.value for kind in (app.info, app.caption, app.markdown, app.warning) for e in kind)
+    return found.replace("\\", "")
+
+
+@pytest.fixture
+def kept(open_page, tmp_path):
+    """A folder with a release of an uploaded file, its columns confirmed, and what was measured of it."""
+
+    def make(confirm: bool):
+        app = upload(open_page)
+        if confirm:
+            press(app, "Apply and confirm")
+        app = open_workspace(app, tmp_path)
+        app = app.switch_page("app_pages/generator.py").run()
+        app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
+        app = finish_job(app.button(key="run").click().run())
+        app = app.switch_page("app_pages/comparison.py").run()
+        app = finish_job(press(app, "Measure"))
+        return tmp_path, app.session_state["comparison"]["reports"]
+
+    return make
+
+
+def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(kept, open_page):
+    folder, reports = kept(confirm=True)
+    (report,) = reports.values()
+    app = open_workspace(upload(open_page), folder)
+    assert "1 of other data or other columns stand below" in app.info[0].value
+    assert "**people**: 1 release. Columns: asia, tub," in said(app)
+    assert "Target: " in said(app)
+    assert "confirmed as public then and not now: asia, tub," in said(app)
+    line, floor = app.dataframe[0].value.head(2).to_dict("records")
+    assert line["2-way error, mean"] == pytest.approx(report.marginals[2].mean, abs=1e-4)
+    assert floor["2-way error, mean"] == pytest.approx(report.noise_floor.marginals[2].mean, abs=1e-4)
+    assert line["Settings"].startswith("dpsyn.NoisyReweighting(")
+    assert (line["Mechanism"], line["ε"], line["Status"]) == ("Noisy reweighting", "1", "proven")
+    app = app.button(key="kept_columns_0").click().run()
+    assert not app.exception
+    assert app.session_state["dataset"].table.domain.is_public
+    # Comparable again, and nothing has to be measured to see what was.
+    assert "Measures as they were kept" in said(app)
+    assert "Nothing has been measured yet" not in said(app)
+    assert app.dataframe[1].value["2-way error, mean"].iloc[0] == pytest.approx(report.marginals[2].mean, abs=1e-4)
+    assert "other rows" not in said(app)
+
+
+def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
+    folder, reports = kept(confirm=True)
+    app = open_workspace(open_page("home"), folder)
+    assert "The data that is open is asia: open people on" in said(app)
+    assert app.dataframe[0].value["2-way error, mean"].iloc[0] == pytest.approx(
+        next(iter(reports.values())).marginals[2].mean, abs=1e-4
+    )
+    assert not [b for b in app.button if b.key == "kept_columns_0"]
+
+
+def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
+    folder, _ = kept(confirm=False)
+    (run,) = Workspace(folder).runs()
+    assert [column["public"] for column in run.record["domain"]["columns"]] == [False] * 8
+    assert run.record["record"]["guarantee"]["status"] == "unconfirmed_domain"
+    app = upload(open_page)
+    press(app, "Apply and confirm")
+    app = open_workspace(app, folder)
+    assert "read off the data and are not confirmed as public" in said(app)
+    assert "confirmed as public now and not then" in said(app)
+    app = app.button(key="kept_columns_0").click().run()
+    assert not any(a.public for a in app.session_state["dataset"].table.domain.attributes)
