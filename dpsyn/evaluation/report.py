@@ -1,4 +1,4 @@
-"""Everything that is measured of a release, beside what sampling noise alone would do."""
+"""Everything that is measured of a release, beside the error of held-out real rows."""
 
 from __future__ import annotations
 
@@ -95,8 +95,9 @@ class Report:
     Attributes:
         n: number of real rows.
         release: the synthetic rows against the real ones.
-        noise_floor: the held-out real rows against the real ones, the error that sampling alone makes (it depends on the
-            number of held-out rows); None without held-out rows.
+        noise_floor: the held-out real rows against the real ones: the error of as many independent rows from the same
+            source. No bound: a release is measured against the rows it was made from, and may have more rows or rows
+            rounded to fit, so it can go below. None without held-out rows.
         classification: scores of classifiers, or the reason why there are none.
         notes: what was sampled or left out.
     """
@@ -207,7 +208,8 @@ def evaluate(
 
     Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
     columns in the bins of the domain). Range queries: |difference of the answers|. Classification: train on the synthetic
-    rows, test on the held-out ones. The same is measured for the held-out rows in place of the release: the noise floor.
+    rows, test on the held-out ones. The same is measured for the held-out rows in place of the release: the noise floor,
+    which is a yardstick and no bound (see :class:`Report`).
 
     Args:
         table: the real rows that the release was made of.

@@ -23,7 +23,7 @@ _MOST_BARS = 30
 class ColumnInfo:
     """Shares of the values of one column, real and by release. ``shares`` has one row per release, as long as ``labels``.
 
-    ``held`` are the shares among held-out real rows: what sampling alone does; empty without them.
+    ``held`` are the shares among held-out real rows: what as many fresh real rows show; empty without them.
     """
 
     title: str

@@ -73,7 +73,7 @@ def table_info(
         synthetic: codes of the synthetic rows, shape (k, q).
         release: what to call them.
         at: position among the releases.
-        held_out: codes of held-out real rows, for the error that sampling alone makes.
+        held_out: codes of held-out real rows, for the error that as many fresh real rows make.
 
     Raises:
         ParameterError: no columns, or no rows on one side.

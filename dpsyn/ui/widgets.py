@@ -57,6 +57,7 @@ _SYMBOLS = {
     "reduced_space_size": "m",
     "order_of_mixture": "l",
     "noise_scale": "σ",
+    "raise ε or count_share": "raise ε or the share of ε for the class sizes",
     "smallest_class": "N_k",
     "noise_sampler='exact'": "OpenDP's exact sampler",
 }

@@ -52,6 +52,9 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     assert 0 < brier["Real rows"].min() < 0.5
     names = list(app.dataframe[0].value["Name"])
     assert names == list(reports)
+    floor = next(c.value for c in app.caption if "Sampling noise is" in c.value)
+    assert "5,000 held-out real rows against the 15,000" in floor
+    assert "yardstick and no bound" in floor
 
 
 def test_releases_of_other_data_are_not_mixed_in(open_page):

@@ -65,6 +65,28 @@ def test_private_sampling_is_shown_with_what_it_would_need(open_page):
     assert any("cannot give the ε asked for" in w.value for w in app.warning)
 
 
+def test_a_refusal_names_what_is_on_the_form(open_page):
+    app = plan(small(open_page), mechanisms=["DP-CDA"], repeats=1, values="0.01")
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+    (result,) = app.session_state["experiments"][0].results.values()
+    assert result.status in ("refused", "failed")
+    (why,) = (w.value for w in app.warning if "DP-CDA" in w.value)
+    assert "count_share" not in why
+    assert any("On this form you can change ε" in c.value for c in app.caption)
+
+
+def test_experiments_of_other_columns_are_named(open_page):
+    app = plan(small(open_page), repeats=1, values="1")
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+    app = app.switch_page("app_pages/home.py").run()
+    app.pills(key="sample").set_value("asia").run()
+    app = app.switch_page("app_pages/comparison.py").run()
+    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    assert any(i.value.startswith("1 experiment is kept of other data") and "(car, " in i.value for i in app.info)
+
+
 def test_cancelled_and_resumed(open_page):
     app = plan(small(open_page), repeats=4)
     app.button(key="lab_start").click().run()

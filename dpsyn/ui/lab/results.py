@@ -126,7 +126,8 @@ def _findings(experiment: Experiment) -> None:
         st.plotly_chart(draw_curves(info), config=QUIET, key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
-            "was asked for: they are shown, not compared."
+            "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
+            "as many fresh rows from the same source miss. It is a yardstick and no bound: a curve can go below."
         )
     with spread:
         found = spread_info(points, measure)
@@ -170,6 +171,11 @@ def _refusals(experiment: Experiment) -> None:
     for (label, why), values in told.items():
         at = ", ".join(f"{v:g}" for v in sorted(set(values)))
         st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
+    if told:
+        st.caption(
+            "On this form you can change ε (or let it vary) and what else varies, such as l, the order of mixture. All "
+            "other settings are those of the Generator: make a release there, and choose “as in release …” under Mechanisms."
+        )
     over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == "over budget"}
     for label, epsilon in over.items():
         needed = widgets.humanise(rounded_up(epsilon, 4))
