@@ -14,7 +14,7 @@ from dpsyn.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, 
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.theory.feasibility import feasibility
 from dpsyn.ui import state
-from dpsyn.ui.comparisons import errors_chart, heatmaps, scores_chart, scores_table, summary_table
+from dpsyn.ui.comparisons import errors_chart, floor_meaning, heatmaps, scores_chart, scores_table, summary_table
 from dpsyn.ui.lab import experiments
 from dpsyn.ui.lab.code import grid_script
 from dpsyn.ui.lab.experiments import Experiment
@@ -119,7 +119,7 @@ def _release(made: state.Made) -> Section:
 
 
 def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
-    parts: list[Any] = [errors_chart(reports), summary_table(reports)]
+    parts: list[Any] = [*filter(None, [floor_meaning(reports)]), errors_chart(reports), summary_table(reports)]
     parts += list(heatmaps(reports).values())
     scores = scores_chart(reports)
     if isinstance(scores, str):
