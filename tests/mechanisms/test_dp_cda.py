@@ -198,7 +198,9 @@ def test_private_counts_split_the_budget(neighbouring):
     assert facts["epsilon_for_averages"] == pytest.approx(4.0)
     assert facts["count_noise_scale"] == pytest.approx(2.0 if neighbouring == "replace_one" else 1.0)
     assert facts["overstated_probability"] == pytest.approx(1e-6)
-    assert facts["noise_scale"] is None
+    # Both follow from the estimated sizes: the record says so, and holds no empty entry for them.
+    assert not {"noise_scale", "sampling_rates"} & facts.keys()
+    assert "estimated class sizes" in facts["known_after_the_counts"]
     release = mechanism(np.random.default_rng(3), TABLE)
     sizes, counts = release.diagnostics["sizes_used"], release.diagnostics["class_counts"]
     assert counts == TABLE.frame["grade"].value_counts().to_dict()

@@ -33,6 +33,15 @@ def messages(app):
     return " ".join(m.value for m in (*app.success, *app.warning, *app.error))
 
 
+def test_rows_that_do_not_divide_among_the_classes_are_said(open_page):
+    app = at(open_page)
+    tag = app.session_state["dataset"].tag
+    app = quiet(app.number_input(key=f"cda_rows_{tag}").set_value(427).run())
+    assert any("each gets 213, 426 in all" in c.value for c in app.caption)
+    app = quiet(app.number_input(key=f"cda_rows_{tag}").set_value(426).run())
+    assert not any("do not divide" in c.value for c in app.caption)
+
+
 @pytest.mark.parametrize("way", ["fixed_size", "poisson"])
 def test_both_variants_are_proven_and_run(open_page, way):
     app = at(open_page)

@@ -93,7 +93,7 @@ class DPCDAMechanism(Mechanism):
         return max(sigma * allowance, _SMALLEST_NOISE * self.radius)
 
     def calibrated(self) -> dict[str, Any]:
-        """Rows per class, sensitivity, the ledger, and σ and sampling rates (or, if sizes are estimated, None for both)."""
+        """Rows per class, sensitivity, the ledger, and σ and sampling rates, or when they will be known."""
         names = [str(value) for value in self.classes]
         facts: dict[str, Any] = {
             "classes": names,
@@ -101,10 +101,8 @@ class DPCDAMechanism(Mechanism):
             "rows_per_class": dict(zip(names, self.rows_per_class, strict=True)),
             "sensitivity": self.sensitivity,
             "dimension": self.features.dimension,
-            "noise_scale": None,
-            "sampling_rates": None,
         }
-        averages: dict[str, Any] = {"epsilon": self.budget.epsilon, "scale": None}
+        averages: dict[str, Any] = {"epsilon": self.budget.epsilon}
         if self.public_sizes is not None:
             facts["noise_scale"] = averages["scale"] = self.noise_scale_for(self.public_sizes)
             facts["sampling_rates"] = {
@@ -120,6 +118,7 @@ class DPCDAMechanism(Mechanism):
                 "count_noise_scale": self.budget.count_noise_scale,
                 "count_margin": self.budget.count_margin,
                 "overstated_probability": self.budget.overstated_probability,
+                "known_after_the_counts": "noise scale and sampling rates of the averages: from the estimated class sizes",
             }
         return facts | {"ledger": self.budget.ledger(self.spec, averages)}
 

@@ -79,6 +79,7 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
     if way == "as_published":
         with left:
             rows = _rows(current)
+            _share_of_a_class(rows, current.table.domain[target].size)
         return _as_published(target, int(order), rows, scaling["clip_norm"]), spec
     with left:
         classes = _class_by_class(current, target, int(order), way)
@@ -127,6 +128,16 @@ def _rows(current: Dataset) -> int:
             help="Every further row costs privacy: fewer rows need less noise.",
         )
     )
+
+
+def _share_of_a_class(rows: int, classes: int) -> None:
+    """Say what equal shares leave over."""
+    if rows % classes and rows >= classes:
+        each = rows // classes
+        st.caption(
+            f"Every one of the {classes} classes gets as many rows: {rows:,} do not divide, so each gets {each:,}, "
+            f"{each * classes:,} in all."
+        )
 
 
 def _scaling(way: str) -> dict[str, Any]:
@@ -201,6 +212,7 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Cla
         key=f"cda_by_class_{current.tag}",
         bind="query-params",
     ):
+        _share_of_a_class(rows, current.table.domain[target].size)
         return _Classes(rows, size, share)
     return _table(current, target, rows, size, share, order)
 
