@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,9 +18,8 @@ from dpsyn.ui.comparisons import errors_chart, floor_meaning, heatmaps, scores_c
 from dpsyn.ui.lab import experiments
 from dpsyn.ui.lab.code import grid_script
 from dpsyn.ui.lab.experiments import Experiment
+from dpsyn.ui.lab.report_verdicts import release_parts, verdict_parts
 from dpsyn.ui.lab.results import is_rising, points_table
-from dpsyn.ui.verdicts import conditions_table
-from dpsyn.ui.widgets import humanise
 
 _MEASURES = ("1-way error, mean", "2-way error, mean", "range queries, mean error")
 _SHOWN_SETTINGS = 40
@@ -85,16 +84,14 @@ def _data(current: state.Dataset) -> Section:
 
 
 def _verdicts(current: state.Dataset, releases: list[state.Made]) -> Section:
-    asked = releases[-1].release.settings["requested"] if releases else {"epsilon": 1.0, "delta": 1e-5}
-    spec = PrivacySpec(asked["epsilon"], asked["delta"] or 1e-5)
-    parts: list[Any] = [
-        f"At ε = {rounded_up(spec.epsilon, 4)} and δ = {rounded_up(spec.delta, 3)}, replacing one of n rows, d = 2."
-    ]
+    """A verdict on each release at its own settings; before there is any, one on each mechanism."""
+    if releases:
+        parts = [part for made in releases for part in release_parts(made, current)]
+        return Section("Do the theorems apply?", PRIVATE, parts)
+    spec = PrivacySpec(1.0, 1e-5)
+    parts = ["Of one row at ε = 1 and δ = 1e-05, replacing one of n rows, d = 2, l = 4."]
     for verdict in feasibility(current.statistics, spec):
-        parts += [
-            f"{verdict.title}: {humanise(verdict.summary)}",
-            conditions_table(verdict.conditions).drop(columns=["Concerns"]),
-        ]
+        parts += verdict_parts(verdict, current)
     return Section("Do the theorems apply?", PRIVATE, parts)
 
 
@@ -103,7 +100,9 @@ def _release(made: state.Made) -> Section:
     status = {"proven": "proven", "unconfirmed_domain": "true once the domain is confirmed as public"}.get(
         claim.status, claim.status.replace("_", " ")
     )
-    settings = [(k.replace("_", " "), str(v)) for k, v in made.release.settings.items() if v is not None]
+    settings = [
+        (k.replace("_", " "), _short(v)) for k, v in made.release.settings.items() if v is not None and k != "ledger"
+    ]
     refuted = claim.status == "published_but_wrong"
     granted = " ".join(claim.assumptions)
     if claim.assumptions and not refuted:
@@ -112,10 +111,35 @@ def _release(made: state.Made) -> Section:
         f"{'There is' if refuted else 'The release is'} {claim}. Status: {status}. Source: {claim.source.rstrip('.')}.",
         granted or "It takes nothing for granted.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
+        *_ledger(made.release.settings.get("ledger")),
         "The first rows:",
         made.release.rows.head(8).astype(str),
     ]
     return Section(made.label, RELEASED if claim.status == "proven" and not made.release.seeded else PRIVATE, parts)
+
+
+def _short(value: Any) -> str:
+    """A setting in words; a mapping without braces and quotation marks."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_short, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
+    """How the budget was shared out, as a table: one line a part."""
+    if not entries:
+        return []
+    letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "name": "part", "count": "noisy numbers", "scale": "noise scale"}
+    table = pd.DataFrame([dict(entry) for entry in entries]).dropna(axis=1, how="all")
+    table["share"] = [f"{share:.1%}" for share in table["share"]]
+    for name in ("epsilon", "delta", "rho"):
+        if name in table:
+            table[name] = ["—" if pd.isna(value) else rounded_up(value, 4) for value in table[name]]
+    return ["The budget:", table.rename(columns={"share": "share of the budget"} | letters)]
 
 
 def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
