@@ -79,8 +79,8 @@ def _superscript(exponent: int) -> str:
     return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def epsilon_slider(key: str, *, value: float = 1.0, **options: Any) -> float:
-    """ε from 0.001 to 1000, logarithmic."""
+def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: Any) -> float:
+    """ε from 0.001 to 1000, logarithmic; ``why`` it does not start at 1."""
     with st.container(key=f"ends_{key}", gap="xsmall"):
         chosen = st.select_slider(
             "ε (privacy budget)",
@@ -88,7 +88,7 @@ def epsilon_slider(key: str, *, value: float = 1.0, **options: Any) -> float:
             value=value,
             format_func=lambda e: f"{e:g}",
             key=key,
-            help="Smaller is more private. Each step multiplies ε by about 1.26.",
+            help=f"Smaller is more private. Each step multiplies ε by about 1.26. {why}".rstrip(),
             **options,
         )
         with st.container(horizontal=True, horizontal_alignment="distribute"):

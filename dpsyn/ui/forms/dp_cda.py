@@ -41,7 +41,13 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
     """Settings of DP-CDA; needs δ > 0 and a target."""
     left, right = st.columns(2, gap="medium")
     with left:
-        epsilon = widgets.epsilon_slider("cda_epsilon", value=3.16, bind="query-params")
+        epsilon = widgets.epsilon_slider(
+            "cda_epsilon",
+            value=3.16,
+            why="It starts at 3.16 and not at 1: a tenth of ε counts the classes, and at ε = 1 the margin for that noise is "
+            "some 300 records, more than many classes hold.",
+            bind="query-params",
+        )
         delta = widgets.delta_slider("cda_delta", bind="query-params")
         order = st.select_slider(
             "l (order of mixture)",
