@@ -34,7 +34,8 @@ def test_lambda_follows_the_slider_in_place(page: Page, app_url: str) -> None:
 def test_the_cube_is_drawn_beside_the_histogram(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/inside")
     page.get_by_text("3 · Density").click(timeout=RUN)
-    expect(page.get_by_test_id("stPlotlyChart")).to_be_visible(timeout=RUN)
+    expect(page.locator(".st-key-is_cube").get_by_test_id("stPlotlyChart")).to_be_visible(timeout=RUN)
+    expect(page.locator(".st-key-is_walsh_cube").get_by_test_id("stPlotlyChart")).to_be_visible(timeout=RUN)
     expect(page.get_by_text("The cube in a cube of 4 bits")).to_be_visible(timeout=RUN)
-    expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
