@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpsyn.ui import widgets
+from dpsyn.ui import share, widgets
 from dpsyn.ui.data_link import DATA
 
 Query = Mapping[str, str | list[str]]
-WHICH = Path(__file__).parents[2] / "docs" / "which_mechanism.md"
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,8 @@ class Step:
 
     @property
     def address(self) -> str:
-        """Relative to the app's own."""
-        return f"{self.page}?{urlencode({DATA: self.data, **self.query}, doseq=True)}"
+        """Relative to the app's own; with the larger type of a presentation while it is on."""
+        return f"{self.page}?{urlencode({DATA: self.data, **self.query, **share.presenting()}, doseq=True)}"
 
 
 def _sampling(section: str, **query: str | list[str]) -> Query:
@@ -245,10 +243,3 @@ def show() -> None:
             widgets.heading(f"{number} · {step.title}", step.private)
             st.markdown(f"{step.text}\n\n:material/visibility: {step.look}")
             st.link_button(f"Open step {number}", step.address, icon=":material/open_in_new:")
-
-
-def which_mechanism() -> None:
-    """The page for an analyst: what each mechanism promises, when to use it and when not to."""
-    with st.expander("Which mechanism, when?", icon=":material/help:"):
-        _, _, text = WHICH.read_text(encoding="utf-8").partition("\n")
-        st.markdown(text)

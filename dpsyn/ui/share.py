@@ -108,3 +108,8 @@ def presentation() -> None:
     """The toggle, and larger type while it is on. The address keeps it."""
     if st.toggle("Presentation", key=PRESENT, bind="query-params", help="Larger type, for a projector."):
         st.html(_LARGER)
+
+
+def presenting() -> dict[str, str]:
+    """What a link to another page of the app takes along so that larger type stays on; nothing while it is off."""
+    return {PRESENT: "true"} if st.session_state.get(PRESENT) else {}

@@ -36,6 +36,10 @@ _RULES = """
 /* Words in badges and over figures are wrapped, never cut. */
 [data-testid='stMain'] .stMarkdownBadge, [data-testid='stMetricLabel'] * {white-space: normal !important}
 
+/* Tables of a document are as wide as the page: names of code in them are broken. */
+.st-key-document td code {overflow-wrap: anywhere; white-space: normal}
+.st-key-document td {min-width: 7rem}
+
 /* The ends of a slider are named right below it, in place of its smallest and largest value. */
 [class*='st-key-ends_'] [data-testid='stSliderTickBar'] {display: none}
 [class*='st-key-ends_'] [data-testid='stHorizontalBlock'] {flex-wrap: nowrap; margin-top: -1.5rem}

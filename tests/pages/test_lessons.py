@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from dpsyn.ui.lessons import LESSONS, WHICH, Step
+from dpsyn.ui.documents import DOCS, DOCUMENTS
+from dpsyn.ui.lessons import LESSONS, Step
 from tests.pages.test_share import at
 
 STEPS = {f"{name} {i}": step for name, steps in LESSONS.items() for i, step in enumerate(steps, start=1)}
@@ -83,5 +84,36 @@ def test_the_page_offers_every_lesson_with_its_links():
         assert links == [step.address for step in steps]
 
 
+def test_links_keep_the_larger_type_while_it_is_on():
+    app = at("lessons", present="true")
+    links = [element.proto.url for element in app.get("link_button")]
+    assert links == [f"{step.address}&present=true" for step in LESSONS["The cube"]]
+    url = urlsplit(links[0])
+    assert at(url.path, **parse_qs(url.query)).session_state["present"] is True
+    app.toggle(key="present").set_value(False).run()
+    assert "present" not in " ".join(element.proto.url for element in app.get("link_button"))
+
+
+@pytest.mark.parametrize("title", DOCUMENTS)
+def test_every_document_opens_and_its_links_lead_to_others_in_the_app(title):
+    app = at("lessons", read=title, present="true")
+    written = (DOCS / DOCUMENTS[title]).read_text(encoding="utf-8").strip()
+    (text,) = [m.value for m in app.markdown if m.value.startswith("#" + written.splitlines()[0])]
+    assert len(text) > len(written)
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    for link in links:
+        url = urlsplit(link)
+        assert url.path == "lessons"
+        opened = at(url.path, **parse_qs(url.query))
+        assert opened.session_state["read"] in set(DOCUMENTS) - {title}
+        assert opened.session_state["present"] is True
+    assert links or title == "What is guaranteed"
+
+
+def test_no_document_is_open_at_first():
+    app = at("lessons")
+    assert max(len(m.value) for m in app.markdown) < 1000
+
+
 def test_the_help_is_one_page():
-    assert len(WHICH.read_text(encoding="utf-8").split()) < 700
+    assert len((DOCS / DOCUMENTS["Which mechanism, when?"]).read_text(encoding="utf-8").split()) < 700
