@@ -46,7 +46,11 @@ if what == "Experiments":
 if not releases:
     st.info(
         "There is no release of this data yet, with the columns as they are now"
-        + (f"; {len(others)} of other data or other columns stand below" if others else "")
+        + (
+            f"; {len(others)} of other data or other columns {'is' if len(others) == 1 else 'are'} listed below"
+            if others
+            else ""
+        )
         + ". Make one in the Generator, import a file, or let an experiment run the mechanisms for you.",
         icon=":material/info:",
     )

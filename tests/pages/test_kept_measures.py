@@ -61,7 +61,7 @@ def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(ke
     folder, reports = kept(confirm=True)
     (report,) = reports.values()
     app = open_workspace(upload(open_page), folder)
-    assert "1 of other data or other columns stand below" in app.info[0].value
+    assert "1 of other data or other columns is listed below" in app.info[0].value
     assert "**people**: 1 release. Columns: asia, tub," in said(app)
     assert "Target: " in said(app)
     assert "confirmed as public then and not now: asia, tub," in said(app)

@@ -62,7 +62,15 @@ def kept_table(releases: list[Made]) -> pd.DataFrame:
                 # The same floor was measured with every release: it has one line for every data and target.
                 key = f"{name}, {found['fingerprint']}, {found['target']}"
                 beside.setdefault(key, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
-    return pd.DataFrame([*lines, *beside.values()])
+    table = pd.DataFrame([*lines, *beside.values()])
+    measures = list(dict.fromkeys(m for made in releases if made.measured for m in made.measured["measures"]))
+    first = ["Name", "ε", "δ", "Status", "Settings", *measures]
+    return table[[*first, *(name for name in table.columns if name not in first)]]
+
+
+def _show(releases: list[Made]) -> None:
+    pinned = {"Name": st.column_config.TextColumn(pinned=True)}
+    st.dataframe(kept_table(releases), hide_index=True, placeholder="—", column_config=pinned)
 
 
 def _settings(made: Made) -> str:
@@ -94,7 +102,7 @@ def kept_measures(current: Dataset, releases: list[Made]) -> bool:
                 else ""
             )
         )
-        st.dataframe(kept_table(measured), hide_index=True, placeholder="—")
+        _show(measured)
     return True
 
 
@@ -116,7 +124,7 @@ def elsewhere(current: Dataset, releases: list[Made]) -> None:
                 + (f" Target: {widgets.plain_text(target)}." if target else "")
             )
             st.caption(widgets.plain_text(what_differs(current, name, domain)))
-            st.dataframe(kept_table(group), hide_index=True, placeholder="—")
+            _show(group)
             if name == current.table.name and all(column in current.full.domain for column in domain.names):
                 if st.button("Set the columns as in these releases", icon=":material/undo:", key=f"kept_columns_{at}"):
                     _set_columns(current, domain, target)
