@@ -53,7 +53,12 @@ def _private_statistics(explorer: Explorer) -> None:
     widgets.heading("Statistics that may be published", "release")
     current = state.dataset()
     st.markdown("n and ‖f_n‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
-    epsilon = widgets.epsilon_slider("f_publish_epsilon", value=0.1, bind="query-params")
+    epsilon = widgets.epsilon_slider(
+        "f_publish_epsilon",
+        value=0.1,
+        why="It starts at 0.1 and not at 1: it adds to the ε of every release of the same data.",
+        bind="query-params",
+    )
     if st.button("Draw private statistics", icon=":material/casino:", help="Each press spends this ε once more."):
         found = private_statistics(current.table, PrivacySpec(epsilon))
         kept = state.published_statistics()

@@ -106,7 +106,9 @@ def choose(current: Dataset) -> Bench | None:
         "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
     )
     with second[0]:
-        epsilon = widgets.epsilon_slider("in_cda_epsilon", value=10.0, bind="query-params")
+        epsilon = widgets.epsilon_slider(
+            "in_cda_epsilon", value=10.0, why="It starts at 10, the ε of the lessons.", bind="query-params"
+        )
     with second[1]:
         delta = widgets.delta_slider("in_cda_delta", bind="query-params")
     order = second[2].select_slider(
