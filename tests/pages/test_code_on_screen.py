@@ -141,7 +141,7 @@ CASES: dict[str, Case] = {
         {**SMALL, "is_section": EVERY_SAMPLING[2], "is_cube_asia": ["smoke", "lung", "bronc"], "is_walsh_asia": ["bronc"]},
         lambda app: [
             *metrics(app, "λ", "at the floor", "at the ceiling", "w_J over the rows", "w_J under h*"),
-            *inside(words(app), r"λ = ([\d.]+) here"),
+            *inside(words(app), r"λ = ([\d.]+) for these columns"),
         ],
     ),
     "density on a cube of categories": (
