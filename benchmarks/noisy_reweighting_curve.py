@@ -124,7 +124,7 @@ def draw(lines: list[dict[str, object]], path: Path) -> None:
     data = alt.Data(values=pd.DataFrame(lines).to_dict("records"))
     order = list(dict.fromkeys(line["step"] for line in lines))
     epsilon = alt.X("epsilon:Q", scale=alt.Scale(type="log"), title="ε")
-    colour = alt.Color("step:N", sort=order, title=None)
+    colour = alt.Color("step:N", sort=order, title=None, legend=alt.Legend(symbolOpacity=1))
     band = alt.Chart(data).mark_area(opacity=0.2).encode(
         epsilon,
         alt.Y("smallest:Q", scale=alt.Scale(type="log"), title="mean total variation of two-way tables"),
