@@ -57,6 +57,7 @@ TOLERANCE = 1e-3
 """Relative excess of ε that the discretisation may cause, and of σ that a calibration may have."""
 
 _ROUGH = 0.02
+_NEAR = 1.05
 _LITTLE, _MUCH = 0.7, 1.5
 """Shares of a target outside which a calibration needs no close ε."""
 
@@ -268,16 +269,20 @@ def _calibrated(candidates: tuple[tuple[Part, ...], ...], epsilon: float, delta:
         lambda z: _worst(candidates[:3], z, delta, _ROUGH, *far), epsilon, guess, spread=2.0, tolerance=_ROUGH
     )
     binding = [max(candidates, key=lambda parts: composed_epsilon(parts, guess, delta, _ROUGH))]
+    # Where ε falls steeply with the noise it need not be known as well: an excess moves the noise by a fraction of itself.
+    here, there = (composed_epsilon(binding[0], z, delta, _ROUGH) for z in (guess, guess / _NEAR))
+    slope = math.log(there / here) / math.log(_NEAR) if 0 < here <= there < math.inf else 1.0
+    fine = min(tolerance * max(1.0, slope / 3), _ROUGH)
 
     def epsilon_of(multiplier: float) -> float:
-        return _worst(binding, multiplier, delta, tolerance, *far)
+        return _worst(binding, multiplier, delta, fine, *far)
 
     while True:
         multiplier = smallest_multiplier(epsilon_of, epsilon, guess, spread=1 + _ROUGH / 2, tolerance=tolerance)
         missed = [
             parts
             for parts in candidates
-            if parts not in binding and composed_epsilon(parts, multiplier, delta, tolerance, enough=epsilon) > epsilon
+            if parts not in binding and composed_epsilon(parts, multiplier, delta, fine, enough=epsilon) > epsilon
         ]
         if not missed:
             return multiplier
