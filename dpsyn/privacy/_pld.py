@@ -157,6 +157,7 @@ def tilted_epsilon(losses: list[Loss], rows: list[int], step: float, delta: floa
         return (grown(order) - math.log(delta) + optimal) / order + step * lowest
 
     order = _best_power(bound)
+    growth = grown(order)
     tilted = [
         (lower, np.exp(values + order * step * np.arange(len(values)) - moment), 0.0)
         for (lower, _, _), values, moment in zip(losses, logarithms, moments(order), strict=True)
@@ -165,9 +166,9 @@ def tilted_epsilon(losses: list[Loss], rows: list[int], step: float, delta: floa
     if composed is None:
         return None
     first, masses, _ = composed
-    back = grown(order) - order * step * (first - lowest + np.arange(len(masses)))
+    back = growth - order * step * (first - lowest + np.arange(len(masses)))
     masses = np.minimum(masses * np.exp(np.minimum(back, 700.0)), 1.0)
-    errors = math.log(fft_allowance(sum(rows)) + 2 * _OUTSIDE) + grown(order) + order * step * lowest
+    errors = math.log(fft_allowance(sum(rows)) + 2 * _OUTSIDE) + growth + order * step * lowest
 
     def with_share(share: float) -> float:
         epsilon = epsilon_of_losses(first, masses, infinity, step, delta * (1 - share))

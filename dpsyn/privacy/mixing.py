@@ -268,9 +268,11 @@ def _calibrated(candidates: tuple[tuple[Part, ...], ...], epsilon: float, delta:
     guess = smallest_multiplier(
         lambda z: _worst(candidates[:3], z, delta, _ROUGH, *far), epsilon, guess, spread=2.0, tolerance=_ROUGH
     )
-    binding = [max(candidates, key=lambda parts: composed_epsilon(parts, guess, delta, _ROUGH))]
+    rough = [composed_epsilon(parts, guess, delta, _ROUGH) for parts in candidates]
+    here = max(rough)
+    binding = [candidates[rough.index(here)]]
     # Where ε falls steeply with the noise it need not be known as well: an excess moves the noise by a fraction of itself.
-    here, there = (composed_epsilon(binding[0], z, delta, _ROUGH) for z in (guess, guess / _NEAR))
+    there = composed_epsilon(binding[0], guess / _NEAR, delta, _ROUGH)
     slope = math.log(there / here) / math.log(_NEAR) if 0 < here <= there < math.inf else 1.0
     fine = min(tolerance * max(1.0, slope / 3), _ROUGH)
 

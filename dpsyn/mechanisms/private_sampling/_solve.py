@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn.errors import CancelledError, SolverError
+from dpsyn.errors import SolverError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.optim.closest import ClosestSolution, closest_to_uniform
 from dpsyn.optim.control import SolverProgress
@@ -84,7 +84,7 @@ class Matched:
         }
 
 
-class _Stopped(Exception):
+class _Stopped(BaseException):
     """Carries what the listener raised past the places where faults of a solver are caught."""
 
 
@@ -124,8 +124,6 @@ def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Mat
             progress=clock.inside("linear program", _LINEAR, _QUADRATIC),
             memory_limit=_NO_LIMIT,
         )
-    except (_Stopped, CancelledError):
-        raise
     except Exception as fault:  # noqa: BLE001 (whatever it is: that it happened may depend on the data, and must not be seen)
         return Matched(uniform(problem), 1.0, faults=(_said(fault),))
     clock("quadratic program", _QUADRATIC)
@@ -140,8 +138,6 @@ def _match(problem: MatchingProblem, clock: Clock, start: Matched | None) -> Mat
                 progress=clock.inside("quadratic program", _QUADRATIC, _SOLVED),
                 memory_limit=_NO_LIMIT,
             )
-        except (_Stopped, CancelledError):
-            raise
         except Exception as fault:  # noqa: BLE001 (as above)
             faults.append(_said(fault))
             continue
