@@ -42,6 +42,11 @@ def _required(field: Field[Any]) -> bool:
     return field.default is MISSING
 
 
+def imports_of(package: str, **names: str) -> str:
+    """Import lines: by module of the package what is taken from it; module names in order."""
+    return "".join(f"from {package}.{module} import {what}\n" for module, what in sorted(names.items()))
+
+
 def script(title: str, body: str, current: Dataset | None, imports: str = "") -> str:
     """A module: what it is, the imports that it needs, the data, and the body."""
     main = (f"{read(current)}\n" if current is not None else "") + body.strip("\n")

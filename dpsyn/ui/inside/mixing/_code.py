@@ -6,18 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpsyn.theory.mixing_noise import MixingFacts
-from dpsyn.ui.code import script
+from dpsyn.ui.code import imports_of, script
 from dpsyn.ui.inside.mixing._controls import Bench
 
 _FIGURES = "dpsyn.figures.mixing"
 _TITLE = "DP-CDA from the inside: it reads the private rows."
-
-
-def _imports(*names: str) -> str:
-    """Import lines of the figures: "module what"."""
-    return "".join(
-        f"from {_FIGURES}.{module} import {what}\n" for module, _, what in (n.partition(" ") for n in sorted(names))
-    )
 
 
 def _sizes(bench: Bench) -> str:
@@ -35,7 +28,7 @@ sigma = noise.sigma("exact") or 0.0
 """
 
 
-_SIZES = ("accounting Sizes", "noise noise_info", "records records_of")
+_SIZES = {"accounting": "Sizes", "noise": "noise_info", "records": "records_of"}
 
 
 def noise(bench: Bench) -> str:
@@ -62,12 +55,13 @@ norms = norms_info(records, {bench.clip_norm!r})
 print(f"clipping shortens {{norms.cut:.4%}} of the records")
 draw_norms(norms).save("norms.html")
 """
-    imports = _imports(
-        "accounting Sizes",
-        "budget budget_info, draw_budget",
-        "noise draw_noise, noise_info",
-        "norms draw_norms, norms_info",
-        "records records_of",
+    imports = imports_of(
+        _FIGURES,
+        accounting="Sizes",
+        budget="budget_info, draw_budget",
+        noise="draw_noise, noise_info",
+        norms="draw_norms, norms_info",
+        records="records_of",
     )
     return script(_TITLE, body, bench.current, imports)
 
@@ -90,7 +84,7 @@ print("sigma =", sigma)
 print(found.subtitle)
 draw_images(found).write_html("images.html")
 """
-    return script(_TITLE, body, bench.current, _imports(*_SIZES, "images draw_images, stages_info"))
+    return script(_TITLE, body, bench.current, imports_of(_FIGURES, **_SIZES, images="draw_images, stages_info"))
 
 
 def points(bench: Bench, seed: int, axes: tuple[str, str] | None, classes: Sequence[int]) -> str:
@@ -111,7 +105,7 @@ print("sigma =", sigma)
 print(f"these two directions carry {{found.explained:.4%}} of the variance")
 draw_points(found).write_html("points.html")
 """
-    return script(_TITLE, body, bench.current, _imports(*_SIZES, "points draw_points, points_info"))
+    return script(_TITLE, body, bench.current, imports_of(_FIGURES, **_SIZES, points="draw_points, points_info"))
 
 
 def order(bench: Bench, asked: Mapping[str, Any] | None = None) -> str:
@@ -122,7 +116,7 @@ print("best l =", found.best)
 draw_needed(found).save("noise_needed.html")
 draw_order(found).save("signal.html")
 """
-    imports = _imports("accounting Sizes", "order draw_needed, draw_order, order_info", "records records_of")
+    imports = imports_of(_FIGURES, accounting="Sizes", order="draw_needed, draw_order, order_info", records="records_of")
     if asked is not None:
         arguments = ", ".join(f"{name}={value!r}" for name, value in asked.items())
         body += f"""
@@ -153,7 +147,7 @@ attack = attack_info(
 )
 print("claimed:", attack.claimed, "sigma:", attack.sigma, "proven: epsilon >=", attack.refuted)
 """
-    imports = _imports("published draw_published, published_info", "z_score attack_info")
+    imports = imports_of(_FIGURES, published="draw_published, published_info", z_score="attack_info")
     imports += "from dpsyn.theory.mixing_noise import MixingFacts\n"
     return script("Where the published guarantee of DP-CDA breaks.", body, None, imports)
 
@@ -166,5 +160,7 @@ for name, audit in found.items():
     print(name, "claimed:", audit.claim, "at least:", audit.epsilon, "refuted" if audit.refuted else "not refuted")
 draw_audits(audits_info(found)).save("audits.html")
 """
-    imports = "from dpsyn.evaluation.mixing_trial import audit_mixing\n" + _imports("audits audits_info, draw_audits")
+    imports = "from dpsyn.evaluation.mixing_trial import audit_mixing\n" + imports_of(
+        _FIGURES, audits="audits_info, draw_audits"
+    )
     return script("Audits of DP-CDA.", body, None, imports)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsyn.ui.code import script, written
+from dpsyn.ui.code import imports_of, script, written
 from dpsyn.ui.inside.reweighting._controls import Bench
 
 _FIGURES = "dpsyn.figures.reweighting_inside"
@@ -37,7 +37,7 @@ print(mechanism.guarantee)
 for part in mechanism.calibrated()["ledger"]:
     print("   ", part)
 """
-    return script(_TITLE, body, bench.current, f"from {_FIGURES}.noise import draw_noise, noise_info\n")
+    return script(_TITLE, body, bench.current, imports_of(_FIGURES, noise="draw_noise, noise_info"))
 
 
 def fitted(bench: Bench, objective: str) -> str:
@@ -49,9 +49,10 @@ print(found.subtitle)
 draw_statistics(found).save("statistics.html")
 draw_worst_tables(worst_tables_info(run, {objective!r})).save("worst_tables.html")
 """
-    imports = (
-        f"from {_FIGURES}.statistics import draw_statistics, draw_worst_tables, statistics_info, worst_tables_info\n"
-        f"from {_FIGURES}.trial import trial\n"
+    imports = imports_of(
+        _FIGURES,
+        statistics="draw_statistics, draw_worst_tables, statistics_info, worst_tables_info",
+        trial="trial",
     )
     return script(_TITLE, body, bench.current, imports)
 
@@ -67,10 +68,11 @@ drawn = draws_info(run, {objective!r}, k={k}, seed={bench.seed})
 print(drawn.subtitle)
 draw_draws(drawn).save("draws.html")
 """
-    imports = (
-        f"from {_FIGURES}.draws import draw_draws, draws_info\n"
-        f"from {_FIGURES}.support import draw_support, support_info\n"
-        f"from {_FIGURES}.trial import trial\n"
+    imports = imports_of(
+        _FIGURES,
+        draws="draw_draws, draws_info",
+        support="draw_support, support_info",
+        trial="trial",
     )
     return script(_TITLE, body, bench.current, imports)
 

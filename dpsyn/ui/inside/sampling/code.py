@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpsyn.ui.code import script
+from dpsyn.ui.code import imports_of, script
 from dpsyn.ui.inside.sampling.controls import Settings
 from dpsyn.ui.state import Dataset
 
 _FIGURES = "dpsyn.figures.private_sampling"
 _TITLE = "Private sampling from the inside: it reads the private rows."
-
-
-def _imports(**names: str) -> str:
-    """Import lines by module of the figures; module names in order."""
-    return "".join(f"from {_FIGURES}.{module} import {what}\n" for module, what in sorted(names.items()))
 
 
 def _space(settings: Settings) -> str:
@@ -39,7 +34,7 @@ print("sigma_min(W) =", found.smallest_singular_value, "must reach", found.singu
 print("failure" if found.failed else "step 2 passes", ":", space.dimension, "functions on", space.m, "points")
 draw_spectrum(found).save("spectrum.html")
 """
-    imports = _imports(space="make_space", spectrum="draw_spectrum, spectrum_info")
+    imports = imports_of(_FIGURES, space="make_space", spectrum="draw_spectrum, spectrum_info")
     return script(_TITLE, body, current, imports)
 
 
@@ -54,7 +49,8 @@ draw_binding(found).save("binding.html")
 for axis in ("floor", "ceiling"):
     draw_shrinkage(shrinkage_info(instance, axis, floor=floor, ceiling=ceiling)).save(f"lambda_by_{{axis}}.html")
 """
-    imports = _imports(
+    imports = imports_of(
+        _FIGURES,
         binding="binding_info, draw_binding",
         instance="make_instance",
         shrinkage="draw_shrinkage, shrinkage_info",
@@ -90,7 +86,7 @@ draw_averages(found).save("averages.html")
 """
         names["hypercube"] = "as_bits, draw_hypercube, hypercube_info"
         names["walsh"] = "draw_averages, draw_walsh, walsh_info"
-    return script(_TITLE, body, current, _imports(**names))
+    return script(_TITLE, body, current, imports_of(_FIGURES, **names))
 
 
 def privacy(
@@ -119,7 +115,9 @@ config = dpsyn.PrivateSampling(
 found = dpsyn.local_loss(config, rows, tries={search}, generator=np.random.default_rng({settings.seed}))
 print("worst neighbour found =", k * found.lower_bound, "of", len(found.losses), "tried")
 """
-    imports = _imports(instance="make_instance", privacy="certificates, draw_log_ratios, neighbour_loss", space="make_space")
+    imports = imports_of(
+        _FIGURES, instance="make_instance", privacy="certificates, draw_log_ratios, neighbour_loss", space="make_space"
+    )
     return script(_TITLE, body, current, imports)
 
 
@@ -132,5 +130,7 @@ print("linear program", linear, "s, quadratic program", quadratic, "s")
 run = MeasuredRun("here, now", len(space.points), space.dimension, linear, quadratic)
 draw_timing(timing_info([run], None)).save("timing.html")
 """
-    imports = _imports(instance="make_instance", space="make_space", timing="MeasuredRun, draw_timing, timing_info")
+    imports = imports_of(
+        _FIGURES, instance="make_instance", space="make_space", timing="MeasuredRun, draw_timing, timing_info"
+    )
     return script(_TITLE, body, current, imports)
