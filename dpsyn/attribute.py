@@ -115,6 +115,11 @@ class Attribute:
         return self.kind in ("numeric", "date")
 
     @property
+    def is_constant(self) -> bool:
+        """Whether there is one value only, so that the column says nothing."""
+        return self.size == 1 and not self.is_binned
+
+    @property
     def size(self) -> int:
         """Number of codes, the one for missing values included."""
         return (self.effective_bins if self.is_binned else len(self.categories)) + int(self.missing)

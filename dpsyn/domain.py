@@ -131,3 +131,10 @@ class Domain:
         if not isinstance(columns, list | tuple):
             raise DomainError('a domain is written as {"columns": [...]}, one entry a column')
         return cls(tuple(Attribute.from_dict(a) for a in columns))
+
+
+def listed(names: Iterable[object], most: int = 8) -> str:
+    """Names in a sentence, no more than ``most`` of them: "a, b and 3 more"."""
+    every = list(map(str, names))
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsyn.domain import Attribute, Domain
+from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import DomainError
 
 NAMES = st.text(min_size=1, max_size=8)
@@ -250,3 +250,9 @@ def test_a_frame_is_encoded_column_by_column() -> None:
     rows = domain.decode(codes, np.random.default_rng(0))
     assert list(rows.columns) == ["a", "x"]
     assert domain.encode(rows).tolist() == codes.tolist()
+
+
+def test_many_names_are_listed_in_short() -> None:
+    assert listed(["a", "b"], 2) == "a, b"
+    assert listed(["a", "b", "c", 4], 2) == "a, b and 2 more"
+    assert listed([]) == ""

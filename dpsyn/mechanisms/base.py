@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.data.table import Table
-from dpsyn.domain import Domain
+from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -111,7 +111,7 @@ def domain_warning(domain: Domain) -> str:
     inferred = [a.name for a in domain.attributes if not a.public]
     if not inferred:
         return ""
-    shown = ", ".join(inferred[:5]) + (f" and {len(inferred) - 5} more" if len(inferred) > 5 else "")
+    shown = listed(inferred, 5)
     return f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from dpsyn.attribute import Attribute
+from dpsyn.domain import listed
 from dpsyn.ui.state import MOST_CLASSES, Dataset
 from dpsyn.ui.widgets import plain_text
-
-_SHOWN = 8
 
 
 def notes_in_use(current: Dataset) -> list[str]:
@@ -19,13 +16,13 @@ def notes_in_use(current: Dataset) -> list[str]:
     if single:
         one = len(single) == 1
         said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
-        notes.append(f"Column{'s' * (not one)} {_listed(map(repr, single))}: one value only: {said}.")
+        notes.append(f"Column{'s' * (not one)} {listed(map(repr, single))}: one value only: {said}.")
     return notes
 
 
 def _is_single(current: Dataset, attribute: Attribute) -> bool:
     """One value in the domain, or in a column of the user's with more than one row."""
-    if attribute.size == 1 and not attribute.is_binned:
+    if attribute.is_constant:
         return True
     if current.sample is not None or current.table.n < 2:
         return False
@@ -40,21 +37,15 @@ def not_classes(current: Dataset) -> str | None:
             reasons.setdefault(_reason(attribute), []).append(attribute.name)
     if not reasons:
         return None
-    parts = [f"{plain_text(_listed(names))} ({reason})" for reason, names in reasons.items()]
+    parts = [f"{plain_text(listed(names))} ({reason})" for reason, names in reasons.items()]
     return f"Not among the choices: {'; '.join(parts)}."
 
 
 def _reason(attribute: Attribute) -> str:
     if attribute.is_binned:
         return "numbers or dates"
-    if attribute.size == 1:
+    if attribute.is_constant:
         return "one value only"
     if attribute.missing:
         return "cells may be empty"
     return f"more than {MOST_CLASSES} categories"
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = len(every) - _SHOWN
-    return ", ".join(every[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

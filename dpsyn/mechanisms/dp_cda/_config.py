@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from dpsyn.domain import Attribute, Domain
+from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms._class_sizes import public_class_sizes, rows_of_classes
 from dpsyn.mechanisms._feature_map import FeatureMap
@@ -268,12 +268,12 @@ def check_features(target: str, domain: Domain) -> None:
     Raises:
         ParameterError: the field is ``columns`` and the value their names.
     """
-    names = [a.name for a in domain.attributes if a.name != target and a.size == 1 and not a.is_binned]
+    names = [a.name for a in domain.attributes if a.name != target and a.is_constant]
     if names:
         one = len(names) == 1
         raise ParameterError(
             "columns",
-            ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else ""),
+            listed(names),
             f"{'this column has' if one else 'these columns have'} one value only, so there is nothing to mix; "
             f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in Python: "
             "table.project([...]) with the other columns)",

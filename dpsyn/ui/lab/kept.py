@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpsyn.domain import Domain
+from dpsyn.domain import listed as listed_names
 from dpsyn.errors import InputError
 from dpsyn.evaluation.experiments.run import flat_measures, report_references
 from dpsyn.evaluation.report import Report
@@ -19,7 +21,7 @@ from dpsyn.ui.lab.experiments import Experiment, all_experiments, fingerprint, n
 from dpsyn.ui.lab.runs import as_stored, runs_table
 from dpsyn.ui.state import Dataset, Made
 
-_NAMED = 12
+_listed = partial(listed_names, most=12)
 
 
 def keep_measures(context: Mapping[str, Any], reports: Mapping[str, Report]) -> None:
@@ -195,8 +197,3 @@ def what_differs(current: Dataset, name: str, domain: Domain) -> str:
         f"What differs from the columns as they are now: {said}. The button sets kinds, categories, bounds and what you had "
         "confirmed as public as they were; check them on the page Data."
     )
-
-
-def _listed(names: list[str] | tuple[str, ...]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(map(str, names[:_NAMED])) + more

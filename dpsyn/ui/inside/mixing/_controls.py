@@ -9,6 +9,7 @@ from functools import cached_property
 import streamlit as st
 
 from dpsyn.data.images import label_column
+from dpsyn.domain import listed
 from dpsyn.figures.mixing.accounting import VARIANT_NAMES, Sizes, needed_sigma
 from dpsyn.figures.mixing.noise import NoiseInfo, noise_info
 from dpsyn.figures.mixing.records import Records, records_of
@@ -177,10 +178,9 @@ def _figures(bench: Bench) -> None:
     )
     left_out = [name for name, size in zip(records.classes, records.sizes, strict=True) if size < bench.order_of_mixture]
     if left_out:
-        shown = ", ".join(left_out[:8]) + (f" and {len(left_out) - 8} more" if len(left_out) > 8 else "")
         st.warning(
-            f"No rows can be made of {shown}: fewer than l = {bench.order_of_mixture} records. The pictures leave "
-            f"{'it' if len(left_out) == 1 else 'them'} out; a smaller l keeps more classes.",
+            f"No rows can be made of {listed(left_out)}: fewer than l = {bench.order_of_mixture} records. The pictures "
+            f"leave {'it' if len(left_out) == 1 else 'them'} out; a smaller l keeps more classes.",
             icon=":material/warning:",
         )
     if len(kept) == 1:
