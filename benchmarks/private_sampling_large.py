@@ -10,7 +10,7 @@ Instances (all by default), degree 2 on the cube:
     active     p = 46, m = 10,000,000,  20,000 correlated rows, floor 0.05, ceiling 20: bounds are active, λ > 0
 
 Every instance runs in a process of its own, whose peak memory is reported. --quick takes a hundredth of the points.
-Medians over the repeats. Pierquin et al. (2022) estimate 38 years (45.6, by their own rule) for m = 1.2e8.
+Medians over the repeats. Pierquin et al. (2023) estimate 38 years (45.6, by their own rule) for m = 1.2e8.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class RowsBoundInfo:
-    """The upper bound on k against p (Figure 1 of Pierquin et al. 2022).
+    """The upper bound on k against p (Figure 1 of Pierquin et al. 2023).
 
     Attributes:
         title, subtitle: what is shown, and what is fixed.

@@ -93,7 +93,7 @@ def plane_info(
         spec: ε and the neighbours.
         spread: what ‖f‖∞ is elsewhere in the plane: ``"data"``: that of the first dataset; ``"ideal"``: rows spread as
             evenly as possible, 2^{-p} from n = 2^p on. Never below max(1/n, 2^{-p}), which n rows in 2^p cells cannot be.
-        with_paper: also the four datasets of Pierquin et al. (2022).
+        with_paper: also the four datasets of Pierquin et al. (2023).
         degree: d.
         floor: the papers' δ.
         ceiling: the papers' Δ.

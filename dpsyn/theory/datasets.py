@@ -1,4 +1,4 @@
-"""The four datasets of Pierquin et al. (2022) as statistics, and the paper's ideal case."""
+"""The four datasets of Pierquin et al. (2023) as statistics, and the paper's ideal case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables 1 to 3 and Figure 1 of Pierquin et al. (2022) as frames that are ready to show, each with its errata."""
+"""Tables 1 to 3 and Figure 1 of Pierquin et al. (2023) as frames that are ready to show, each with its errata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables 1, 2, 3 and Figure 1 of Pierquin, Zimmermann and Boussard (2022): as printed, by their relaxation, and exactly.
+"""Tables 1, 2, 3 and Figure 1 of Pierquin, Zimmermann and Boussard (2023): as printed, by their relaxation, and exactly.
 
 Their setting is d = 2, δ = 1/4, γ = 1/8, Δ = 2^p ‖f_n‖∞. The relaxation replaces C(p, ≤2) by p(p+1)/2 and rounds the
 constants to two digits: m >= 5.6e4 ‖f‖² p(p+1) 2^{2p}, k·m^{3/4} <= 9.7e-3 √n ε / (2^{3p/2} ‖f‖^{3/2} (p(p+1))^{1/4}).

@@ -1,6 +1,6 @@
 """How long the two programs of private sampling take and how much memory they need.
 
-Pierquin et al. (2022) extrapolate quadprog: 0.1 s for a dense problem of size 1000, growing like m². That concerns that
+Pierquin et al. (2023) extrapolate quadprog: 0.1 s for a dense problem of size 1000, growing like m². That concerns that
 solver only: the program has C equality rows, so its dual has C unknowns. Ours are measured by
 :mod:`dpsyn.theory.calibration`.
 """

@@ -1,4 +1,4 @@
-"""Every number of the tables of Pierquin et al. (2022), as printed and recomputed."""
+"""Every number of the tables of Pierquin et al. (2023), as printed and recomputed."""
 
 import json
 import math

@@ -146,7 +146,7 @@ draw_tractability(info).save("times.html")
         "from dpsyn.figures.tractability import draw_tractability, tractability_info\n"
         "from dpsyn.theory.paper_tables import paper_tables\n"
     )
-    return script("The tables of Pierquin et al. (2022), recomputed.", body, dataset, imports)
+    return script("The tables of Pierquin et al. (2023), recomputed.", body, dataset, imports)
 
 
 CODE: dict[str, Callable[[Explorer, Dataset, Mapping[str, Any]], str]] = {

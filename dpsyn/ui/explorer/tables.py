@@ -1,4 +1,4 @@
-"""Tables 1 to 3 and Figure 1 of Pierquin et al. (2022): as printed, recomputed, and where they are wrong."""
+"""Tables 1 to 3 and Figure 1 of Pierquin et al. (2023): as printed, recomputed, and where they are wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpsyn.ui.widgets import humanise
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     st.markdown(
-        "What Pierquin, Zimmermann and Boussard (2022) print, the same recomputed by their relaxed formulas, and recomputed "
+        "What Pierquin, Zimmermann and Boussard (2023) print, the same recomputed by their relaxed formulas, and recomputed "
         "exactly with C = C(p, ≤ 2). The settings of these tables are the paper's, whatever the sliders say."
     )
     epsilon = st.segmented_control(
