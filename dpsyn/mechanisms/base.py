@@ -16,7 +16,7 @@ from dpsyn.data.table import Table
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
@@ -134,10 +134,10 @@ class Mechanism(ABC):
 
     def __post_init__(self) -> None:
         warning = domain_warning(self.domain)
-        if warning and self.guarantee.status == "proven":
-            guarded = replace(
-                self.guarantee, status="unconfirmed_domain", assumptions=(warning, *self.guarantee.assumptions)
-            )
+        if warning and self.guarantee.status in ("proven", "real_arithmetic"):
+            # What holds in real arithmetic only is not true once the domain is confirmed, so it keeps its mark.
+            status: Status = "unconfirmed_domain" if self.guarantee.status == "proven" else self.guarantee.status
+            guarded = replace(self.guarantee, status=status, assumptions=(warning, *self.guarantee.assumptions))
             object.__setattr__(self, "guarantee", guarded)
         if self.guarantee.status == "published_but_wrong":
             return

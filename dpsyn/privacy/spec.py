@@ -10,7 +10,7 @@ from typing import Any, Literal
 from dpsyn.errors import ParameterError
 
 Neighbouring = Literal["replace_one", "add_remove"]
-Status = Literal["proven", "unconfirmed_domain", "experimental", "published_but_wrong"]
+Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "published_but_wrong"]
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -61,8 +61,9 @@ class Guarantee:
         source: theorem or proof.
         assumptions: what must hold outside the mechanism, in plain sentences.
         status: only ``"proven"`` claims certify a release; ``"unconfirmed_domain"`` becomes ``"proven"`` once somebody
-            confirms that the domain was known without looking at the data; ``"published_but_wrong"`` is no guarantee, and
-            its ε is infinite, so that nothing that adds or compares ε can take it for one.
+            confirms that the domain was known without looking at the data; ``"real_arithmetic"`` is proven of noise in real
+            numbers, and known to fail for the floating-point numbers of a computer; ``"published_but_wrong"`` is no
+            guarantee, and its ε is infinite, so that nothing that adds or compares ε can take it for one.
 
     Raises:
         ParameterError: a finite ε for what is published but wrong.

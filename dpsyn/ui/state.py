@@ -17,6 +17,7 @@ from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
+from dpsyn.evaluation.experiments.script import DataSource
 from dpsyn.evaluation.experiments.workspace import Workspace
 from dpsyn.mechanisms.base import Config, Release
 from dpsyn.privacy.private_statistics import PrivateStatistics
@@ -66,6 +67,12 @@ class Dataset:
         if self.table.n < 2:
             return self.table, None
         return self.table.split(self.held_out, np.random.default_rng(SPLIT_SEED))
+
+    @property
+    def source(self) -> DataSource:
+        """Where the rows come from and how they are split: what a script has to know."""
+        name, sample = self.sample or self.table.name, self.sample is not None
+        return DataSource(name, self.table.domain, sample, self.held_out, SPLIT_SEED)
 
     @cached_property
     def tag(self) -> str:
@@ -217,6 +224,7 @@ def total_claim(releases: list[Made]) -> str:
             continue
         epsilon, delta = sum(c.epsilon for c in claims), sum(c.delta for c in claims)
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
+        total += " in real arithmetic" if any(c.status == "real_arithmetic" for c in claims) else ""
         count = "Its one release" if len(claims) == 1 else f"All {len(claims)} releases together"
         sentences.append(f"{name}: {count} cost {total}".replace("release cost", "release costs"))
     return "Privacy adds up over what is published. " + "; ".join(sentences) + "."
@@ -235,57 +243,46 @@ def set_job(new: Job) -> None:
 
 
 def cancel_job() -> None:
-    """Kill the running job."""
+    """Kill the running job; what it has handed out is taken in first, if whoever started it said how."""
     current = st.session_state.pop("job", None)
-    if current is not None:
-        experiment = current.context["kind"] == "experiment"
-        if experiment:
-            _take_in(current)
-        current.cancel()
-        kept = (
-            "what it had finished is kept: resume it"
-            if experiment
-            else "nothing of it was kept, everything else is still here"
-        )
-        st.session_state["job_message"] = f"{current.label} was cancelled; {kept}."
-
-
-def _take_in(job: Job) -> None:
-    from dpsyn.ui.lab.experiments import take_in
-
-    take_in(job)
-
-
-def _keep_measures(context: dict[str, Any], reports: dict[str, Any]) -> None:
-    from dpsyn.ui.lab.kept import keep_measures
-
-    keep_measures(context, reports)
+    if current is None:
+        return
+    take_in = current.context.get("take_in")
+    if take_in is not None:
+        take_in(current)
+    current.cancel()
+    kept = (
+        "what it had finished is kept: resume it"
+        if take_in is not None
+        else "nothing of it was kept, everything else is still here"
+    )
+    st.session_state["job_message"] = f"{current.label} was cancelled; {kept}."
 
 
 def finish_job() -> None:
-    """Store what a finished job brought: a release, reports, or a message that says why not."""
+    """Store what a finished job brought: a release, reports, or a message that says why not.
+
+    Whoever starts a job may put two functions into its context: ``take_in(job)`` takes what it hands out on its way, and
+    ``done(context, value)`` takes its value and gives a message or None.
+    """
     current: Job | None = st.session_state.pop("job", None)
     if current is None:
         return
-    if current.context["kind"] == "experiment":
+    context = current.context
+    if "take_in" in context:
         current.process.wait()
-        _take_in(current)
-    seconds, outcome, context = current.seconds, current.outcome(), current.context
+        context["take_in"](current)
+    seconds, outcome = current.seconds, current.outcome()
     if outcome.error is not None:
         st.session_state["job_message"] = f"{current.label}: {outcome.error}"
-    elif context["kind"] == "experiment":
-        crashed = sum(result.status == "crashed" for result in context["experiment"].results.values())
-        if crashed:
-            st.session_state["job_message"] = (
-                f"{current.label}: {crashed} run{'s' * (crashed > 1)} crashed; resume to repeat."
-            )
+    elif "done" in context:
+        message = context["done"](context, outcome.value)
+        if message is not None:
+            st.session_state["job_message"] = f"{current.label}: {message}"
     elif context["kind"] == "statistics":
         read_statistics()[f"{outcome.value.statistics.name} (counted)"] = outcome.value.statistics
     elif context["kind"] == "calibration":
         st.session_state["calibration"] = outcome.value
-    elif context["kind"] == "comparison":
-        st.session_state["comparison"] = {**context, "reports": outcome.value}
-        _keep_measures(context, outcome.value)
     elif context["kind"] == "kept":
         # Whatever a panel of the page "Inside" asked for, with what it was asked about: the panel decides if it still fits.
         st.session_state[context["key"]] = {**context, "value": outcome.value}

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from dpsyn.notation import readable, superscript
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.ui import state
 
@@ -35,7 +36,7 @@ def number(value: float | None, digits: int = 3) -> str:
             f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
         )
     exponent = math.floor(math.log10(abs(value)))
-    return f"{value / 10**exponent:.{digits - 1}f} × 10{_superscript(exponent)}"
+    return f"{value / 10**exponent:.{digits - 1}f} × 10{superscript(exponent)}"
 
 
 def power_of_ten(log10: float, digits: int = 3) -> str:
@@ -47,36 +48,27 @@ def power_of_ten(log10: float, digits: int = 3) -> str:
     if -300 < log10 < 300:
         return number(float(f"{10.0**log10:.12g}"), digits)
     exponent = math.floor(log10)
-    return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{_superscript(exponent)}"
+    return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{superscript(exponent)}"
 
 
 _SYMBOLS = {
-    "max_frequency": "‖f_n‖∞",
+    "max_frequency": "‖fₙ‖∞",
     "epsilon": "ε",
     "failure_probability": "γ",
     "reduced_space_size": "m",
     "order_of_mixture": "l",
     "noise_scale": "σ",
     "raise ε or count_share": "raise ε or the share of ε for the class sizes",
-    "smallest_class": "N_k",
+    "smallest_class": "Nₖ",
     "noise_sampler='exact'": "OpenDP's exact sampler",
 }
 
 
 def humanise(text: str) -> str:
-    """The same sentence with the page's letters for parameters, 1.65e7 written as 1.65 × 10⁷ and 1e-05 as 10⁻⁵."""
+    """The same sentence with the page's letters for parameters and with :func:`~dpsyn.notation.readable` numbers."""
     for name, symbol in _SYMBOLS.items():
         text = text.replace(name, symbol)
-    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)", _power, text)
-
-
-def _power(found: re.Match[str]) -> str:
-    power = f"10{_superscript(int(found[2]))}"
-    return power if found[1] == "1" else f"{found[1]} × {power}"
-
-
-def _superscript(exponent: int) -> str:
-    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return readable(text)
 
 
 def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: Any) -> float:
@@ -103,7 +95,7 @@ def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
         "δ (privacy failure probability)",
         DELTAS,
         value=value,
-        format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
+        format_func=lambda d: readable(f"{d:.0e}"),
         key=key,
         help="The probability with which the ε-guarantee may fail. Take it far below 1/n.",
         **options,
@@ -183,6 +175,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
     title = {
         "proven": "This guarantee is proven",
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
+        "real_arithmetic": "This guarantee is proven in real arithmetic only: the floating-point noise of this run can break it",
         "experimental": "Experimental: not proven",
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" and not seeded else st.warning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,20 @@ def test_theorem_2_2(degree, count, epsilon):
     # Every function has noise of its own, of the same scale.
     np.testing.assert_allclose(np.abs(many).mean(axis=0), sigma, rtol=5 * math.sqrt(1 / runs))
     assert np.abs(np.corrcoef(many.T) - np.eye(count)).max() < 6 / math.sqrt(runs)
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_noise_in_floating_point_is_never_called_proven(public):
+    table = binary_table(6, 2000)
+    first = replace(table.domain.attributes[0], public=public)
+    table = table.with_domain(table.domain.replace(first))
+    published = dpsyn.NoisyReweighting(noise="as_published").calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)
+    assert published.guarantee.status == "real_arithmetic"
+    assert any("floating point is not safe" in assumption for assumption in published.guarantee.assumptions)
+    assert any("nobody confirmed" in assumption for assumption in published.guarantee.assumptions) is not public
+    assert published(None, table).guarantee.status == "real_arithmetic"
+    discrete = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)
+    assert discrete.guarantee.status == ("proven" if public else "unconfirmed_domain")
 
 
 @pytest.mark.parametrize("system", [True, False])

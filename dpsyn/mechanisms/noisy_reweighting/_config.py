@@ -203,6 +203,7 @@ class NoisyReweighting(Config):
                 neighbouring=spec.neighbouring,
                 source=source_of(ledger),
                 assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
+                status="real_arithmetic" if kind == "continuous_laplace" else "proven",
             ),
             statistics=family,
             plan=plan,
