@@ -3,9 +3,10 @@
 import streamlit as st
 
 from dpsyn.ui import share, state, widgets
-from dpsyn.ui.lab import experiments, kept, results
+from dpsyn.ui.lab import experiments, results
 from dpsyn.ui.lab.bar import workspace_bar
 from dpsyn.ui.lab.code import code_of, code_popover
+from dpsyn.ui.lab.elsewhere import other_releases
 from dpsyn.ui.lab.measures import findings, measure_form
 from dpsyn.ui.lab.planner import planner
 from dpsyn.ui.lab.report import report_button
@@ -37,10 +38,13 @@ if what == "Experiments":
     )
     planner(current)
     widgets.show_message()
-    found = experiments.of_current_data()
+    found, elsewhere = experiments.by_data()
     for experiment in found:
-        results.show(experiment)
-    kept.other_experiments(found)
+        results.show(experiment, current)
+    if elsewhere:
+        st.subheader("Experiments of other data, other columns or another held-out share", anchor=False)
+    for experiment in elsewhere:
+        results.show(experiment, current, own=False)
     st.stop()
 
 if not releases:
@@ -55,7 +59,7 @@ if not releases:
         icon=":material/info:",
     )
     st.page_link("app_pages/generator.py", label="Make one in the Generator", icon=":material/casino:")
-    kept.elsewhere(current, others)
+    other_releases(current, others)
     st.stop()
 
 share.offer(lambda: code_of(current, releases))
@@ -68,4 +72,4 @@ measure_form(current, by_label)
 widgets.watch_job()
 widgets.show_message()
 findings(current, by_label)
-kept.elsewhere(current, others)
+other_releases(current, others)

@@ -76,17 +76,6 @@ def test_a_refusal_names_what_is_on_the_form(open_page):
     assert any("On this form you can change ε" in c.value for c in app.caption)
 
 
-def test_experiments_of_other_columns_are_named(open_page):
-    app = plan(small(open_page), repeats=1, values="1")
-    app.button(key="lab_start").click().run()
-    app = finish_job(app)
-    app = app.switch_page("app_pages/home.py").run()
-    app.pills(key="sample").set_value("asia").run()
-    app = app.switch_page("app_pages/comparison.py").run()
-    app.segmented_control(key="comparison_what").set_value("Experiments").run()
-    assert any(i.value.startswith("1 experiment is kept of other data") and "(car, " in i.value for i in app.info)
-
-
 def test_cancelled_and_resumed(open_page):
     app = plan(small(open_page), repeats=4)
     app.button(key="lab_start").click().run()
@@ -155,7 +144,7 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
         from dpsyn.ui.lab import experiments
         from dpsyn.ui.lab.report import report_bytes
 
-        tried = experiments.of_current_data()
+        tried, _ = experiments.by_data()
         st.session_state["the_report"] = report_bytes(state.dataset(), state.comparable(), None, tried)
 
     writer = AppTest.from_function(write_report, default_timeout=60)

@@ -83,7 +83,7 @@ def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(ke
 def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
     folder, reports = kept(confirm=True)
     app = open_workspace(open_page("home"), folder)
-    assert "The data that is open is asia: open people on" in said(app)
+    assert "The data that is open is asia. Open people on the page Data" in said(app)
     assert app.dataframe[0].value["2-way error, mean"].iloc[0] == pytest.approx(
         next(iter(reports.values())).marginals[2].mean, abs=1e-4
     )
@@ -102,3 +102,19 @@ def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     assert "confirmed as public now and not then" in said(app)
     app = app.button(key="kept_columns_0").click().run()
     assert not any(a.public for a in app.session_state["dataset"].table.domain.attributes)
+
+
+def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(kept, open_page):
+    folder, _ = kept(confirm=True)
+    app = open_workspace(open_page("home"), folder)
+    (made,) = app.session_state["releases"]
+    key = f"kept_{made.number}"
+    app.text_input(key=f"{key}_name_{made.number}").set_value("of the people").run()
+    app.button(key=f"{key}_rename").click().run()
+    assert not app.exception
+    assert app.dataframe[0].value["Name"].iloc[0] == f"{made.number} · of the people"
+    assert [run.label for run in Workspace(folder).runs()] == [f"{made.number} · of the people"]
+    app.button(key=f"{key}_remove").click().run()
+    assert not app.exception
+    assert app.session_state["releases"] == []
+    assert Workspace(folder).runs() == []

@@ -2,7 +2,7 @@
 
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.run import CellResult, references, run_cell, run_grid
-from dpsyn.evaluation.experiments.script import experiment_script
+from dpsyn.evaluation.experiments.script import DataSource, experiment_script
 from dpsyn.evaluation.experiments.summary import Crossing, Point, crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.workspace import Workspace
 
@@ -10,6 +10,7 @@ __all__ = [
     "Cell",
     "CellResult",
     "Crossing",
+    "DataSource",
     "Grid",
     "Point",
     "Workspace",

@@ -10,7 +10,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,10 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.plan import Grid, config_from_dict
 from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.evaluation.experiments.script import DataSource
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
-from dpsyn.privacy.spec import Guarantee
+from dpsyn.privacy.spec import Guarantee, Neighbouring, Status
 
 FORMAT, VERSION = "dpsyn runs", 1
 _RUN = ("made", "dataset", "label", "record", "rows")
@@ -30,7 +31,7 @@ _GRID = ("made", "dataset", "fingerprint", "name", "grid", "facts", "results")
 _RECORD = ("record", "domain")
 _MEASURED = {"when", "fingerprint", "rows", "target", "measures", "references"}
 _CLAIM = ("epsilon", "delta", "neighbouring", "source", "assumptions", "status", "unit")
-_STATUS = ("proven", "unconfirmed_domain", "experimental", "published_but_wrong")
+_STATUS = get_args(Status)
 
 
 def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
@@ -47,7 +48,7 @@ def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
     numbers = (epsilon, data["delta"])
     if not all(isinstance(x, int | float) and not isinstance(x, bool) and x >= 0 for x in numbers):
         raise DataError(f"the guarantee's ε and δ must be numbers that are not negative, not {numbers!r}")
-    if data["status"] not in _STATUS or data["neighbouring"] not in ("replace_one", "add_remove"):
+    if data["status"] not in _STATUS or data["neighbouring"] not in get_args(Neighbouring):
         raise DataError(f"the guarantee's status {data['status']!r} or neighbouring {data['neighbouring']!r} is not known")
     known = {name: data[name] for name in _CLAIM}
     return Guarantee(**{**known, "epsilon": epsilon, "assumptions": tuple(map(str, data["assumptions"]))})
@@ -262,6 +263,8 @@ def _grid(number: int, entry: dict[str, Any]) -> StoredGrid:
     for name, kind in (("degrees", list), ("classifiers", list), ("references", dict)):
         if not isinstance(facts.get(name), kind):
             raise DataError(f"its {name} cannot be read")
+    if facts.get("data") is not None:
+        DataSource.from_dict(facts["data"])
     results = [CellResult.from_dict(result) for result in entry["results"]]
     names = [str(entry[name]) for name in ("dataset", "fingerprint", "name")]
     grid = Grid.from_dict(entry["grid"])

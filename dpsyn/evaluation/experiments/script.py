@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from dpsyn.domain import Domain
+from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments.plan import Grid, config_to_dict
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import PrivacySpec
@@ -98,6 +100,50 @@ if __name__ == "__main__":
 
 
 @dataclass(frozen=True)
+class DataSource:
+    """What a script has to know of the data. No row is in it; a domain that nobody confirmed may tell of the rows.
+
+    Attributes:
+        name: path of the data, or the name of a bundled sample.
+        domain: of the data, without the columns that are left out.
+        sample: ``name`` is that of a bundled sample.
+        held_out: share of the rows kept for testing.
+        split_seed: decides which rows.
+    """
+
+    name: str
+    domain: Domain
+    sample: bool
+    held_out: float
+    split_seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        return {
+            "name": self.name,
+            "domain": self.domain.to_dict(),
+            "sample": self.sample,
+            "held_out": self.held_out,
+            "split_seed": self.split_seed,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> DataSource:
+        """What :meth:`to_dict` wrote down.
+
+        Raises:
+            DataError: something in it is not of that form.
+        """
+        kinds = {"name": str, "sample": bool, "held_out": int | float, "split_seed": int}
+        for name, kind in kinds.items():
+            if not isinstance(data[name], kind):
+                raise DataError(f"of its data, {name!r} cannot be read")
+        if not 0 < data["held_out"] < 1:
+            raise DataError(f"the held-out share must be between 0 and 1, not {data['held_out']!r}")
+        return cls(**{name: data[name] for name in kinds}, domain=Domain.from_dict(data["domain"]))
+
+
+@dataclass(frozen=True)
 class ScriptedRun:
     """One release as a script makes it again: what it is called, its settings, what was asked for, its seed or None."""
 
@@ -109,12 +155,8 @@ class ScriptedRun:
 
 def releases_script(
     runs: Sequence[ScriptedRun],
+    data: DataSource,
     *,
-    source: str,
-    domain: Domain,
-    sample: bool,
-    held_out: float,
-    split_seed: int,
     target: str | None,
     degrees: Sequence[int],
     classifiers: Sequence[str],
@@ -124,12 +166,7 @@ def releases_script(
 
     Args:
         runs: the releases.
-        source: see :func:`experiment_script`, as for ``domain``, ``sample``, ``held_out``, ``split_seed``, ``target``,
-            ``degrees`` and ``classifiers``.
-        domain: of the data.
-        sample: ``source`` is the name of a bundled sample.
-        held_out: share of the rows kept for testing.
-        split_seed: decides which.
+        data: what they are made from.
         target: the column that classifiers predict.
         degrees: numbers of columns of the tables that are compared.
         classifiers: which ones are trained.
@@ -138,12 +175,12 @@ def releases_script(
     listed = [{"label": r.label, "config": config_to_dict(r.config), "spec": asdict(r.spec), "seed": r.seed} for r in runs]
     words = f"\nNot in it, since their settings were not kept: {', '.join(left_out)}." if left_out else ""
     return _RELEASES.format(
-        source=source,
-        domain=_quoted(domain.to_dict()),
+        source=data.name,
+        domain=_quoted(data.domain.to_dict()),
         runs=_quoted(listed),
-        read=_read(sample),
-        held_out=held_out,
-        split_seed=split_seed,
+        read=_read(data.sample),
+        held_out=data.held_out,
+        split_seed=data.split_seed,
         target=target,
         degrees=tuple(degrees),
         classifiers=tuple(classifiers),
@@ -159,12 +196,8 @@ def _read(sample: bool) -> str:
 
 def experiment_script(
     grid: Grid,
+    data: DataSource,
     *,
-    source: str,
-    domain: Domain,
-    sample: bool,
-    held_out: float,
-    split_seed: int,
     target: str | None,
     degrees: Sequence[int],
     classifiers: Sequence[str],
@@ -174,11 +207,7 @@ def experiment_script(
 
     Args:
         grid: the experiment.
-        source: path of the data, or the name of a bundled sample.
-        domain: of the data, public facts.
-        sample: ``source`` is the name of a bundled sample.
-        held_out: share of the rows kept for testing; ``split_seed`` decides which.
-        split_seed: see there.
+        data: what it is about.
         target: the column that classifiers predict.
         degrees: numbers of columns of the tables that are compared.
         classifiers: which ones are trained.
@@ -186,12 +215,12 @@ def experiment_script(
     """
     return _SCRIPT.format(
         title=f"An experiment with {', '.join(grid.configs)}.",
-        source=source,
-        domain=_quoted(domain.to_dict()),
+        source=data.name,
+        domain=_quoted(data.domain.to_dict()),
         grid=_quoted(grid.to_dict()),
-        read=_read(sample),
-        held_out=held_out,
-        split_seed=split_seed,
+        read=_read(data.sample),
+        held_out=data.held_out,
+        split_seed=data.split_seed,
         target=target,
         degrees=tuple(degrees),
         classifiers=tuple(classifiers),

@@ -57,7 +57,7 @@ class StoredGrid:
         number, made, name: of the experiment.
         dataset: name of the data; ``fingerprint`` tells whether it is the same data with the same domain.
         grid: what was to be run.
-        facts: target, degrees, reference lines and other plain data that the caller stored with it.
+        facts: target, degrees, reference lines, what the data was, and other plain data that the caller stored with it.
         results: what has been run.
     """
 
@@ -156,7 +156,7 @@ class Workspace:
         self, dataset: str, fingerprint: str, name: str, grid: Grid, facts: dict[str, Any], *, made: str | None = None
     ) -> int:
         """Keep an experiment before it runs; its number."""
-        values = (made or _now(), dataset, fingerprint, name, json.dumps(grid.to_dict()), json.dumps(facts))
+        values = (made or _now(), dataset, fingerprint, name, json.dumps(grid.to_dict()), _facts_text(facts))
         with self._open() as database:
             cursor = database.execute(
                 "INSERT INTO grids (made, dataset, fingerprint, name, grid, facts) VALUES (?, ?, ?, ?, ?, ?)", values
@@ -171,7 +171,7 @@ class Workspace:
     def set_facts(self, number: int, facts: dict[str, Any]) -> None:
         """Replace the plain data stored with an experiment."""
         with self._open() as database:
-            database.execute("UPDATE grids SET facts = ? WHERE number = ?", (json.dumps(facts), number))
+            database.execute("UPDATE grids SET facts = ? WHERE number = ?", (_facts_text(facts), number))
 
     def add_result(self, number: int, result: CellResult) -> None:
         """Keep the result of one cell of an experiment, in place of an earlier one of the same cell."""
@@ -206,6 +206,10 @@ class Workspace:
         """Forget an experiment and its results."""
         with self._open() as database:
             database.execute("DELETE FROM grids WHERE number = ?", (number,))
+
+
+def _facts_text(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, default=str)
 
 
 def _now() -> str:

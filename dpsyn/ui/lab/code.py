@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
-from dpsyn.evaluation.experiments import Grid, experiment_script
+from dpsyn.evaluation.experiments import DataSource, Grid, experiment_script
 from dpsyn.evaluation.experiments.script import ScriptedRun, releases_script
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.ui import state
+from dpsyn.ui.lab.experiments import Experiment
 from dpsyn.ui.lab.runs import plain
 from dpsyn.ui.state import Dataset, Made
 
@@ -32,11 +32,7 @@ def code_of(current: Dataset, releases: list[Made]) -> str:
     models = DEFAULT_CLASSIFIERS if isinstance(scores, str) else tuple(s.classifier for s in scores.real.scores)
     return releases_script(
         runs,
-        source=current.sample or current.table.name,
-        domain=current.table.domain,
-        sample=current.sample is not None,
-        held_out=current.held_out,
-        split_seed=state.SPLIT_SEED,
+        current.source,
         target=found["target"] if reports and found is not None else current.target,
         degrees=degrees,
         classifiers=models,
@@ -44,20 +40,23 @@ def code_of(current: Dataset, releases: list[Made]) -> str:
     )
 
 
-def grid_script(grid: Grid, current: Dataset, target: str | None, degrees: Sequence[int], classifiers: Sequence[str]) -> str:
+def grid_script(grid: Grid, data: DataSource, target: str | None, degrees: Sequence[int], classifiers: Sequence[str]) -> str:
     """The script that runs an experiment about the data."""
     return experiment_script(
         grid,
-        source=current.sample or current.table.name,
-        domain=current.table.domain,
-        sample=current.sample is not None,
-        held_out=current.held_out,
-        split_seed=state.SPLIT_SEED,
+        data,
         target=target,
         degrees=tuple(degrees),
         classifiers=tuple(classifiers),
         measure="2-way error, mean" if 2 in degrees else "1-way error, mean",
     )
+
+
+def script_of(experiment: Experiment) -> str | None:
+    """The script that does an experiment again, or None if its columns were not kept."""
+    if experiment.data is None:
+        return None
+    return grid_script(experiment.grid, experiment.data, experiment.target, experiment.degrees, experiment.classifiers)
 
 
 def code_popover(current: Dataset, releases: list[Made]) -> None:

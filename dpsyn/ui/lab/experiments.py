@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -13,12 +13,11 @@ from typing import Any
 import streamlit as st
 
 from dpsyn.data.table import Table
-from dpsyn.evaluation.experiments import CellResult, Grid, Workspace
+from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments import CellResult, DataSource, Grid, Workspace
 from dpsyn.evaluation.experiments.plan import Cell
 from dpsyn.ui import jobs, state
 from dpsyn.ui.jobs import Job
-
-KIND = "experiment"
 
 
 @dataclass(eq=False)
@@ -29,6 +28,7 @@ class Experiment:
         number: within the session.
         name: how to call it.
         dataset, fingerprint: the data that it is about.
+        data: its columns and its held-out share; None if it was kept without them.
         grid: what is to be run.
         target, degrees, classifiers: what is measured.
         references: lines to draw beside every measure; known once the real data has been measured.
@@ -47,6 +47,7 @@ class Experiment:
     references: dict[str, dict[str, float]] = field(default_factory=dict)
     results: dict[str, CellResult] = field(default_factory=dict)
     stored: tuple[str, int] | None = None
+    data: DataSource | None = None
     when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -67,6 +68,7 @@ class Experiment:
             "degrees": list(self.degrees),
             "classifiers": list(self.classifiers),
             "references": self.references,
+            "data": None if self.data is None else self.data.to_dict(),
         }
 
 
@@ -84,11 +86,17 @@ def all_experiments() -> list[Experiment]:
     return found
 
 
-def of_current_data() -> list[Experiment]:
-    """Those about the current dataset as it is now, newest first."""
-    learn, held_out = state.dataset().parts
-    mark = fingerprint(learn, held_out)
-    return [e for e in reversed(all_experiments()) if e.fingerprint == mark]
+def by_data() -> tuple[list[Experiment], list[Experiment]]:
+    """Those about the current dataset as it is now, and all others; newest first."""
+    current = state.dataset()
+    mark = fingerprint(*current.parts)
+    own = [e for e in reversed(all_experiments()) if e.fingerprint == mark]
+    for experiment in own:
+        if experiment.data is None:
+            # It was kept without its columns. They are those of the same rows.
+            experiment.data = current.source
+            _keep_facts(experiment)
+    return own, [e for e in reversed(all_experiments()) if e.fingerprint != mark]
 
 
 def add(name: str, grid: Grid, target: str | None, degrees: Sequence[int], classifiers: Sequence[str]) -> Experiment:
@@ -104,6 +112,7 @@ def add(name: str, grid: Grid, target: str | None, degrees: Sequence[int], class
         target=target,
         degrees=tuple(degrees),
         classifiers=tuple(classifiers),
+        data=current.source,
     )
     all_experiments().append(new)
     keep(new)
@@ -121,6 +130,13 @@ def keep(experiment: Experiment) -> None:
     experiment.stored = (str(workspace.path), number)
     for result in experiment.results.values():
         workspace.add_result(number, result)
+
+
+def _keep_facts(experiment: Experiment) -> None:
+    workspace = state.workspace()
+    number = number_in(workspace, experiment.stored)
+    if workspace is not None and number is not None:
+        workspace.set_facts(number, experiment.facts)
 
 
 def number_in(workspace: Workspace | None, stored: tuple[str, int] | None) -> int | None:
@@ -147,13 +163,21 @@ def remove(experiment: Experiment) -> None:
 
 
 def start(experiment: Experiment) -> None:
-    """Run the cells that are missing, in the background."""
+    """Run the cells that are missing, in the background.
+
+    Raises:
+        DataError: the data that is open is other data than the experiment's: its rows must not be mixed.
+    """
     learn, held_out = state.dataset().parts
+    if fingerprint(learn, held_out) != experiment.fingerprint:
+        raise DataError(
+            f"{experiment.name} is about other rows or columns than those that are open: open {experiment.dataset}"
+        )
     state.set_job(
         jobs.start(
             "dpsyn.ui.tasks:run_experiment",
             label=experiment.name,
-            context={"kind": KIND, "experiment": experiment, "taken": 0},
+            context={"experiment": experiment, "taken": 0, "take_in": take_in, "done": _crashed},
             cells=experiment.missing,
             table=learn,
             holdout=held_out,
@@ -165,26 +189,28 @@ def start(experiment: Experiment) -> None:
     )
 
 
-def take_in(job: Job) -> int:
-    """Move what the job has handed out since the last time into its experiment, and into the workspace; how many results."""
+def take_in(job: Job) -> None:
+    """Move what the job has handed out since the last time into its experiment, and into the workspace."""
     experiment: Experiment = job.context["experiment"]
     records = job.records()
     workspace = state.workspace()
     number = number_in(workspace, experiment.stored)
-    new = 0
     for record in records[job.context["taken"] :]:
         if "references" in record:
             experiment.references = record["references"]
-            if workspace is not None and number is not None:
-                workspace.set_facts(number, experiment.facts)
+            _keep_facts(experiment)
         elif "result" in record:
             result = CellResult.from_dict(record["result"])
             experiment.results[result.key] = result
-            new += 1
             if workspace is not None and number is not None:
                 workspace.add_result(number, result)
     job.context["taken"] = len(records)
-    return new
+
+
+def _crashed(context: Mapping[str, Any], _count: int) -> str | None:
+    """What to say of the cells whose process died."""
+    crashed = sum(result.status == "crashed" for result in context["experiment"].results.values())
+    return f"{crashed} run{'s' * (crashed > 1)} crashed; resume to repeat." if crashed else None
 
 
 def running_of(experiment: Experiment) -> Job | None:

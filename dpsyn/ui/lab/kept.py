@@ -1,31 +1,26 @@
-"""What was measured of releases, kept with them; and the releases of other data or other columns, with what they hold."""
+"""What was measured of releases, kept with them, and a table of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn.domain import Domain
-from dpsyn.domain import listed as listed_names
-from dpsyn.errors import InputError
 from dpsyn.evaluation.experiments.run import flat_measures, report_references
 from dpsyn.evaluation.report import Report
 from dpsyn.ui import code, state, widgets
-from dpsyn.ui.lab.experiments import Experiment, all_experiments, fingerprint, number_in
+from dpsyn.ui.lab.experiments import fingerprint, number_in
 from dpsyn.ui.lab.runs import as_stored, runs_table
 from dpsyn.ui.state import Dataset, Made
 
-_listed = partial(listed_names, most=12)
 
-
-def keep_measures(context: Mapping[str, Any], reports: Mapping[str, Report]) -> None:
-    """Add what a comparison found to the releases that it was about, in the workspace too."""
+def keep_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -> None:
+    """Show what a comparison found from now on, and add it to the releases that it was about, in the workspace too."""
+    st.session_state["comparison"] = {**context, "reports": reports}
     by_number = {context["numbers"][label]: report for label, report in reports.items()}
     releases, workspace = state.made(), state.workspace()
     for at, made in enumerate(releases):
@@ -70,7 +65,8 @@ def kept_table(releases: list[Made]) -> pd.DataFrame:
     return table[[*first, *(name for name in table.columns if name not in first)]]
 
 
-def _show(releases: list[Made]) -> None:
+def show_kept(releases: list[Made]) -> None:
+    """The table, with the names in view."""
     pinned = {"Name": st.column_config.TextColumn(pinned=True)}
     st.dataframe(kept_table(releases), hide_index=True, placeholder="—", column_config=pinned)
 
@@ -104,96 +100,5 @@ def kept_measures(current: Dataset, releases: list[Made]) -> bool:
                 else ""
             )
         )
-        _show(measured)
+        show_kept(measured)
     return True
-
-
-def elsewhere(current: Dataset, releases: list[Made]) -> None:
-    """Releases of other data, or of this data with other columns: how many, of which columns, and what to do."""
-    groups: dict[tuple[str, Domain], list[Made]] = {}
-    for made in releases:
-        groups.setdefault((made.dataset, made.domain), []).append(made)
-    if not groups:
-        return
-    st.subheader("Releases of other data or other columns", anchor=False)
-    for at, ((name, domain), group) in enumerate(groups.items()):
-        with st.container(border=True):
-            widgets.badge(any(made.measured is not None for made in group) or not domain.is_public)
-            count = f"{len(group)} release{'s' * (len(group) != 1)}"
-            target = _target(group)
-            st.markdown(
-                f"**{widgets.plain_text(name)}**: {count}. {widgets.plain_text(columns_of(domain))}"
-                + (f" Target: {widgets.plain_text(target)}." if target else "")
-            )
-            st.caption(widgets.plain_text(what_differs(current, name, domain)))
-            _show(group)
-            if name == current.table.name and all(column in current.full.domain for column in domain.names):
-                if st.button("Set the columns as in these releases", icon=":material/undo:", key=f"kept_columns_{at}"):
-                    _set_columns(current, domain, target)
-            else:
-                st.page_link("app_pages/home.py", label="Open other data", icon=":material/table_rows:")
-
-
-def other_experiments(shown: list[Experiment]) -> None:
-    """Say which experiments are about other rows or columns than the current ones."""
-    others = [e for e in all_experiments() if not any(e is own for own in shown)]
-    if not others:
-        return
-    names = "; ".join(f"{e.name} ({e.dataset}, {_moment(e.when)})" for e in others)
-    one = len(others) == 1
-    st.info(
-        f"{len(others)} experiment{' is' if one else 's are'} kept of other data, other columns or another held-out share: "
-        f"{widgets.plain_text(names)}. Open that data, with the columns as they were (Comparison, Releases, can set them), "
-        f"to see {'it' if one else 'them'}.",
-        icon=":material/info:",
-    )
-
-
-def _set_columns(current: Dataset, domain: Domain, target: str | None) -> None:
-    try:
-        table = current.full.with_domain(domain)
-    except InputError as fault:
-        st.warning(f"Nothing was changed: {fault}", icon=":material/block:")
-        return
-    state.use(current.changed(table=table, target=target or current.target))
-    st.rerun()
-
-
-def _target(group: list[Made]) -> str | None:
-    """The one column that these releases have as class, or that was predicted to measure them."""
-    found = {getattr(made.config, "target", None) or (made.measured or {}).get("target") for made in group} - {None}
-    return str(found.pop()) if len(found) == 1 else None
-
-
-def columns_of(domain: Domain) -> str:
-    """The columns of releases in a sentence, and which of them nobody has confirmed."""
-    unconfirmed = [a.name for a in domain.attributes if not a.public]
-    said = f"Columns: {_listed(domain.names)}."
-    if len(unconfirmed) == len(domain):
-        return said + " Their categories and bounds were read off the data and are not confirmed as public."
-    return said + (f" Not confirmed as public: {_listed(unconfirmed)}." if unconfirmed else " All are confirmed as public.")
-
-
-def what_differs(current: Dataset, name: str, domain: Domain) -> str:
-    """Why releases over this domain cannot be compared with the current data, and what to do."""
-    if name != current.table.name:
-        return f"The data that is open is {current.table.name}: open {name} on the page Data to compare these anew."
-    now, lost = current.table.domain, [c for c in domain.names if c not in current.full.domain]
-    if lost:
-        return f"The file that is open has no column {_listed(lost)}: open the file that these releases were made from."
-    both = [c for c in domain.names if c in now]
-    pairs = [(domain[c], now[c]) for c in both]
-    differing = {
-        "left out now": [c for c in domain.names if c not in now],
-        "left out in these releases": [c for c in now.names if c not in domain],
-        "of another kind, or with other categories, bounds or bins": [
-            a.name for a, b in pairs if replace(a, public=b.public) != b
-        ],
-        "confirmed as public then and not now": [a.name for a, b in pairs if a.public and not b.public],
-        "confirmed as public now and not then": [a.name for a, b in pairs if b.public and not a.public],
-    }
-    said = "; ".join(f"{why}: {_listed(names)}" for why, names in differing.items() if names) or "the order of the columns"
-    return (
-        f"What differs from the columns as they are now: {said}. The button sets kinds, categories, bounds and what you had "
-        "confirmed as public as they were; check them on the page Data."
-    )

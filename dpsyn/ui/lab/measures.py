@@ -21,7 +21,7 @@ from dpsyn.ui.comparisons import (
     summary_table,
 )
 from dpsyn.ui.lab.experiments import fingerprint
-from dpsyn.ui.lab.kept import kept_measures
+from dpsyn.ui.lab.kept import keep_comparison, kept_measures
 from dpsyn.ui.state import Dataset, Made
 
 QUIET = {"displayModeBar": False}
@@ -72,7 +72,7 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
             "dpsyn.ui.tasks:compare",
             label="Comparison",
             context={
-                "kind": "comparison",
+                "done": keep_comparison,
                 "revision": current.revision,
                 "fingerprint": fingerprint(learn, held_out),
                 "numbers": {label: releases[label].number for label in chosen},

@@ -143,7 +143,7 @@ def planner(current: state.Dataset) -> None:
             st.warning("Choose at least one classifier, or no column to predict.", icon=":material/block:")
             return
         models = models or [LOGISTIC]
-        share.offer(lambda: grid_script(grid, current, target, degrees, models))
+        share.offer(lambda: grid_script(grid, current.source, target, degrees, models))
         count = len({cell.key for cell in grid.cells()})
         busy = state.job() is not None
         label = f"Run {count} cell{'s' * (count != 1)}"

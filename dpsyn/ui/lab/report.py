@@ -16,7 +16,8 @@ from dpsyn.theory.feasibility import feasibility
 from dpsyn.ui import state
 from dpsyn.ui.comparisons import errors_chart, floor_meaning, heatmaps, scores_chart, scores_table, summary_table
 from dpsyn.ui.lab import experiments
-from dpsyn.ui.lab.code import grid_script
+from dpsyn.ui.lab.code import script_of
+from dpsyn.ui.lab.elsewhere import of_which_data
 from dpsyn.ui.lab.experiments import Experiment
 from dpsyn.ui.lab.report_verdicts import release_parts, verdict_parts
 from dpsyn.ui.lab.results import is_rising, points_table
@@ -29,10 +30,10 @@ def report_button() -> None:
     """Download everything that this visit knows about the current data."""
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases, found = state.dataset(), state.comparable(), st.session_state.get("comparison")
-    tried = experiments.of_current_data()
+    tried, others = experiments.by_data()
     st.download_button(
         "Report",
-        lambda: report_bytes(current, releases, found, tried),
+        lambda: report_bytes(current, releases, found, tried, others),
         f"dpsyn_{_stem(current.table.name)}.html",
         "text/html",
         icon=":material/article:",
@@ -48,16 +49,24 @@ def _stem(name: str) -> str:
 
 
 def report_bytes(
-    current: state.Dataset, releases: list[state.Made], found: Mapping[str, Any] | None, tried: list[Experiment]
+    current: state.Dataset,
+    releases: list[state.Made],
+    found: Mapping[str, Any] | None,
+    tried: Sequence[Experiment],
+    others: Sequence[Experiment] = (),
 ) -> bytes:
-    """The report, UTF-8, of the data, its releases, the last comparison and the experiments. It reads no session."""
+    """The report, UTF-8, of the data, its releases, the last comparison and the experiments; those of other data come last.
+
+    It reads no session.
+    """
     sections = [_data(current), _verdicts(current, releases)]
     sections += [_release(made) for made in releases]
     if found is not None and found["revision"] == current.revision:
         sections.append(_comparison(found["reports"], found["target"]))
-    sections += [experiment_section(experiment, current) for experiment in tried if experiment.results]
+    sections += [experiment_section(experiment) for experiment in tried if experiment.results]
     if releases:
         sections.append(Section("What publishing all of it would cost", PUBLIC, [state.total_claim(releases)]))
+    sections += [experiment_section(experiment, own=False) for experiment in others if experiment.results]
     note = (
         "Only what stands under “private release” may be published, under the guarantee that is printed with it. Everything "
         "that reads private data is for teaching and planning: it is as private as the rows."
@@ -97,9 +106,10 @@ def _verdicts(current: state.Dataset, releases: list[state.Made]) -> Section:
 
 def _release(made: state.Made) -> Section:
     claim = made.release.guarantee
-    status = {"proven": "proven", "unconfirmed_domain": "true once the domain is confirmed as public"}.get(
-        claim.status, claim.status.replace("_", " ")
-    )
+    status = {
+        "unconfirmed_domain": "true once the domain is confirmed as public",
+        "real_arithmetic": "proven in real arithmetic only, not of the floating-point noise that was drawn",
+    }.get(claim.status, claim.status.replace("_", " "))
     settings = [
         (k.replace("_", " "), _short(v)) for k, v in made.release.settings.items() if v is not None and k != "ledger"
     ]
@@ -153,11 +163,13 @@ def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
     return Section("Releases beside the real rows", PRIVATE, parts)
 
 
-def experiment_section(experiment: Experiment, current: state.Dataset) -> Section:
-    """Curves and numbers of an experiment, and the script that does it again."""
+def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
+    """Curves and numbers of an experiment, and the script that does it again; if it is not about the report's data, of which
+    data it is."""
     results = list(experiment.results.values())
     measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
-    parts: list[Any] = [
+    parts: list[Any] = [] if own else [f"Not of the data above. It is of {of_which_data(experiment)}"]
+    parts += [
         f"{len(results) - len(experiment.missing)} of {len(experiment.cells)} cells, {experiment.grid.repeats} repeats, "
         f"seed {experiment.grid.seed}. Means with 95 % confidence bars."
     ]
@@ -176,10 +188,8 @@ def experiment_section(experiment: Experiment, current: state.Dataset) -> Sectio
         parts += [draw_curves(info), points_table(points)]
     refused = {(r.label, r.message) for r in results if r.status != "done"}
     parts += [f"{label} was not run: {message}" for label, message in sorted(refused)]
-    parts += ["The same from Python:", Code(script_of(experiment, current))]
-    return Section(f"Experiment {experiment.number}: {experiment.name}", PRIVATE, parts)
-
-
-def script_of(experiment: Experiment, current: state.Dataset) -> str:
-    """The script that does an experiment about the data again."""
-    return grid_script(experiment.grid, current, experiment.target, experiment.degrees, experiment.classifiers)
+    script = script_of(experiment)
+    if script is not None:
+        parts += ["The same from Python:", Code(script)]
+    of = "" if own else f", of other data ({experiment.dataset})"
+    return Section(f"Experiment {experiment.number}{of}: {experiment.name}", PRIVATE, parts)

@@ -14,7 +14,10 @@ from dpsyn.figures.experiment import AXES, curves_info, draw_curves, draw_spread
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui import state, widgets
 from dpsyn.ui.lab import experiments
+from dpsyn.ui.lab.code import script_of
+from dpsyn.ui.lab.elsewhere import of_other_data
 from dpsyn.ui.lab.experiments import Experiment
+from dpsyn.ui.state import Dataset
 
 QUIET = {"displayModeBar": False}
 POLL = 0.7
@@ -25,8 +28,14 @@ def is_rising(measure: str) -> bool:
     return measure.startswith(("accuracy", "ROC-AUC"))
 
 
-def show(experiment: Experiment) -> None:
-    """The panel of one experiment; it follows the run by itself while there is one."""
+def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
+    """The panel of one experiment; it follows the run by itself while there is one.
+
+    Args:
+        experiment: what to show.
+        current: the data that is open.
+        own: the experiment is about it. Of other data it cannot be resumed, and the panel says which data that is.
+    """
     running = experiments.running_of(experiment) is not None
 
     @st.fragment(run_every=POLL if running else None)
@@ -36,6 +45,8 @@ def show(experiment: Experiment) -> None:
 
     def contents() -> None:
         _heading(experiment)
+        if not own:
+            of_other_data(current, experiment)
         job = experiments.running_of(experiment)
         if job is not None:
             experiments.take_in(job)
@@ -43,7 +54,7 @@ def show(experiment: Experiment) -> None:
                 state.finish_job()
                 st.rerun(scope="app")
             _progress(experiment)
-        _findings(experiment)
+        _findings(experiment, own=own)
 
     panel()
 
@@ -86,14 +97,14 @@ def _progress(experiment: Experiment) -> None:
             st.rerun(scope="app")
 
 
-def _findings(experiment: Experiment) -> None:
+def _findings(experiment: Experiment, *, own: bool) -> None:
     results = list(experiment.results.values())
     missing = len(experiment.missing)
     running = experiments.running_of(experiment) is not None
     if missing and not running:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.warning(f"{missing} of {len(experiment.cells)} cells have not been run.", icon=":material/pending:")
-            if st.button(
+            if own and st.button(
                 f"Resume: run the {missing} that are missing",
                 icon=":material/resume:",
                 disabled=state.job() is not None,
@@ -207,10 +218,7 @@ def points_table(points: list[Point]) -> pd.DataFrame:
 
 
 def _downloads(experiment: Experiment) -> None:
-    from dpsyn.ui.lab.report import script_of
-
     # Streamlit calls these functions outside the visit: they read no session.
-    current = state.dataset()
     results = list(experiment.results.values())
     with st.container(horizontal=True):
         st.download_button(
@@ -225,7 +233,9 @@ def _downloads(experiment: Experiment) -> None:
         st.download_button(
             "Plan and results as JSON",
             lambda: json.dumps(
-                {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]}, indent=1
+                {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]},
+                indent=1,
+                default=str,
             ),
             f"experiment_{experiment.number}.json",
             "application/json",
@@ -233,9 +243,13 @@ def _downloads(experiment: Experiment) -> None:
             on_click="ignore",
             key=f"lab_json_{experiment.number}",
         )
+        script = script_of(experiment)
+        if script is None:
+            st.caption("Its columns were not kept, so there is no script of it until its data is open.")
+            return
         st.download_button(
             "Script that does it again",
-            lambda: script_of(experiment, current).encode(),
+            script.encode(),
             f"experiment_{experiment.number}.py",
             "text/x-python",
             icon=":material/code:",

@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, ParameterError
+from dpsyn.evaluation.experiments import DataSource
 from dpsyn.evaluation.experiments.archive import archive_text, claim_of, measures_of, read_archive
 from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
@@ -110,6 +111,7 @@ def restored_experiment(stored: StoredGrid, place: tuple[str, int] | None) -> Ex
         references=facts["references"],
         results={result.key: result for result in stored.results},
         stored=place,
+        data=None if facts.get("data") is None else DataSource.from_dict(facts["data"]),
         when=stored.made,
     )
 
@@ -222,7 +224,11 @@ def _number(claim: Guarantee, value: float, digits: int) -> str:
 
 
 def _status(made: state.Made) -> str:
-    words = {"proven": "proven", "unconfirmed_domain": "domain not confirmed", "published_but_wrong": "no guarantee"}
+    words = {
+        "unconfirmed_domain": "domain not confirmed",
+        "real_arithmetic": "real arithmetic only",
+        "published_but_wrong": "no guarantee",
+    }
     status = made.release.guarantee.status
     return words.get(status, status) + (", demonstration" if made.release.seeded else "")
 
@@ -230,8 +236,13 @@ def _status(made: state.Made) -> str:
 def runs_panel(releases: list[state.Made]) -> None:
     """The list, with the names to edit."""
     st.dataframe(runs_table(releases), hide_index=True)
-    with st.popover("Rename or remove", icon=":material/edit:"):
-        _editor(releases)
+    edit_popover(releases, "runs")
+
+
+def edit_popover(releases: list[state.Made], key: str) -> None:
+    """Rename or remove one of these releases; ``key`` tells these widgets from those of other lists."""
+    with st.popover("Rename or remove", icon=":material/edit:", key=f"{key}_edit"):
+        _editor(releases, key)
 
 
 def transfer() -> None:
@@ -264,15 +275,15 @@ def transfer() -> None:
             st.rerun()
 
 
-def _editor(releases: list[state.Made]) -> None:
+def _editor(releases: list[state.Made], key: str) -> None:
     by_number = {made.number: made for made in releases}
-    chosen = st.selectbox("Release", list(by_number), format_func=lambda n: by_number[n].label, key="runs_which")
+    chosen = st.selectbox("Release", list(by_number), format_func=lambda n: by_number[n].label, key=f"{key}_which")
     made = by_number.get(chosen, releases[0])
-    name = st.text_input("Name", _name(made.label), max_chars=_LONGEST, key=f"runs_name_{made.number}")
+    name = st.text_input("Name", _name(made.label), max_chars=_LONGEST, key=f"{key}_name_{made.number}")
     with st.container(horizontal=True):
-        if st.button("Rename", key="runs_rename", disabled=not name.strip() or name == _name(made.label)):
+        if st.button("Rename", key=f"{key}_rename", disabled=not name.strip() or name == _name(made.label)):
             rename(made, name)
             st.rerun()
-        if st.button("Remove", icon=":material/delete:", key="runs_remove"):
+        if st.button("Remove", icon=":material/delete:", key=f"{key}_remove"):
             remove(made)
             st.rerun()

@@ -11,7 +11,7 @@ import pytest
 
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
-from dpsyn.evaluation.experiments import Grid, experiment_script, results_frame, run_grid
+from dpsyn.evaluation.experiments import DataSource, Grid, experiment_script, results_frame, run_grid
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -35,11 +35,7 @@ def test_the_script_gives_the_same_numbers(
     expected = run_grid(GRID, train, holdout=test, backend="here", **settings)
     text = experiment_script(
         GRID,
-        source=source,
-        domain=table.domain,
-        sample=sample,
-        held_out=0.3,
-        split_seed=4,
+        DataSource(source, table.domain, sample, held_out=0.3, split_seed=4),
         measure="2-way error, mean",
         **settings,
     )

@@ -1,0 +1,164 @@
+"""Experiments of other data, other columns or another held-out share: drawn like those of the data that is open."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpsyn.data.samples import load_sample
+from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments import Workspace
+from tests.pages.conftest import finish_job
+from tests.pages.test_experiments import plan, small, wait_for_results
+from tests.pages.test_kept_measures import open_workspace, said
+
+CAR = load_sample("car")
+
+
+@pytest.fixture
+def folder(open_page, tmp_path):
+    """A workspace with an experiment about CAR: two values of ε, one repeat, a third of the rows held out."""
+    app = small(open_page)
+    app.slider(key=f"roles_share_{app.session_state['dataset'].revision}").set_value(0.35)
+    next(b for b in app.button if b.label == "Apply").click().run()
+    app = open_workspace(app, tmp_path)
+    app = plan(app, repeats=1)
+    finish_job(app.button(key="lab_start").click().run())
+    return tmp_path
+
+
+def experiments(app, folder):
+    app = open_workspace(app, folder)
+    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    assert not app.exception
+    return app
+
+
+def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, open_page):
+    app = experiments(open_page("home"), folder)
+    (experiment,) = app.session_state["experiments"]
+    assert "Not of the data that is open. It is of car. Columns: buying, maint," in said(app)
+    assert "Held out: 35% of the rows." in said(app)
+    assert "cannot be resumed or run again" in said(app)
+    table = app.dataframe[0].value
+    assert list(table["At"]) == [1.0, 10.0]
+    assert app.selectbox(key="lab_measure_1").value == "2-way error, mean"
+    assert len(app.get("plotly_chart")) == 1
+    app.toggle(key="lab_wish_on_1").set_value(True).run()
+    assert "**Noisy reweighting**: ε" in said(app)
+    assert not [b for b in app.button if b.key == "lab_resume_1"]
+
+    app.button(key="lab_columns_1").click().run()
+    assert not app.exception
+    current = app.session_state["dataset"]
+    assert (current.sample, current.held_out) == ("car", 0.35)
+    assert "Not of the data that is open" not in said(app)
+    app.text_input(key="lab_name_1").set_value("of CAR").run()
+    app.button(key="lab_rename_1").click().run()
+    assert Workspace(folder).grids()[0].name == "of CAR"
+    assert experiment.data.domain == CAR.domain
+
+
+def test_one_of_other_data_is_renamed_and_removed(folder, open_page):
+    app = experiments(open_page("home"), folder)
+    app.text_input(key="lab_name_1").set_value("of cars").run()
+    app.button(key="lab_rename_1").click().run()
+    assert not app.exception
+    assert any(h.value == "1 · of cars" for h in app.header)
+    app.button(key="lab_remove_1").click().run()
+    assert not app.exception
+    assert Workspace(folder).grids() == []
+
+
+def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page):
+    kept = Workspace(folder)
+    (grid,) = kept.grids()
+    with sqlite3.connect(kept.path) as database:
+        database.execute("DELETE FROM results WHERE key = ?", (grid.results[0].key,))
+    app = experiments(small(open_page), folder)
+    assert "held out: 35% of the rows then, 25% now" in said(app)
+    assert "1 of 2 cells have not been run" in said(app)
+    assert not [b for b in app.button if b.key == "lab_resume_1"]
+
+    def resume():
+        import streamlit as st
+
+        from dpsyn.ui.lab import experiments
+
+        experiments.start(st.session_state["experiments"][0])
+
+    runner = AppTest.from_function(resume, default_timeout=60)
+    for key in ("dataset", "experiments"):
+        runner.session_state[key] = app.session_state[key]
+    (fault,) = runner.run().exception
+    assert "is about other rows or columns than those that are open" in fault.message
+
+    # With the share as it was, it is resumed.
+    app.button(key="lab_columns_1").click().run()
+    app = finish_job(app.button(key="lab_resume_1").click().run())
+    assert len(Workspace(folder).grids()[0].results) == 2
+
+
+def test_it_goes_on_running_while_other_data_is_open(open_page):
+    app = plan(small(open_page), repeats=4)
+    app.button(key="lab_start").click().run()
+    app = app.switch_page("app_pages/home.py").run()
+    app.pills(key="sample").set_value("asia").run()
+    app = app.switch_page("app_pages/comparison.py").run()
+    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    assert [b for b in app.button if b.key == "lab_cancel"]
+    app = wait_for_results(app, 1)
+    app.button(key="lab_cancel").click().run()
+    assert not app.exception
+    (message,) = app.error
+    assert "what it had finished is kept" in message.value
+    assert any(b.label == "Open car with the columns and the held-out share as in this experiment" for b in app.button)
+
+
+def test_kept_without_its_columns_it_is_drawn_without_a_script_until_its_data_is_open(folder, open_page):
+    kept = Workspace(folder)
+    (grid,) = kept.grids()
+    kept.set_facts(grid.number, {name: fact for name, fact in grid.facts.items() if name != "data"})
+    app = experiments(open_page("home"), folder)
+    assert "Its columns were not kept: open car with the columns" in said(app)
+    assert "there is no script of it" in said(app)
+    assert list(app.dataframe[0].value["At"]) == [1.0, 10.0]
+
+
+def test_the_report_names_the_data_of_an_experiment_of_other_data(folder, open_page):
+    app = experiments(open_page("home"), folder)
+
+    def write_report():
+        import streamlit as st
+
+        from dpsyn.ui import state
+        from dpsyn.ui.lab import experiments
+        from dpsyn.ui.lab.report import report_bytes
+
+        tried, others = experiments.by_data()
+        st.session_state["the_report"] = report_bytes(state.dataset(), [], None, tried, others)
+
+    writer = AppTest.from_function(write_report, default_timeout=60)
+    for key in ("dataset", "experiments"):
+        writer.session_state[key] = app.session_state[key]
+    writer.run()
+    assert not writer.exception
+    text = writer.session_state["the_report"].decode()
+    assert "Experiment 1, of other data (car): " in text
+    assert "Not of the data above. It is of car. Columns: buying, maint," in text
+    assert "DATA = &#x27;car&#x27;" in text
+    assert "table.split(0.35, " in text
+
+
+def test_a_file_with_data_that_makes_no_sense_is_refused(folder):
+    from dpsyn.evaluation.experiments.archive import archive_text, read_archive
+
+    text = archive_text([], Workspace(folder).grids())
+    assert read_archive(text)[1][0].facts["data"]["held_out"] == 0.35
+    wrong = json.loads(text)
+    wrong["experiments"][0]["facts"]["data"]["held_out"] = 2
+    with pytest.raises(DataError, match="held-out share must be between 0 and 1"):
+        read_archive(json.dumps(wrong))
