@@ -54,7 +54,7 @@ widgets.facts(
     {
         "p, bits": f"{statistics.p:,}",
         "n, rows": f"{statistics.n:,}",
-        "‖f_n‖∞, largest share of equal rows": widgets.number(statistics.max_frequency),
+        "‖fₙ‖∞, largest share of equal rows": widgets.number(statistics.max_frequency),
         "Distinct rows": f"{statistics.distinct_rows:,}",
     }
 )

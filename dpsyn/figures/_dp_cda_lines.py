@@ -10,6 +10,7 @@ import numpy as np
 
 from dpsyn.errors import ParameterError
 from dpsyn.figures.theme import SERIES
+from dpsyn.notation import short
 from dpsyn.theory.mixing_noise import (
     ACCOUNTANTS,
     PICTURE_TOLERANCE,
@@ -203,7 +204,7 @@ def _check(accountants: Sequence[str], orders: Sequence[int], points: int, here:
 
 
 def _describe(facts: MixingFacts) -> str:
-    return f"N = {facts.n:,}, T = {facts.rows:,}, smallest class {facts.smallest_class:,}, δ = {facts.delta:g}"
+    return f"N = {facts.n:,}, T = {facts.rows:,}, smallest class {facts.smallest_class:,}, δ = {short(facts.delta)}"
 
 
 def _sigmas(facts: MixingFacts, order: int, points: int, here: tuple[float, float] | None) -> tuple[float, ...]:

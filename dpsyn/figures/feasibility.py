@@ -139,7 +139,7 @@ def rows_bound_info(
     if math.isfinite(ratio):
         lines.append(Series(f"bounded ratio, {_label(epsilon)}", values, (ratio / LN10,) * len(values)))
     bound = max(mine.log_largest_rows_theorem_4_1, ratio)
-    fixed = "every point of the cube once, n = 2^p" if case == "ideal" else f"n = {format_log(math.log(stats.n))}"
+    fixed = "every point of the cube once, n = 2ᵖ" if case == "ideal" else f"n = {format_log(math.log(stats.n))}"
     return RowsBoundInfo(
         title="Most rows k that are private",
         subtitle=f"By Theorem 4.1, with {fixed}; the bounded ratio does not depend on p.",
@@ -194,8 +194,8 @@ def reduced_space_info(
         subtitle=f"Theorem 4.2 wants m between two lines; {opening}.",
         series=(
             Series("at least", values, tuple(b / LN10 for b in bottom)),
-            Series("at most 2^(p/4)", values, tuple(p * LN2 / 4 / LN10 for p in values)),
-            Series("whole cube, 2^p", values, tuple(p * LN2 / LN10 for p in values)),
+            Series("at most 2ᵖ⁄⁴", values, tuple(p * LN2 / 4 / LN10 for p in values)),
+            Series("whole cube, 2ᵖ", values, tuple(p * LN2 / LN10 for p in values)),
         ),
         here=Mark("you are here", stats.p, log_m / LN10, f"{stats.name}: m = {format_log(log_m)}; {window}"),
         opens_at=opens_at,

@@ -30,7 +30,7 @@ _COLOURS: dict[Region, str] = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLO
 
 @dataclass(frozen=True)
 class Place:
-    """One dataset: ``region`` is what holds for it with its own ‖f_n‖∞, ``text`` its numbers."""
+    """One dataset: ``region`` is what holds for it with its own ‖fₙ‖∞, ``text`` its numbers."""
 
     name: str
     p: int
@@ -47,7 +47,7 @@ class PlaneInfo:
         title, subtitle: what is shown; what stands in the way of accuracy, in words.
         columns: exact thresholds at each p drawn.
         places: datasets to compare with.
-        here: the data in question, a dataset with its own ‖f_n‖∞.
+        here: the data in question, a dataset with its own ‖fₙ‖∞.
         x_domain: first and last p.
         y_domain: log10 n.
     """
@@ -148,7 +148,7 @@ def _place(stats: DatasetStatistics, setting: PrivateSamplingSetting) -> Place:
     else:
         region = REGIONS[0] if theorem else REGIONS[1] if ratio else REGIONS[2]
     fails = f"; fails for accuracy: {_list(missing)}" if missing else ""
-    text = f"{stats.name}: p = {stats.p}, n = {stats.n:,}, ‖f_n‖∞ = {format_log(setting.log_max_frequency)}: {region}{fails}"
+    text = f"{stats.name}: p = {stats.p}, n = {stats.n:,}, ‖fₙ‖∞ = {format_log(setting.log_max_frequency)}: {region}{fails}"
     return Place(stats.name, stats.p, math.log10(stats.n), region, text)
 
 
@@ -244,7 +244,7 @@ def draw_plane(info: PlaneInfo) -> Any:
         )
     )
     end = min(info.x_domain[1], info.y_domain[1] * LN10 / LN2)
-    words = {1: "every point once, n = 2^p"}
+    words = {1: "every point once, n = 2ᵖ"}
     cube = [
         {"p": p, "low": p * LN2 / LN10, "text": words.get(i, "")} for i, p in enumerate((info.x_domain[0], 0.7 * end, end))
     ]

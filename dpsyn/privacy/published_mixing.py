@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.privacy.spec import rounded_up
 
 PUBLISHED_ORDERS = (3, 4)
 """The only Rényi orders at which the printed formula is real: from order 5 on it takes the root of a negative number."""
@@ -125,7 +126,10 @@ def published_sigma(
 
     limit = math.log(1 / delta) / (PUBLISHED_ORDERS[-1] - 1) if 0 < delta < 1 else 0.0
     if epsilon <= limit:
-        raise CalibrationError(f"the published formula cannot reach epsilon = {epsilon:g}: it stays above {limit:.4g}")
+        raise CalibrationError(
+            f"the published formula cannot reach epsilon = {epsilon:g}: it stays above {rounded_up(limit, 4)} "
+            f"however large the noise is. {_remedy(epsilon, limit, n)}"
+        )
     low = high = clip_norm / order_of_mixture
     while not reached(high):
         low, high = high, 2 * high
@@ -135,6 +139,16 @@ def published_sigma(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if reached(middle) else (middle, high)
     return high
+
+
+def _remedy(epsilon: float, limit: float, n: int) -> str:
+    """What to do about ε ≤ ln(1/δ)/3; a larger δ only as long as it is below 1/n."""
+    delta = math.exp(-(PUBLISHED_ORDERS[-1] - 1) * epsilon)
+    larger = f", or delta above {rounded_up(delta, 3)}" if n * delta < 1 else ""
+    return (
+        f"Take epsilon above {rounded_up(limit, 4)}{larger}; or a variant that is not as published: exact accounting has no "
+        "such limit"
+    )
 
 
 def unit_order(order_of_mixture: int, sigma: float, clip_norm: float, label_sigma: float | None, delta: float) -> float:

@@ -42,9 +42,9 @@ CLAIMS: dict[str, dict[str, Any]] = {
         "source": "Theorem 1",
         "statement": "Each row samples l of all N records, so sampling amplifies privacy by p = l/N over T rows.",
         "verdict": "fails",
-        "why": "The l records come from one class of N_k records. A record is used with probability l/N_k, K times as "
-        "often in balanced data, though only by the T_k rows of its class.",
-        "fix": "p = l/N_k over T_k rows, for the smallest class; and count a record that changes its class in both.",
+        "why": "The l records come from one class of Nₖ records. A record is used with probability l/Nₖ, K times as "
+        "often in balanced data, though only by the Tₖ rows of its class.",
+        "fix": "p = l/Nₖ over Tₖ rows, for the smallest class; and count a record that changes its class in both.",
     },
     "published_sigma": {
         "source": "Section 4",
@@ -57,7 +57,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
         "source": "Algorithm 1",
         "statement": "The classes and their sizes may be used as they are.",
         "verdict": "fails",
-        "why": "The true sampling rate l/N_k depends on N_k, and which classes exist at all is visible in the output. "
+        "why": "The true sampling rate l/Nₖ depends on Nₖ, and which classes exist at all is visible in the output. "
         "Both are properties of the private records, and the smallest class decides.",
         "fix": "A public list of classes with public lower bounds on their sizes; or private counts with a safety margin, "
         "paid from ε.",
@@ -74,7 +74,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
         "source": "Algorithm 1, lines 12 and 13",
         "statement": "The average of the one-hot labels needs Gaussian noise of its own.",
         "verdict": "fails",
-        "why": "All l records have the label k for which the row is made, and T_k is public: the label says nothing about "
+        "why": "All l records have the label k for which the row is made, and Tₖ is public: the label says nothing about "
         "any record. Noise on it costs ε in the accounting and puts wrong labels on rows.",
         "fix": "Release the class as the label, without noise. A record that changes its class is accounted for in the rows "
         "of both.",
@@ -147,7 +147,7 @@ def _published_bound(v: Mapping[str, Number]) -> str:
             f"scaling, is {number(v['exact'])}, so here the formula is {side}. "
         )
     return (
-        f"{mine}It is refuted by a pair that is attained (N = T = 1797, l = 1, σ = 0.809, δ = 1e-5, one class, no label "
+        f"{mine}It is refuted by a pair that is attained (N = T = 1,797, l = 1, σ = 0.809, δ = 10⁻⁵, one class, no label "
         f"noise): it says {number(v['example_published'])}, the pair has {number(v['example_attained'])}."
     )
 
@@ -164,7 +164,7 @@ def _rate(v: Mapping[str, Number]) -> str:
     return (
         f"Yours: p = {number(v['published_rate'])} published, {number(v['true_rate'])} in the smallest class. The corrected "
         f"Rényi bound, without label noise, gives ε = {number(v['epsilon_published_rate'])} with the former over T rows and "
-        f"{number(v['epsilon_true_rate'])} with the latter over T_k rows."
+        f"{number(v['epsilon_true_rate'])} with the latter over Tₖ rows."
     )
 
 

@@ -6,12 +6,13 @@ import math
 import sys
 from typing import Literal
 
+from dpsyn.notation import superscript
+
 Side = Literal["at_least", "at_most"]
 
 LN10 = math.log(10)
 LOG_TINY = math.log(sys.float_info.min) + 1
 _ROUNDING = 1e-13
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def log_of(value: float) -> float:
@@ -41,7 +42,7 @@ def nearest_float(log_value: float) -> float:
 
 
 def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> str:
-    """A positive number in words for a page: ``0.25``, ``20000``, ``2.29 × 10¹⁰``, ``1.08 × 10⁻⁴⁹``, however large or small.
+    """A positive number in words for a page, however large or small: 0.25, 20,000, 2.29 × 10¹⁰, 1.08 × 10⁻⁴⁹.
 
     With a ``side`` it is rounded up (``"at_least"``) or down (``"at_most"``), so that the number shown is on that side too.
     """
@@ -50,7 +51,7 @@ def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> s
     if math.log(1e-3) <= log_value < math.log(1e6):
         value = math.exp(log_value)
         if abs(value - round(value)) <= 1e-9 * max(1, value):
-            return f"{value:.0f}"
+            return f"{value:,.0f}"
         exponent, mantissa = math.floor(math.log10(value)), value / 10 ** math.floor(math.log10(value))
     else:
         exponent = math.floor(log_value / LN10)
@@ -60,17 +61,12 @@ def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> s
     if -3 <= exponent < 6:
         decimals = max(0, digits - 1 - exponent)
         if exponent >= digits:
-            return str(_to_side(math.exp(log_value), side))
-        text = f"{rounded * 10.0 ** (exponent - digits + 1):.{decimals}f}"
+            return f"{_to_side(math.exp(log_value), side):,}"
+        text = f"{rounded * 10.0 ** (exponent - digits + 1):,.{decimals}f}"
         return text.rstrip("0").rstrip(".") if decimals else text
     if rounded >= 10**digits:
         rounded, exponent = rounded // 10, exponent + 1
     return f"{rounded / 10 ** (digits - 1):.{digits - 1}f} × 10{superscript(exponent)}"
-
-
-def superscript(exponent: int) -> str:
-    """A whole number in superscript digits."""
-    return str(exponent).translate(_SUPERSCRIPT)
 
 
 def _to_side(value: float, side: Side | None) -> int:

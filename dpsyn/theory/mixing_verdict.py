@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpsyn.errors import ParameterError
+from dpsyn.notation import short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
@@ -210,7 +211,7 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
         "epsilon_at_noise_scale": None if noise is None or setting.noise_scale is None else exp_of(noise.log_actual),
     }
     scale = setting.noise_scale if noise is None or setting.noise_scale is not None else exp_of(noise.log_required)
-    privacy = f"({setting.spec.epsilon:g}, {setting.spec.delta:g})-differentially private"
+    privacy = f"({short(setting.spec.epsilon)}, {short(setting.spec.delta)})-differentially private"
     bound = setting.noise_scale is None and not setting.is_exact
     caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
     promise = (

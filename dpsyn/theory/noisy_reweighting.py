@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from dpsyn.notation import short
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
@@ -231,7 +232,7 @@ def _symbols(setting: ReweightingSetting) -> dict[str, str]:
 
 def _privacy(setting: ReweightingSetting) -> str:
     pure = f"ε = {format_log(log_of(setting.epsilon))}"
-    return pure if setting.noise == "laplace" else f"{pure}, δ = {format_log(log_of(setting.delta))}"
+    return pure if setting.noise == "laplace" else f"{pure}, δ = {short(setting.delta)}"
 
 
 def _notes(setting: ReweightingSetting, error: float) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dpsyn.theory.tables import ERRATA_TABLE_3, Cell, PaperTable, figure_1, tabl
 PUBLISHED, RELAXED, RELAXED_PRINT, EXACT, ERRATUM = (
     "Published",
     "By their relaxation",
-    "…from the printed ‖f_n‖∞",
+    "…from the printed ‖fₙ‖∞",
     "Exactly",
     "Erratum",
 )
@@ -62,7 +62,7 @@ def _text(value: float | None, digits: int = 3) -> str:
     if value is None:
         return "—"
     if float(value).is_integer() and abs(value) < 1e6:
-        return f"{value:.0f}"
+        return f"{value:,.0f}"
     return format_log(math.log(value), digits)
 
 

@@ -116,5 +116,5 @@ def _out_of_range(setting: PrivateSamplingSetting, parameter: str, side: Side, l
         largest = math.exp(log_largest_failure_probability(setting.p))
         return f"at {largest:.4g} and above Theorem 4.2 promises nothing"
     if parameter == "max_frequency" and not at_most(max(-setting.log_n, -setting.p * LN2), log_value):
-        return "of n rows in 2^p cells, one cell has a share of at least max(1/n, 1/2^p)"
+        return "of n rows in 2ᵖ cells, one cell has a share of at least max(1/n, 1/2ᵖ)"
     return ""

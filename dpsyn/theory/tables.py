@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.notation import superscript
 from dpsyn.theory.datasets import ADULT, ASIA, CAR, MUSHROOM
 from dpsyn.theory.logarithms import LN10, exp_of, format_log
 from dpsyn.theory.setting import PrivateSamplingSetting
@@ -130,12 +131,12 @@ def table_1() -> PaperTable:
         p, n, points, frequency = printed[stats.name]
         rows[stats.name] = {
             "p": Cell(p, exact=stats.p),
-            "n": Cell(n, exact=stats.n, erratum="CAR has 1728 rows." if stats.name == "CAR" else ""),
+            "n": Cell(n, exact=stats.n, erratum="CAR has 1,728 rows." if stats.name == "CAR" else ""),
             "points": Cell(points, exact=2.0**stats.p),
             "max_frequency": Cell(frequency, exact=stats.max_frequency),
         }
-    columns = {"p": "p", "n": "n", "points": "2^p", "max_frequency": "‖f_n‖∞"}
-    return PaperTable("Table 1: the datasets", columns, rows, ("CAR has 1728 rows, not 1727.",))
+    columns = {"p": "p", "n": "n", "points": "2ᵖ", "max_frequency": "‖fₙ‖∞"}
+    return PaperTable("Table 1: the datasets", columns, rows, ("CAR has 1,728 rows, not 1,727.",))
 
 
 def table_2() -> PaperTable:
@@ -168,15 +169,15 @@ def table_2() -> PaperTable:
             "m_upper": Cell(
                 high,
                 exact=2 ** (stats.p / 4),
-                erratum="2^(25/4) is 76.1." if stats.name == "CAR" else "",
+                erratum="2²⁵⁄⁴ is 76.1." if stats.name == "CAR" else "",
             ),
             "n_lower": Cell(exact=exp_of(setting.log_smallest_n), erratum="Left out of the paper's (2); not met."),
             "rows_lower": Cell(exact=exp_of(setting.log_smallest_rows), erratum="Left out of the paper's (2)."),
         }
     columns = {
-        "rows_times_m": "k·m^(3/4) at most",
+        "rows_times_m": "k·m³⁄⁴ at most",
         "m_lower": "m at least",
-        "m_upper": "m at most 2^(p/4)",
+        "m_upper": "m at most 2ᵖ⁄⁴",
         "n_lower": "n at least",
         "rows_lower": "k at least",
     }
@@ -191,10 +192,9 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
         shown = (p_printed, low, high) if epsilon == 10 else (None, None, None)
         p, exact_p = smallest_ideal_p(k, epsilon), smallest_ideal_p(k, epsilon, ceiling=1.0)
         at_print = exp_of(log_ideal_rows(p_printed, epsilon))
-        wrong_p = f"At p = {p_printed} at most {at_print:.3g} rows are allowed; the first p for {k} is {p}."
-        wrong_m = (
-            f"{format_log(math.log(high), 2)} is 2^{p_printed}, not 2^({p_printed}/4) = {format_log(p_printed * LN2 / 4)}."
-        )
+        wrong_p = f"At p = {p_printed} at most {at_print:.3g} rows are allowed; the first p for {k:,} is {p}."
+        power, fourth_root = f"2{superscript(p_printed)}", format_log(p_printed * LN2 / 4)
+        wrong_m = f"{format_log(math.log(high), 2)} is {power}, not {power}⁄⁴ = {fourth_root}."
         low_there = format_log(log_relaxed_m(p, -p * LN2))
         wrong_low = f"This belongs to p = {p_printed}; at p = {p} it is {low_there}."
         rows[f"k = {k}"] = {
@@ -207,7 +207,7 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
             ),
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
         }
-    columns = {"p": "p at least", "m_lower": "m at least", "m_upper": "2^(p/4)"}
+    columns = {"p": "p at least", "m_lower": "m at least", "m_upper": "2ᵖ⁄⁴"}
     return PaperTable(f"Table 3: the ideal cube at ε = {epsilon:g}", columns, rows, ERRATA_TABLE_3)
 
 
@@ -220,14 +220,14 @@ def figure_1(
 
 ERRATA_TABLE_2 = (
     "The caption should read δ ≤ 1/4.",
-    "In formula (2) the power of γ is 1 (one print of it shows γ⁴), and sqrt(m)/2e^d means sqrt(m)/(2e^d).",
+    "In formula (2) the power of γ is 1 (one print of it shows γ⁴), and √m/2eᵈ means √m/(2eᵈ).",
     "Formula (2) leaves out Theorem 4.2's conditions on n and on k from below; all four datasets fail the one on n.",
-    "2^(25/4) = 76.1, printed as 77.",
+    "2²⁵⁄⁴ = 76.1, printed as 77.",
 )
 ERRATA_TABLE_3 = (
-    "The last column is 2^p instead of 2^(p/4), so none of its rows satisfies m_lower ≤ 2^(p/4); the first p that does is "
+    "The last column is 2ᵖ instead of 2ᵖ⁄⁴. With 2ᵖ⁄⁴ no row has its smallest m below its largest; the first p that does is "
     f"{first_consistent_p()}.",
-    "The smallest p for 1, 100, 1000 rows are 54, 69, 76, not 46, 68, 75.",
+    "The smallest p for 1, 100 and 1,000 rows are 54, 69, 76, not 46, 68, 75.",
     "Δ = 1 is infeasible: the LP needs Δ ≥ 1 + δ. With Δ = 5/4 the smallest p are 56, 71, 78, 85, but then only the uniform "
     "density fits and the output ignores the data; Δ = 3/2 is a case that uses them.",
     "Figure 1 shows the natural logarithm.",

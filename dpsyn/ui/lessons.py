@@ -72,10 +72,10 @@ LESSONS: dict[str, tuple[Step, ...]] = {
         ),
         Step(
             "Walsh functions are signs on the cube",
-            "A one counts +1 and a zero −1. For every set J of columns the Walsh function w_J gives each corner the product "
-            "over the columns in J. Here J = {smoke, lung}: +1 where the two agree, −1 where they differ.",
-            "The area of the rings of one colour minus that of the other is the average of w_J over the rows: how much more "
-            "often the two agree than differ. Choose other columns for J.",
+            "A one counts +1 and a zero −1. For every set J of columns the Walsh function $w_J$ gives each corner the "
+            "product over the columns in J. Here J = {smoke, lung}: +1 where the two agree, −1 where they differ.",
+            "The area of the rings of one colour minus that of the other is the average of $w_J$ over the rows: how much "
+            "more often the two agree than differ. Choose other columns for J.",
             "inside",
             "asia",
             _sampling("3 · Density", is_columns_asia=_THREE, is_cube_asia=_THREE, is_walsh_asia=["smoke", "lung"]),

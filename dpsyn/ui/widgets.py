@@ -95,7 +95,7 @@ def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
         "δ (privacy failure probability)",
         DELTAS,
         value=value,
-        format_func=lambda d: readable(f"{d:.0e}"),
+        format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
         key=key,
         help="The probability with which the ε-guarantee may fail. Take it far below 1/n.",
         **options,

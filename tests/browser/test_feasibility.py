@@ -41,7 +41,7 @@ def test_upload_to_verdict(page: Page, app_url: str) -> None:
     settled(page)
     assert metric(page, "p, bits") == "4"
     assert metric(page, "n, rows") == "120"
-    assert metric(page, "‖f_n‖∞").startswith("0.333")
+    assert metric(page, "‖fₙ‖∞").startswith("0.333")
     expect(page.get_by_text("not certified private at this ε")).to_be_visible()
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=WAIT)
 

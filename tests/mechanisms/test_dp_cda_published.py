@@ -117,9 +117,14 @@ def test_one_record_moves_every_row():
     assert sums[1] > 8
 
 
-def test_an_epsilon_that_the_formula_cannot_reach_names_the_limit():
-    with pytest.raises(CalibrationError, match=r"3\.838"):
+def test_an_epsilon_that_the_formula_cannot_reach_names_the_limit_and_what_to_do():
+    with pytest.raises(CalibrationError, match=r"Take epsilon above 3\.838, or delta above 0\.000124; or a variant"):
         CONFIG.calibrate(dpsyn.PrivacySpec(epsilon=3.0, delta=1e-5), TABLE.domain, n=TABLE.n)
+    for epsilon, delta in ((3.84, 1e-5), (3.0, 0.000124)):
+        CONFIG.calibrate(dpsyn.PrivacySpec(epsilon=epsilon, delta=delta), TABLE.domain, n=TABLE.n)
+    # A delta of exp(-3) is more than 1/n: no advice.
+    with pytest.raises(CalibrationError, match=r"Take epsilon above 3\.838; or a variant"):
+        CONFIG.calibrate(dpsyn.PrivacySpec(epsilon=1.0, delta=1e-5), TABLE.domain, n=TABLE.n)
     with pytest.raises(CalibrationError, match="delta > 0"):
         CONFIG.calibrate(dpsyn.PrivacySpec(epsilon=10.0), TABLE.domain, n=TABLE.n)
 

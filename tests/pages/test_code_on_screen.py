@@ -129,7 +129,7 @@ CASES: dict[str, Case] = {
     "reduced space": (
         "inside",
         {"is_space": "m uniform draws", "is_seed": "4"},
-        lambda app: metrics(app, "σ_min(W)", "must reach √m/(2e^d)"),
+        lambda app: metrics(app, r"$\sigma_{\min}(W)$", "must reach √m/(2eᵈ)"),
     ),
     "shrinkage": (
         "inside",
@@ -140,14 +140,14 @@ CASES: dict[str, Case] = {
         "inside",
         {**SMALL, "is_section": EVERY_SAMPLING[2], "is_cube_asia": ["smoke", "lung", "bronc"], "is_walsh_asia": ["bronc"]},
         lambda app: [
-            *metrics(app, "λ", "at the floor", "at the ceiling", "w_J over the rows", "w_J under h*"),
+            *metrics(app, "λ", "at the floor", "at the ceiling", "$w_J$ over the rows", "$w_J$ under h*"),
             *inside(words(app), r"λ = ([\d.]+) for these columns"),
         ],
     ),
     "density on a cube of categories": (
         "inside",
         {"data": "car", "is_section": EVERY_SAMPLING[2], "is_cube_car": ["safety", "class"], "is_bit_car_safety": "high"},
-        lambda app: metrics(app, "w_J over the rows", "w_J under h*"),
+        lambda app: metrics(app, "$w_J$ over the rows", "$w_J$ under h*"),
     ),
     "privacy": (
         "inside",

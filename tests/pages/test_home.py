@@ -13,7 +13,7 @@ def metrics(app):
 
 def test_opens_on_bundled_data_with_its_statistics(open_page):
     app = open_page("home")
-    assert metrics(app) == {"p": "8", "n": "20,000", "‖f_n‖∞": "0.291", "Distinct rows": "69"}
+    assert metrics(app) == {"p": "8", "n": "20,000", "‖fₙ‖∞": "0.291", "Distinct rows": "69"}
 
 
 @pytest.mark.parametrize(("name", "p"), [("car", "25"), ("digits", "266"), ("breast_cancer", "302")])

@@ -65,7 +65,8 @@ def test_shown_numbers_are_close_and_on_the_safe_side(log_value: float, digits: 
     ("value", "text"),
     [
         (0.25, "0.25"),
-        (20000, "20000"),
+        (20000, "20,000"),
+        (15384.4, "15,384"),
         (2.2866e10, "2.29 × 10¹⁰"),
         (1.077e-49, "1.08 × 10⁻⁴⁹"),
         (0, "0"),

@@ -243,7 +243,7 @@ def test_summary_names_what_binds_and_the_cheapest_change() -> None:
     needed = verdict["rows_lower"].remedy("rows")
     assert needed is not None
     assert verdict.missed[0].key == "rows_lower"
-    assert f"rows ≥ {needed.value}" in verdict.summary
+    assert f"rows ≥ {needed.value:,}" in verdict.summary
     assert "No single change is enough" in private_sampling_verdict(ASIA).summary
 
 

@@ -71,7 +71,7 @@ def test_dp_cda_is_judged_by_its_order_of_mixture_and_rows_per_class():
 def test_what_the_class_counts_cost_is_not_counted_twice():
     found = made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC)
     verdict, words = release_verdict(found, asia())
-    assert "(2.7, 9e-06)" in verdict.summary
+    assert "(2.7, 9 × 10⁻⁶)" in verdict.summary
     assert "the averages ε = 2.7, δ = 9e-06" in words
     assert "At ε = 3, δ = 1e-05" in words
 

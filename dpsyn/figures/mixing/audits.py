@@ -11,6 +11,7 @@ import pandas as pd
 
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import BLUE, GUIDE, HERE
+from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 
 HOLDS, REFUTED = "the claim stands", "the claim is refuted"
@@ -86,7 +87,7 @@ def draw_audits(info: AuditsInfo) -> Any:
             "bound": line.bound,
             "verdict": REFUTED if line.refuted else HOLDS,
             "text": f"ε ≥ {math.floor(line.bound * 100) / 100:.2f}"
-            + ("" if line.elsewhere is None else f"; refuted at δ = {line.elsewhere:g}"),
+            + ("" if line.elsewhere is None else f"; refuted at δ = {short(line.elsewhere)}"),
             "end": 1.3 * top,
             "told": line.told,
         }

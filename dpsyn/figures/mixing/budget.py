@@ -182,7 +182,7 @@ def draw_budget(info: BudgetInfo) -> Any:
     y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=160, ticks=False, domain=False, labelPadding=8))
     tooltip = [
         alt.Tooltip(f"{field}:N", title=title)
-        for field, title in (("what", "a record is"), ("name", "class"), ("size", "N_k"), ("rate", "l/N_k"), ("rows", "T_k"))
+        for field, title in (("what", "a record is"), ("name", "class"), ("size", "Nₖ"), ("rate", "l/Nₖ"), ("rows", "Tₖ"))
     ] + [alt.Tooltip("epsilon:Q", title="ε", format=".4g")]
     base = alt.Chart(table).encode(y=y, tooltip=tooltip)
     target = alt.Chart(pd.DataFrame([{"epsilon": info.target, "text": f"ε = {info.target:g}"}]))

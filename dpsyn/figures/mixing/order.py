@@ -15,6 +15,7 @@ from dpsyn.figures.mixing.accounting import ROUGH, Sizes, needed_sigma
 from dpsyn.figures.mixing.noise import COLOURS, NAMES
 from dpsyn.figures.mixing.records import Records
 from dpsyn.figures.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
+from dpsyn.notation import short
 from dpsyn.privacy.dp_cda import Accountant
 
 ORDERS = tuple(2**i for i in range(10))
@@ -90,7 +91,7 @@ def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, ord
     regular = [point for point in points if point.order_of_mixture in orders and point.planned > 0]
     return OrderInfo(
         title="Signal over noise against l",
-        subtitle=f"Squared lengths at ε = {epsilon:g}, δ = {sizes.delta:g}; noise has dσ², d = {records.dimension:,}",
+        subtitle=f"Squared lengths at ε = {epsilon:g}, δ = {short(sizes.delta)}; noise has dσ², d = {records.dimension:,}",
         points=tuple(points),
         best=max(regular, key=lambda point: point.planned).order_of_mixture if regular else None,
         here=here,

@@ -113,7 +113,7 @@ def draw_density(info: DensityInfo) -> Any:
         .encode(
             x=alt.X(
                 "from:Q",
-                axis=alt.Axis(title="m·h*  (1 is the uniform density u_m)", grid=False, tickCount=8),
+                axis=alt.Axis(title="m·h*  (1 is the uniform density uₘ)", grid=False, tickCount=8),
                 scale=_layers.scale(x_domain),
             ),
             x2=alt.X2("to"),

@@ -152,7 +152,7 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
 
 def _hover(info: HypercubeInfo, corner: Corner) -> str:
     return (
-        f"{safe(corner.row)}<br>data f_n: {corner.data:.2%} ({corner.data * len(info.corners):.2f} × uniform)"
+        f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * len(info.corners):.2f} × uniform)"
         f"<br>density h*: {corner.density:.2%} ({corner.density * len(info.corners):.2f} × uniform)"
     )
 
@@ -195,7 +195,7 @@ def draw_corners(
         )
     rings = {"color": HERE, "symbol": "circle-open", "line": {"width": 3, "color": HERE}}
     every = range(len(info.corners))
-    figure.add_trace(markers("data f_n (ring)", every, [corner.data for corner in info.corners], rings))
+    figure.add_trace(markers("data fₙ (ring)", every, [corner.data for corner in info.corners], rings))
     x, y, z = places.T
     font = {"color": GUIDE, "size": 12}
     figure.add_trace(

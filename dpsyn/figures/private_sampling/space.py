@@ -78,8 +78,8 @@ class Space:
 
     @property
     def bound(self) -> str:
-        """How the threshold is written: on other domains than the cube B takes the place of e^d."""
-        return "e^d" if all(size <= 2 for size in self.sizes) else "B"
+        """How the threshold is written: on other domains than the cube B takes the place of eᵈ."""
+        return "eᵈ" if all(size <= 2 for size in self.sizes) else "B"
 
     @property
     def failed(self) -> bool:

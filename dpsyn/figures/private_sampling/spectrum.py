@@ -52,7 +52,7 @@ def spectrum_info(space: Space) -> SpectrumInfo:
     return SpectrumInfo(
         title="Spectrum of W Wᵀ/m",
         subtitle=(
-            f"C = {space.dimension:,} functions on m = {space.m:,} points. σ_min(W) = {sigma:.3g} against "
+            f"C = {space.dimension:,} functions on m = {space.m:,} points. σₘᵢₙ(W) = {sigma:.3g} against "
             f"√m/(2{space.bound}) = {needed:.3g}: {verdict}."
         ),
         eigenvalues=tuple(float(value) for value in space.eigenvalues),

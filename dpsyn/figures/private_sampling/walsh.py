@@ -21,8 +21,8 @@ from dpsyn.figures.theme import BLUE, GUIDE, HERE, YELLOW
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-SIGNS = {1: ("w_J = +1", BLUE), -1: ("w_J = −1", YELLOW)}
-DATA, DENSITY = "data f_n (ring)", "density h* (disc)"
+SIGNS = {1: ("w<sub>J</sub> = +1", BLUE), -1: ("w<sub>J</sub> = −1", YELLOW)}
+DATA, DENSITY = "data fₙ (ring)", "density h* (disc)"
 _ROW = 23
 
 
@@ -124,11 +124,11 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
     marks = ["+" if sign > 0 else "−" for sign in info.signs]
     words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in zip(marks, info.cube.corners, strict=True)]
     hover = [
-        f"w_J = {mark}1 at {safe(corner.row)}<br>data f_n: {corner.data:.2%}<br>density h*: {corner.density:.2%}"
+        f"w<sub>J</sub> = {mark}1 at {safe(corner.row)}<br>data fₙ: {corner.data:.2%}<br>density h*: {corner.density:.2%}"
         for mark, corner in zip(marks, info.cube.corners, strict=True)
     ]
     named = ", ".join(shorten(name, 16) for name in info.chosen)
-    return draw_corners(info.cube, discs, words, hover, title=f"w_J for J = {{{named}}}")
+    return draw_corners(info.cube, discs, words, hover, title=f"w<sub>J</sub> for J = {{{named}}}")
 
 
 def draw_averages(info: WalshInfo) -> Any:
@@ -147,7 +147,7 @@ def draw_averages(info: WalshInfo) -> Any:
     band = alt.Chart(pd.DataFrame([{"function": here, "low": -1.08, "high": 1.08}])).mark_rect(color=GUIDE, opacity=0.25)
     zero = alt.Chart(pd.DataFrame([{"x": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4])
     dots = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("average:Q", axis=alt.Axis(title="average of w_J", tickCount=5), scale=scale),
+        x=alt.X("average:Q", axis=alt.Axis(title="average of the function", tickCount=5), scale=scale),
         y=y,
         tooltip=[
             alt.Tooltip("function:N", title="J"),
@@ -169,7 +169,8 @@ def draw_averages(info: WalshInfo) -> Any:
         f"λ = {info.shrinkage:.4f}, d = {info.degree}: h* has 1 − λ times the data's average of 1 to d columns; beyond, "
         "it leaves 0 unless the box forces more, for it is as near to uniform as can be."
     )
-    return _layers.finish(chart, "What every w_J measures", words, legend_labels=series, plot=max(160, _ROW * len(labels)))
+    title = "What every Walsh function measures"
+    return _layers.finish(chart, title, words, legend_labels=series, plot=max(160, _ROW * len(labels)))
 
 
 def _labels(averages: Sequence[Average]) -> list[str]:

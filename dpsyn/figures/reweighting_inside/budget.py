@@ -11,6 +11,7 @@ import pandas as pd
 
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import SERIES
+from dpsyn.notation import readable
 from dpsyn.privacy.spec import rounded_up
 
 
@@ -70,11 +71,11 @@ def budget_info(ledger: Sequence[Mapping[str, Any]], *, epsilon: float, delta: f
         for entry in ledger
     )
     total = math.fsum(part.spent for part in parts)
-    claim = rounded_up(epsilon, 4)
+    claim = readable(rounded_up(epsilon, 4))
     whole = f"ε = {claim}"
     if gaussian:
         how = "by the exact law of its loss" if accounting == "exact" else "by zCDP"
-        whole = f"ρ = {total:.4g}: ({claim}, {rounded_up(delta, 3)}) {how}"
+        whole = f"ρ = {total:.4g}: ({claim}, {readable(rounded_up(delta, 3))}) {how}"
     return BudgetInfo(
         title="The budget",
         subtitle=f"{sum(part.count for part in parts):,} noisy numbers in {len(parts)} "

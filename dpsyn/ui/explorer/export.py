@@ -52,7 +52,7 @@ def _private_statistics(explorer: Explorer) -> None:
         return
     widgets.heading("Statistics that may be published", "release")
     current = state.dataset()
-    st.markdown("n and ‖f_n‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
+    st.markdown("n and ‖fₙ‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
     epsilon = widgets.epsilon_slider(
         "f_publish_epsilon",
         value=0.1,
@@ -71,7 +71,7 @@ def _private_statistics(explorer: Explorer) -> None:
             {
                 "p (public)": f"{newest.p:,}",
                 "n": f"{newest.n:,}",
-                "‖f_n‖∞, private": widgets.number(newest.max_frequency),
+                "‖fₙ‖∞, private": widgets.number(newest.max_frequency),
                 "95 % interval": f"{widgets.number(low)} to {widgets.number(high)}",
             }
         )

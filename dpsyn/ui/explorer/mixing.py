@@ -30,7 +30,7 @@ def show(explorer: Explorer) -> None:
     columns = st.columns(4)
     place = state.dataset().tag if focus.loaded else largest
     size = columns[0].number_input(
-        "Smallest class N_k (public)", 1, largest, largest, key=f"f_class_{place}",
+        "Smallest class Nₖ (public)", 1, largest, largest, key=f"f_class_{place}",
         # A link does not bring counted files along, and their size is nobody else's.
         bind="query-params" if focus.loaded or not focus.private else None,
         help="n / K at most; state what is public knowledge.",

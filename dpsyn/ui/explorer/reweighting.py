@@ -13,7 +13,7 @@ from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.widgets import power_of_ten
 
 _KINDS = {
-    "bound": "at most, from ‖f_n‖∞ alone",
+    "bound": "at most, from ‖fₙ‖∞ alone",
     "population": "unbiased estimate for the population",
     "rows": "of the rows themselves",
 }

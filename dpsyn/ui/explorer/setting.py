@@ -202,6 +202,6 @@ def _typed() -> Chosen:
     p = left.number_input("p (bits)", 1, 10_000, 20, key="f_p", bind="query-params")
     n = middle.number_input("n (rows)", 1, 10**15, 100_000, key="f_n", bind="query-params")
     share = right.number_input(
-        "‖f_n‖∞ (largest share of equal rows)", 1e-15, 1.0, 0.001, format="%.3g", key="f_max", bind="query-params"
+        "‖fₙ‖∞ (largest share of equal rows)", 1e-15, 1.0, 0.001, format="%.3g", key="f_max", bind="query-params"
     )
     return Chosen(DatasetStatistics(int(p), int(n), max(float(share), 1 / int(n)), name="typed in"), False)

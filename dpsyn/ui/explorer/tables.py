@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from dpsyn.figures.feasibility import draw_rows_bound, rows_bound_info
 from dpsyn.figures.tractability import draw_tractability, tractability_info
+from dpsyn.notation import readable
 from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.datasets import ideal_cube
 from dpsyn.theory.paper_tables import paper_tables
@@ -27,7 +29,7 @@ def show(explorer: Explorer) -> None:
     )  # fmt: skip
     for table in paper_tables(epsilon):
         widgets.heading(table.title, False)
-        widgets.text_table(table.frame)
+        widgets.text_table(grouped(table.frame))
         for erratum in table.errata:
             st.markdown(f"- {humanise(erratum)}")
     info = rows_bound_info(
@@ -48,7 +50,7 @@ def show(explorer: Explorer) -> None:
     widgets.heading("Is it tractable?", explorer.private)
     years = quadprog_seconds(1.2e8) / YEAR
     st.markdown(
-        f"- By the paper's rule for quadprog (0.1 s at size 1000, growing like m²) a program of m = 1.2 × 10⁸ takes "
+        f"- By the paper's rule for quadprog (0.1 s at size 1,000, growing like m²) a program of m = 1.2 × 10⁸ takes "
         f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
         f"- Within a month the rule reaches p ≤ {largest_p_within(30 * 86400)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
         "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: see the times "
@@ -58,6 +60,14 @@ def show(explorer: Explorer) -> None:
 
 
 def _tractability(explorer: Explorer) -> None:
+def grouped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with the name of a group of rows on its first row only."""
+    if "Row" not in frame:
+        return frame
+    names = frame["Row"].map(readable).where(~frame["Row"].duplicated(), "")
+    return frame.assign(Row=names).rename(columns={"Row": ""})
+
+
     calibration: Calibration | None = st.session_state.get("calibration")
     st.altair_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
     label = "Measure this machine" if calibration is None else "Measure this machine again"

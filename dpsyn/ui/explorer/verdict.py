@@ -47,8 +47,8 @@ def _overview(explorer: Explorer, verdicts: Feasibility) -> None:
         {
             "p, bits": f"{stats.p:,}",
             "n, rows": widgets.number(stats.n),
-            "‖f_n‖∞": widgets.number(stats.max_frequency),
-            "2^p · ‖f_n‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
+            "‖fₙ‖∞": widgets.number(stats.max_frequency),
+            "2ᵖ · ‖fₙ‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
         }
     )
     for column, verdict in zip(st.columns(3), verdicts, strict=True):
@@ -87,7 +87,7 @@ def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
             "Data": found.stats.name,
             "p": f"{found.stats.p:,}",
             "n": widgets.number(found.stats.n),
-            "‖f_n‖∞": widgets.number(found.stats.max_frequency),
+            "‖fₙ‖∞": widgets.number(found.stats.max_frequency),
         }
         for verdict in found:
             failing = [c for c in verdict.conditions if not c.holds]

@@ -75,7 +75,7 @@ def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
             format_func=WAYS.__getitem__,
             key="cda_way",
             bind="query-params",
-            help="Poisson: every record is taken with probability l/N_k and the sum divided by l; half the noise is enough, "
+            help="Poisson: every record is taken with probability l/Nₖ and the sum divided by l; half the noise is enough, "
             "and a wrong class size costs no privacy. As published: the paper's own algorithm, to see what it does.",
         )
         scaling = _scaling(way)
@@ -240,8 +240,8 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, share: fl
         height=min(35 * (len(lines) + 1) + 3, 260),
         column_config={
             "class": st.column_config.TextColumn("Class", disabled=True),
-            "rows": st.column_config.NumberColumn("Rows to make (T_k)", min_value=0, step=1, required=True),
-            "at least": st.column_config.NumberColumn("Records at least (public N_k)", min_value=1, step=1, required=True),
+            "rows": st.column_config.NumberColumn("Rows to make (Tₖ)", min_value=0, step=1, required=True),
+            "at least": st.column_config.NumberColumn("Records at least (public Nₖ)", min_value=1, step=1, required=True),
         },
     )
     st.session_state["cda_tables"][cda_table_key][1] = edited

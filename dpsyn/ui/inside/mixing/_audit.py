@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from dpsyn.figures.mixing.audits import audits_info, draw_audits
+from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 from dpsyn.ui import jobs, share, state
 from dpsyn.ui.inside._panel import empty, panel
@@ -39,7 +40,7 @@ def audit(bench: Bench) -> None:
             )
         st.caption(
             f"On a small table made for it: 100 records of 16 numbers in two classes, as many rows, l = {order}, "
-            f"δ = {bench.delta:g}. No private row is read."
+            f"δ = {short(bench.delta)}. No private row is read."
         )
         share.offer(lambda: code.audit(float(claim), bench.delta, order, int(runs)))
         if asked:

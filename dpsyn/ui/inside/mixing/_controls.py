@@ -103,7 +103,7 @@ def choose(current: Dataset) -> Bench | None:
         format_func=VARIANT_NAMES.__getitem__,
         key="in_cda_variant",
         bind="query-params",
-        help="Poisson: every record of a class is taken with probability l/N_k and the sum divided by l. One record then "
+        help="Poisson: every record of a class is taken with probability l/Nₖ and the sum divided by l. One record then "
         "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
     )
     with second[0]:
@@ -172,8 +172,8 @@ def _figures(bench: Bench) -> None:
             "σ, exact accounting": widgets.number(sigma),
             "σ, published but wrong": widgets.number(published),
             "Signal to noise of a row": widgets.number(ratio),
-            "Rows a class, T_k": f"{bench.rows_per_class:,}",
-            "Smallest class, N_k": f"{min(sizes):,}",
+            "Rows a class, Tₖ": f"{bench.rows_per_class:,}",
+            "Smallest class, Nₖ": f"{min(sizes):,}",
         }
     )
     left_out = [name for name, size in zip(records.classes, records.sizes, strict=True) if size < bench.order_of_mixture]

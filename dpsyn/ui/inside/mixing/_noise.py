@@ -36,7 +36,7 @@ def _accountants(bench: Bench) -> None:
 
 
 def _budget(bench: Bench) -> None:
-    caption = "A record matters to its class only, by l/N_k in each of its T_k rows; one whose label changes matters to two."
+    caption = "A record matters to its class only, by l/Nₖ in each of its Tₖ rows; one whose label changes matters to two."
     with panel("Which class binds", True, caption):
         info = _budgets(
             bench.records.classes,

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpsyn.figures.mixing.accuracy import accuracy_info, best_line, draw_accuracy
 from dpsyn.figures.mixing.order import OrderInfo, draw_needed, draw_order, order_info
+from dpsyn.notation import short
 from dpsyn.ui import jobs, share, state
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.mixing import _code as code
@@ -110,7 +111,7 @@ def _measure(bench: Bench, orders: list[int], epsilons: list[float | None], draw
         "clip_norm": bench.clip_norm,
         "draws": draws,
     }
-    setting = f"T = {bench.rows:,}, δ = {bench.delta:g}, c = {bench.clip_norm:g}, {draws} draw{'s' * (draws > 1)}"
+    setting = f"T = {bench.rows:,}, δ = {short(bench.delta)}, c = {bench.clip_norm:g}, {draws} draw{'s' * (draws > 1)}"
     state.set_job(
         jobs.start(
             "dpsyn.evaluation.order_of_mixture:accuracy_by_order",

@@ -101,14 +101,14 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], in
     with panel(
         "Walsh functions on the cube",
         badge=True,
-        caption="A column counts +1 for a one and −1 for a zero; w_J is the product over the columns in J. Private sampling "
-        "keeps the averages of the functions of up to d columns, and with them every table of up to d columns.",
+        caption="A column counts +1 for a one and −1 for a zero; $w_J$ is the product over the columns in J. Private "
+        "sampling keeps the averages of the functions of up to d columns, and with them every table of up to d columns.",
     ):
         names = instance.domain.names
         chosen = st.pills(
             "J, the columns that are multiplied", names, selection_mode="multi", default=names[:2],
             key=f"is_walsh_{current.tag}", bind="query-params",
-            help="Several, one, or none: without a column w_J is 1 everywhere.",
+            help="Several, one, or none: without a column $w_J$ is 1 everywhere.",
         )  # fmt: skip
         info = walsh_info(instance, density, [name for name in chosen if name in names])
         share.offer(lambda: code.density(current, settings, bits, info.chosen))
@@ -119,8 +119,8 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], in
         with right:
             widgets.facts(
                 {
-                    "w_J over the rows": f"{info.here.data:+.4f}",
-                    "w_J under h*": f"{info.here.density:+.4f}",
+                    "$w_J$ over the rows": f"{info.here.data:+.4f}",
+                    "$w_J$ under h*": f"{info.here.density:+.4f}",
                     "(1 − λ) × rows": f"{(1 - info.shrinkage) * info.here.data:+.4f}"
                     if info.chosen and info.here.matched
                     else "—",

@@ -16,7 +16,7 @@ def show_space(current: Dataset, settings: Settings) -> None:
     with panel(
         "Is the reduced space good enough?",
         badge=False,
-        caption="Step 1 draws S without looking at the data; step 2 tests that the functions w_J stay independent on it. "
+        caption="Step 1 draws S without looking at the data; step 2 tests that the functions $w_J$ stay independent on it. "
         "The test bounds how far one row can move the answer, and it fails or passes for every dataset alike.",
     ):
         space = space_of(current, settings)
@@ -24,14 +24,14 @@ def show_space(current: Dataset, settings: Settings) -> None:
         left, right = st.columns([3, 1], gap="medium")
         left.altair_chart(draw_spectrum(info), key="is_spectrum")
         with right:
-            st.metric("σ_min(W)", widgets.number(info.smallest_singular_value))
+            st.metric(r"$\sigma_{\min}(W)$", widgets.number(info.smallest_singular_value))
             st.metric(f"must reach √m/(2{info.bound})", widgets.number(info.singular_threshold))
             if info.failed:
                 st.error("Failure: the algorithm stops here. Draw S again, or take more points.", icon=":material/block:")
             else:
                 st.success("Step 2 passes.", icon=":material/check_circle:")
             if info.bound == "B":
-                st.caption("B is what e^d is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
+                st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             st.caption(
                 f"{space.dimension:,} functions, {space.m:,} points"
                 + (

@@ -1,0 +1,34 @@
+"""How numbers are written for people, the same on pages, in pictures and in reports: 20,000, 2.29 × 10¹⁰, 10⁻⁵."""
+
+from __future__ import annotations
+
+import re
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PLAIN_TO = 999_999.5
+_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)")
+_LONG = re.compile(r"(?<![\w.,'\"])[1-9]\d{4,}(?!\w|[.,]\d|['\"])")
+
+
+def superscript(exponent: int) -> str:
+    """A whole number in superscript digits."""
+    return str(exponent).translate(_SUPERSCRIPT)
+
+
+def readable(text: str) -> str:
+    """The sentence with 1.65e7 written as 1.65 × 10⁷, 1e-05 as 10⁻⁵, and whole numbers of five digits or more as 20,000.
+
+    A number in quotation marks is somebody's value and stays as it is.
+    """
+    return _LONG.sub(lambda found: f"{int(found[0]):,}", _POWER.sub(_power, text))
+
+
+def short(value: float, digits: int = 6) -> str:
+    """A number of so many significant digits at most: 0.25, 20,000, 1.2 × 10⁷, 10⁻⁵."""
+    text = f"{value:,.{digits}g}"
+    return f"{value:,.0f}" if "e+" in text and abs(value) < _PLAIN_TO else readable(text)
+
+
+def _power(found: re.Match[str]) -> str:
+    power = f"10{superscript(int(found[2]))}"
+    return power if found[1] == "1" else f"{found[1]} × {power}"
