@@ -5,7 +5,7 @@ import streamlit as st
 from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from dpsyn.ui import code, jobs, share, state, widgets
+from dpsyn.ui import code, formulas, jobs, share, state, widgets
 from dpsyn.ui.forms import FORMS
 from dpsyn.ui.releases import budget_bar, calibrated, diagnostics_table, expectations, show_release
 
@@ -58,6 +58,7 @@ def settings(name: str) -> None:
         share.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
+        formulas.claim(config.name, mechanism.guarantee, mechanism.facts())
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)
         if isinstance(mechanism, NoisyReweightingMechanism):

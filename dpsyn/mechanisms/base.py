@@ -148,6 +148,16 @@ class Mechanism(ABC):
         """What calibration added (noise scales, number of rows, …), from public facts only."""
         return {}
 
+    def facts(self) -> dict[str, Any]:
+        """The settings of a release: what was asked for, n where it is public, the configuration, and :meth:`calibrated`."""
+        return {
+            "requested": asdict(self.spec),
+            # Under add_remove the number of rows is a secret of the data.
+            **({"n": self.n} if self.guarantee.neighbouring == "replace_one" else {}),
+            **self.config.settings(),
+            **self.calibrated(),
+        }
+
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """Rows drawn once more from what ``release`` has fitted, to tell the draw's error from that of the noise.
 
@@ -188,12 +198,6 @@ class Mechanism(ABC):
             guarantee=replace(self.guarantee, assumptions=tuple(assumptions)),
             diagnostics=diagnostics,
             mechanism=self.config.name,
-            settings={
-                "requested": asdict(self.spec),
-                # Under add_remove the number of rows is a secret of the data.
-                **({"n": self.n} if self.guarantee.neighbouring == "replace_one" else {}),
-                **self.config.settings(),
-                **self.calibrated(),
-            },
+            settings=self.facts(),
             seeded=noise.seeded,
         )

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dpsyn.theory.logarithms import LN10
 
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e6
+_WHOLE = 1e-9
 
 
 def latex_number(log_value: float, digits: int = 3) -> str:
-    r"""exp(log_value) as LaTeX: 0.25, 20\,000, (1.2 \times 10^{-7})."""
+    r"""exp(log_value) as LaTeX: 0.25, 20\,000, (1.2 \times 10^{-7}), 10^{-5}."""
     if log_value == math.inf:
         return r"\infty"
     if log_value == -math.inf:
@@ -21,14 +22,16 @@ def latex_number(log_value: float, digits: int = 3) -> str:
     if math.log10(_PLAIN_FROM) <= log10 < math.log10(_PLAIN_TO):
         value = math.exp(log_value)
         whole = round(value)
-        if whole >= 1 and abs(value - whole) < 1e-9 * value:
+        if whole >= 1 and abs(value - whole) < _WHOLE * value:
             return f"{whole:,}".replace(",", r"\,")
         return f"{value:.{digits}g}" if value < 1000 else f"{round(value):,}".replace(",", r"\,")
     exponent = math.floor(log10)
     mantissa = 10 ** (log10 - exponent)
     if float(f"{mantissa:.{digits - 1}f}") >= 10:
         mantissa, exponent = mantissa / 10, exponent + 1
-    return rf"(1.0 \times 10^{{{exponent}}})" if mantissa == 1 else rf"({mantissa:.{digits - 1}f} \times 10^{{{exponent}}})"
+    if abs(mantissa - 1) < _WHOLE:
+        return f"10^{{{exponent}}}"
+    return rf"({mantissa:.{digits - 1}f} \times 10^{{{exponent}}})"
 
 
 def fill(formula: str, symbols: Mapping[str, str]) -> str:

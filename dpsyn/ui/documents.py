@@ -11,10 +11,11 @@ import streamlit as st
 from dpsyn.ui import share
 
 DOCS = Path(__file__).parents[2] / "docs"
+GUARANTEES, ERRATA = "What is guaranteed", "Where the papers are wrong"
 DOCUMENTS = {
     "Which mechanism, when?": "which_mechanism.md",
-    "What is guaranteed": "guarantees.md",
-    "Where the papers are wrong": "errata.md",
+    GUARANTEES: "guarantees.md",
+    ERRATA: "errata.md",
 }
 READ = "read"
 _TITLES = {file: title for title, file in DOCUMENTS.items()}
@@ -29,13 +30,12 @@ def show() -> None:
 
 
 def text_of(file: str) -> str:
-    """A document as Markdown, its title a heading of the second level, whose links to the others open them in the app.
-
-    Larger type stays while it is on.
-    """
-
-    def address(found: re.Match[str]) -> str:
-        return f"](lessons?{urlencode({READ: _TITLES[found[1]], **share.presenting()})})"
-
+    """A document as Markdown, its title a heading of the second level, whose links to the others open them in the app."""
     files = "|".join(map(re.escape, _TITLES))
-    return "#" + re.sub(rf"\]\(({files})\)", address, (DOCS / file).read_text(encoding="utf-8"))
+    text = (DOCS / file).read_text(encoding="utf-8")
+    return "#" + re.sub(rf"\]\(({files})\)", lambda found: f"]({address(_TITLES[found[1]])})", text)
+
+
+def address(title: str) -> str:
+    """Of a document, relative to the app's own. Larger type stays while it is on."""
+    return f"lessons?{urlencode({READ: title, **share.presenting()})}"

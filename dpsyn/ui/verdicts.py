@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
 from dpsyn.theory.conditions import Condition, Verdict
-from dpsyn.theory.filled import fill
 from dpsyn.theory.logarithms import LN10
+from dpsyn.ui import formulas
 from dpsyn.ui.widgets import badge, humanise, plain_text, power_of_ten, text_table
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
@@ -27,7 +27,12 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> N
     accurate = verdict.holds_in("accuracy")
     has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
     with st.container(border=True, height="stretch"):
-        st.markdown(f"## {verdict.title}")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"## {verdict.title}", width="content")
+            # What a card opens is made when it is opened: a slider must answer at once.
+            with st.popover("Formulas", icon=formulas.ICON, key=f"why_{verdict.mechanism}", on_change="rerun") as why:
+                if why.open:
+                    formulas.show_verdict(verdict)
         with st.container(horizontal=True, gap="xsmall"):
             if certified and domain_warning:
                 st.badge("private only once the domain is confirmed", icon=":material/warning:", color="orange")
@@ -86,17 +91,6 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
     st.caption("Orders of magnitude: by how many powers of ten a condition holds (+) or is missed (−).")
 
 
-def show_formulas(conditions: Sequence[Condition], symbols: Mapping[str, str]) -> None:
-    """Each condition as the paper writes it, the same with the numbers of the page, and its note."""
-    for condition in conditions:
-        lines = [f"**{condition.label}** ({condition.source})", f"${condition.formula}$"]
-        filled = fill(condition.formula, symbols)
-        # The experimental bound has letters of its own, and another m.
-        if filled != condition.formula and not condition.assumed and not condition.experimental:
-            lines.append(f"${filled}$ — {_mark(condition)}")
-        st.markdown("  \n".join([*lines, condition.note]))
-
-
 def show_verdict(verdict: Verdict) -> None:
     """Everything about one mechanism."""
     show_conditions(verdict.conditions)
@@ -108,5 +102,5 @@ def show_verdict(verdict: Verdict) -> None:
             st.caption(
                 "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
             )
-    with st.expander("Formulas, with the numbers filled in"):
-        show_formulas((*verdict.conditions, *verdict.alternatives), verdict.symbols)
+    with st.expander(formulas.TITLE, icon=formulas.ICON):
+        formulas.show_verdict(verdict)

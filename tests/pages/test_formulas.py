@@ -1,0 +1,47 @@
+"""Formulas beside verdicts and claims: with their numbers, and with a link to where they are proven."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsyn.theory.papers import PAPERS
+
+
+def texts(app):
+    assert not app.exception, app.exception
+    return "\n".join(block.value for block in app.markdown)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "formula", "link"),
+    [
+        ("private_sampling", r"\varepsilon_{\text{ratio}} = 1 \cdot \ln\frac{2}{0.25} = 2.08", "private_sampling"),
+        ("noisy_reweighting", r"\mathbb{E}\,L = \rho = ", "discrete_gaussian"),
+        ("dp_cda", r"\Delta = \frac{2 \cdot 1}{8} = 0.25", "dp_cda"),
+    ],
+)
+def test_the_generator_works_out_the_claim(open_page, mechanism, formula, link):
+    app = open_page("generator")
+    shown = texts(app.segmented_control(key="mechanism").set_value(mechanism).run())
+    assert formula in shown
+    assert f"]({PAPERS[link].address})" in shown
+    assert ("](lessons?read=What+is+guaranteed)" in shown) is (mechanism != "noisy_reweighting")
+
+
+def test_every_condition_of_a_verdict_has_a_link(open_page):
+    shown = texts(open_page("feasibility"))
+    for name in ("private_sampling", "noisy_reweighting", "dp_cda"):
+        assert f"]({PAPERS[name].address})" in shown
+    assert "](lessons?read=Where+the+papers+are+wrong)" in shown
+    assert "[Theorem 4.2, Boedihardjo, Strohmer, Vershynin 2021a](" in shown
+
+
+def test_inside_the_step_and_the_certificates_are_worked_out(open_page):
+    app = open_page("inside")
+    assert r"16 \ge \frac{\sqrt{256}}{2e^{2}} = 1.08" in texts(app)
+    app.segmented_control(key="is_section").set_value("4 · Privacy")
+    assert r"\varepsilon = \min(2.08,\ " in texts(app.run())
+    app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting")
+    assert r"\varepsilon = \frac{10}{" in texts(app.run())
+    app.segmented_control(key="inside_mechanism").set_value("dp_cda")
+    assert r"\mathcal{N}(0.5,\ " in texts(app.run())
