@@ -180,10 +180,10 @@ def sigma_needed_info(
     for line in lines:
         if all(sigma is None for sigma in line.sigma) and len(impossible) < len(ordered):
             last = {"published": 4, "rdp": 256}.get(line.accountant, 2)
-            limit = f"ln(1/δ)/{last - 1} = {math.log(1 / delta) / (last - 1):.3g}"
+            limit = f"ln(1/δ)/{last - 1} = {short(math.log(1 / delta) / (last - 1), 3)}"
             notes.append(f"{LABELS[line.accountant].capitalize()}: ε stays above {limit} however large σ is.")
     return SigmaNeededInfo(
-        title=f"Noise σ needed for ε = {epsilon:g}",
+        title=f"Noise σ needed for ε = {short(epsilon)}",
         subtitle=_describe(facts),
         lines=lines,
         impossible=impossible,

@@ -15,6 +15,7 @@ from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import BLUE, GUIDE, HERE, ORANGE, PURPLE, log_axis
+from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.certificates import (
     CERTIFICATES,
@@ -260,7 +261,7 @@ def draw_certificates(info: CertificatesInfo) -> Any:
     layers = [
         under.mark_line(color=GUIDE, strokeWidth=9, opacity=0.35, clip=True),
         *_layers.rules(
-            [(info.asked, f"ε = {10**info.asked:g} asked for")],
+            [(info.asked, f"ε = {short(10**info.asked)} asked for")],
             y_domain,
             labels_left=info.here[0] > sum(info.x_domain) / 2,
         ),

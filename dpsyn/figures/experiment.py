@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import GRID, bar_style, dot_style, finish, safe, shorten
 from dpsyn.figures.theme import GUIDE, HERE
+from dpsyn.notation import short
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -116,7 +117,7 @@ def curves_info(
 def _note(point: Point) -> str:
     runs = f"{point.runs} run{'s' * (point.runs > 1)}, {point.draws} draw{'s' * (point.draws > 1)}"
     over = f"<br>needs ε = {point.claimed_epsilon:,.4g}: not comparable" if point.over_budget else ""
-    return f"{runs}; 95 %: {point.low:.4g} to {point.high:.4g}{over}"
+    return f"{runs}; 95 %: {short(point.low, 4)} to {short(point.high, 4)}{over}"
 
 
 def draw_curves(info: CurvesInfo) -> go.Figure:
@@ -157,9 +158,9 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
         )
     for name, height in info.references.items():
         colour, dash = _REFERENCES.get(name, (GUIDE, "longdash"))
-        figure.add_trace(_across(every, height, f"{name} ({height:.4g})", colour, dash))
+        figure.add_trace(_across(every, height, f"{name} ({short(height, 4)})", colour, dash))
     if info.wish is not None:
-        figure.add_trace(_across(every, info.wish, f"wanted ({info.wish:.4g})", HERE, "dashdot"))
+        figure.add_trace(_across(every, info.wish, f"wanted ({short(info.wish, 4)})", HERE, "dashdot"))
     figure.update_xaxes(title_text=AXES[info.vary], gridcolor=GRID, zeroline=False)
     if info.logarithmic:
         ticks = sorted(set(every))
@@ -226,7 +227,7 @@ def spread_info(points: Sequence[Point], measure: str) -> SpreadInfo:
     told = [p for p in points if p.mechanism_deviation is not None and p.draw_deviation is not None]
     return SpreadInfo(
         measure,
-        tuple(f"{p.label}, {p.value:g}" for p in told),
+        tuple(f"{p.label}, {short(p.value)}" for p in told),
         tuple(p.mechanism_deviation or 0.0 for p in told),
         tuple(p.draw_deviation or 0.0 for p in told),
     )

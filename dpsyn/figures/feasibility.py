@@ -16,6 +16,7 @@ from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import log_axis
+from dpsyn.notation import short
 from dpsyn.theory.logarithms import LN10, format_log
 from dpsyn.theory.setting import PrivateSamplingSetting
 from dpsyn.theory.thresholds import p_threshold
@@ -203,7 +204,7 @@ def reduced_space_info(
 
 
 def _label(epsilon: float) -> str:
-    return f"ε = {epsilon:g}"
+    return f"ε = {short(epsilon)}"
 
 
 def draw_rows_bound(info: RowsBoundInfo) -> Any:

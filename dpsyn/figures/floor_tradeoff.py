@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, ORANGE, SKY, log_axis
+from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.certificates import NAMES, log_epsilon, smallest
 from dpsyn.theory.floor_window import FloorWindow, floor_window
@@ -97,7 +98,7 @@ def floor_tradeoff_info(
         window=window,
         asked=math.log10(spec.epsilon),
         here=(now, cost / LN10 if math.isfinite(cost) else None),
-        here_text=f"floor = {floor:g}: ε = {claim} by {NAMES[best]}, promised error {4 * floor:.4g}",
+        here_text=f"floor = {short(floor)}: ε = {claim} by {NAMES[best]}, promised error {short(4 * floor, 4)}",
         x_domain=(left, max(now, math.log10(0.5)) + 0.04),
     )
 
@@ -118,18 +119,18 @@ def _point(setting: PrivateSamplingSetting, x: float) -> FloorPoint:
 def _words(window: FloorWindow, rows: int, epsilon: float) -> str:
     if window.end <= 0:
         return "No floor is valid: the ceiling has to be above 1."
-    rest = f"valid below {window.end:.4g}"
+    rest = f"valid below {short(window.end, 4)}"
     counted = "1 row" if rows == 1 else f"{rows:,} rows"
     if window.both is not None:
         low, high = window.both
-        return f"Private and accurate from floor = {low:.4g} to {high:.4g} (shaded green); {rest}."
+        return f"Private and accurate from floor = {short(low, 4)} to {short(high, 4)} (shaded green); {rest}."
     private = (
-        f"No valid floor that uses the data makes {counted} private at ε = {epsilon:g}"
+        f"No valid floor that uses the data makes {counted} private at ε = {short(epsilon)}"
         if window.private_from is None
-        else f"{counted} {'is' if rows == 1 else 'are'} private from floor = {window.private_from:.4g} on"
+        else f"{counted} {'is' if rows == 1 else 'are'} private from floor = {short(window.private_from, 4)} on"
     )
     if window.accurate_from is not None:
-        accurate = f"accuracy needs {window.accurate_from:.4g} ≤ floor < {window.accurate_below:.4g}"
+        accurate = f"accuracy needs {short(window.accurate_from, 4)} ≤ floor < {short(window.accurate_below, 4)}"
     else:
         accurate = f"no floor makes it accurate, for lack of: {', '.join(SHORT_NAMES[key] for key in window.blocked_by)}"
     return f"{private}; {accurate}; {rest}."
@@ -163,7 +164,7 @@ def draw_floor_tradeoff(info: FloorTradeoffInfo) -> Any:
     heights = [(q, PRIVACY, q.log10_epsilon, q.certificate) for q in finite]
     heights += [(q, ERROR, q.log10_error, "Theorem 4.2") for q in finite]
     rows = [
-        {"series": name, "x": q.log10_floor, "y": y, "floor": f"{10**q.log10_floor:.4g}", "value": value, "by": by}
+        {"series": name, "x": q.log10_floor, "y": y, "floor": short(10**q.log10_floor, 4), "value": value, "by": by}
         for q, name, y, by in heights
         for value in (format_log(y * LN10, 4, "at_least"),)
     ]
@@ -206,14 +207,14 @@ def draw_floor_tradeoff(info: FloorTradeoffInfo) -> Any:
         )
     limits = [{"x": math.log10(0.25), "text": "promise: < 1/4"}]
     if 0 < info.window.end < 0.5:
-        limits.append({"x": math.log10(info.window.end), "text": f"valid: ≤ {info.window.end:.4g}"})
+        limits.append({"x": math.log10(info.window.end), "text": f"valid: ≤ {short(info.window.end, 4)}"})
     else:
         limits.append({"x": math.log10(0.5), "text": "valid: ≤ 1/2"})
     limit = alt.Chart(pd.DataFrame(limits)).encode(x=x, tooltip=alt.Tooltip("text:N", title="limit"))
     layers.append(limit.mark_rule(color=GUIDE, strokeWidth=2))
     sideways = limit.mark_text(color=GUIDE, angle=270, align="left", baseline="bottom", y="height", dx=5, dy=-2)
     layers.append(sideways.encode(text=alt.Text("text:N")))
-    asked = f"ε = {10**info.asked:g} asked for"
+    asked = f"ε = {short(10**info.asked)} asked for"
     nothing = "error 1: says nothing"
     words = [(0.0, f"{asked}; {nothing}")] if abs(info.asked) < 1e-9 else [(info.asked, asked), (0.0, nothing)]
     layers += [*_layers.rules(words, y_domain, labels_left=True), lines]

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
+from dpsyn.notation import short
 
 PRIVATE = "reads private data: for teaching"
 RELEASED = "private release"
@@ -93,7 +94,7 @@ def _part(part: Any) -> str:
     if isinstance(part, Code):
         return f"<pre><code>{_text(part.text)}</code></pre>"
     if isinstance(part, pd.DataFrame):
-        return str(part.to_html(index=False, escape=True, border=0, na_rep="—", float_format=lambda v: f"{v:.4g}"))
+        return str(part.to_html(index=False, escape=True, border=0, na_rep="—", float_format=lambda v: short(v, 4)))
     raise ParameterError("parts", type(part).__name__, "texts, tables, code or Plotly figures")
 
 

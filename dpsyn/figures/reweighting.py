@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import BLUE, GREEN, ORANGE, PURPLE, log_axis
+from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.logarithms import LN10, format_log
 from dpsyn.theory.reweighting_setting import Noise, ReweightingSetting, reweighting_setting
@@ -102,12 +103,12 @@ def reweighting_info(
     missing = "" if base.delta > 0 else " Gaussian noise needs a privacy δ."
     return ReweightingInfo(
         title="Smallest error that can be promised",
-        subtitle=f"Best at ε = {spec.epsilon:g}: {variant_name(best)}, within {shown} of every statistic.{verdict}{missing} "
-        "Dashed: as published, where the level part rests on a false tail bound.",
+        subtitle=f"Best at ε = {short(spec.epsilon)}: {variant_name(best)}, within {shown} of every statistic."
+        f"{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound.",
         lines=lines,
         here=(math.log10(spec.epsilon), now[mine] / LN10),
         here_text=f"{stats.name}, {variant_name(mine)}: smallest error {format_log(now[mine], 4, 'at_least')} "
-        f"at ε = {spec.epsilon:g}",
+        f"at ε = {short(spec.epsilon)}",
         best=best,
     )
 
@@ -124,7 +125,7 @@ def draw_reweighting(info: ReweightingInfo) -> Any:
     labels = [line.label for line in info.lines]
     points = [(line.label, *at) for line in info.lines for at in zip(line.log10_epsilon, line.log10_error, strict=True)]
     rows = [
-        {"series": label, "x": x, "y": y, "epsilon": f"{10**x:.4g}", "error": format_log(y * LN10, 4, "at_least")}
+        {"series": label, "x": x, "y": y, "epsilon": short(10**x, 4), "error": format_log(y * LN10, 4, "at_least")}
         for label, x, y in points
     ]
     across = (min(_ORDERS[0], info.here[0]), max(_ORDERS[-1], info.here[0]))

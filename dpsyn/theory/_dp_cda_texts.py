@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dpsyn.notation import short
+
 Number = float | None
 
 CLAIMS: dict[str, dict[str, Any]] = {
@@ -125,7 +127,7 @@ def number(value: Number) -> str:
         return "undefined"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return short(value, 3)
 
 
 def _z_score(v: Mapping[str, Number]) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult
+from dpsyn.notation import short
 
 Floats = npt.NDArray[np.float64]
 
@@ -164,17 +165,18 @@ def _crossing(label: str, curve: list[Point], wish: float, direction: str, logar
 
     first, last = float(values[0]), float(values[-1])
     if at is None:
-        message = f"not reached up to {last:g}: the last mean is {curve[-1].mean:.4g}"
+        message = f"not reached up to {short(last)}: the last mean is {short(curve[-1].mean, 4)}"
         return Crossing(label, None, value(early), None, message)
     centre = value(at)
+    assert centre is not None
     if at <= places[0]:
-        message = f"met already at {first:g}, the smallest value tried"
+        message = f"met already at {short(first)}, the smallest value tried"
         return Crossing(label, first, None, value(late), message)
     ends = (value(early), value(late))
-    band = f"95 %: {first if ends[0] is None else ends[0]:.3g} to " + (
-        f"{ends[1]:.3g}" if ends[1] is not None else f"more than {last:g}"
+    band = f"95 %: {short(first if ends[0] is None else ends[0], 3)} to " + (
+        short(ends[1], 3) if ends[1] is not None else f"more than {short(last)}"
     )
-    return Crossing(label, centre, ends[0], ends[1], f"about {centre:.3g} ({band})")
+    return Crossing(label, centre, ends[0], ends[1], f"about {short(centre, 3)} ({band})")
 
 
 def _first_below(places: Floats, heights: Floats, wish: float) -> float | None:

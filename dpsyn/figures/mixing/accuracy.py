@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.mixing.order import order_axis
 from dpsyn.figures.theme import series_scales
+from dpsyn.notation import short
 
 if TYPE_CHECKING:
     from dpsyn.evaluation.order_of_mixture import OrderScores
@@ -28,7 +29,7 @@ class AccuracyLine:
     @property
     def label(self) -> str:
         """For the legend."""
-        return "no noise (ε = ∞)" if self.epsilon is None else f"ε = {self.epsilon:g}"
+        return "no noise (ε = ∞)" if self.epsilon is None else f"ε = {short(self.epsilon)}"
 
 
 @dataclass(frozen=True)

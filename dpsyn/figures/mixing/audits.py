@@ -69,7 +69,7 @@ def audits_info(found: Mapping[str, Audit]) -> AuditsInfo:
     )
     return AuditsInfo(
         title="Lower bounds from running it",
-        subtitle=f"{100 * first.confidence:g} % confidence, {first.runs:,} runs a side; dashed: claimed ε",
+        subtitle=f"{short(100 * first.confidence)} % confidence, {first.runs:,} runs a side; dashed: claimed ε",
         claim=first.claim or 0.0,
         largest=first.largest,
         lines=lines,
@@ -109,7 +109,7 @@ def draw_audits(info: AuditsInfo) -> Any:
     colour = alt.Color(
         "verdict:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=colours), legend=_layers.legend(labels)
     )
-    claim = alt.Chart(pd.DataFrame([{"bound": info.claim, "text": f"claimed: ε = {info.claim:g}"}]))
+    claim = alt.Chart(pd.DataFrame([{"bound": info.claim, "text": f"claimed: ε = {short(info.claim)}"}]))
     limit = alt.Chart(pd.DataFrame([{"bound": info.largest, "text": "the most that so many runs can show"}]))
     x = alt.X("bound:Q", axis=_layers.bar_axis("refuted ε", top), scale=scale, stack=None)
     chart = alt.layer(

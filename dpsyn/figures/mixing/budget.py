@@ -12,6 +12,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.figures import _layers
 from dpsyn.figures.mixing.accounting import TOLERANCE
 from dpsyn.figures.theme import BLUE, GUIDE, HERE, SKY
+from dpsyn.notation import short
 from dpsyn.privacy.dp_cda import Change, Variant, dp_cda_epsilon
 from dpsyn.privacy.spec import rounded_up
 
@@ -137,7 +138,7 @@ def budget_info(
         )
     return BudgetInfo(
         title="Class by class",
-        subtitle=f"At σ = {sigma:.3g}, {rows_per_class:,} rows from every class; dashed: asked for",
+        subtitle=f"At σ = {short(sigma, 3)}, {rows_per_class:,} rows from every class; dashed: asked for",
         target=target,
         parts=tuple(sorted(parts, key=lambda part: -part.epsilon)),
         others=len(kept) - len(shown),
@@ -147,7 +148,7 @@ def budget_info(
 
 def _percent(share: float) -> str:
     """All with one digit after the point, so that they line up; tiny ones with two digits that count."""
-    return f"{100 * share:.1f} %" if share >= 1e-3 else f"{100 * share:.2g} %"
+    return f"{100 * share:.1f} %" if share >= 1e-3 else f"{short(100 * share, 2)} %"
 
 
 def draw_budget(info: BudgetInfo) -> Any:
@@ -185,7 +186,7 @@ def draw_budget(info: BudgetInfo) -> Any:
         for field, title in (("what", "a record is"), ("name", "class"), ("size", "Nₖ"), ("rate", "l/Nₖ"), ("rows", "Tₖ"))
     ] + [alt.Tooltip("epsilon:Q", title="ε", format=".4g")]
     base = alt.Chart(table).encode(y=y, tooltip=tooltip)
-    target = alt.Chart(pd.DataFrame([{"epsilon": info.target, "text": f"ε = {info.target:g}"}]))
+    target = alt.Chart(pd.DataFrame([{"epsilon": info.target, "text": f"ε = {short(info.target)}"}]))
     colour = alt.Color(
         "kind:N", title=None, sort=None, scale=alt.Scale(domain=kinds, range=colours), legend=_layers.legend(kinds)
     )

@@ -14,6 +14,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import safe, shorten
 from dpsyn.figures.mixing.drawn import MIXED, NOISED, REAL, STAGES, draw_rows
 from dpsyn.figures.mixing.records import Records
+from dpsyn.notation import short
 from dpsyn.privacy.dp_cda import Variant
 
 Floats = npt.NDArray[np.float64]
@@ -73,10 +74,10 @@ def stages_info(
     )
     images = np.stack([_pixels(records, drawn.stage(stage)[:, 0], side) for stage in STAGES])
     lower, upper = grey_scale(records)
-    names = {REAL: "one real image", MIXED: f"average of {order_of_mixture}", NOISED: f"with noise, ε = {epsilon:g}"}
+    names = {REAL: "one real image", MIXED: f"average of {order_of_mixture}", NOISED: f"with noise, ε = {short(epsilon)}"}
     return ImagesInfo(
         title="From a record to a row that is released",
-        subtitle=f"σ = {sigma:.3g} in units of the scaled images; draw {seed}",
+        subtitle=f"σ = {short(sigma, 3)} in units of the scaled images; draw {seed}",
         columns=tuple(records.classes[k] for k in drawn.classes),
         rows=tuple(names[stage] for stage in STAGES),
         images=images,
@@ -128,7 +129,7 @@ def orders_info(
         title=f"Class {records.classes[label]} for several l and ε",
         subtitle="One row as it would be released, the same records and the same noise throughout",
         columns=tuple(f"l = {order}" for order in orders),
-        rows=tuple("no noise" if epsilon is None else f"ε = {epsilon:g}" for epsilon in epsilons),
+        rows=tuple("no noise" if epsilon is None else f"ε = {short(epsilon)}" for epsilon in epsilons),
         images=images,
         lower=lower,
         upper=upper,

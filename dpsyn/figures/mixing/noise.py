@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.mixing.accounting import TOLERANCE, Sizes, attained_epsilon, needed_and_spent, spent_epsilon
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, HERE
+from dpsyn.notation import short
 from dpsyn.privacy.dp_cda import ACCOUNTANTS, Accountant
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.theory.logarithms import format_log
@@ -65,7 +66,7 @@ class NoiseInfo:
                 return "The paper draws exactly l records and says nothing of this variant."
             return (
                 "The published formula cannot reach this ε at any σ: it has two Rényi orders only, 3 and 4, and stays above "
-                f"ln(1/δ)/3 = {math.log(1 / self.sizes.delta) / 3:.3g}."
+                f"ln(1/δ)/3 = {short(math.log(1 / self.sizes.delta) / 3, 3)}."
             )
         claimed = format_log(math.log(self.epsilon), 3)
         if self.attained is not None and self.attained > self.epsilon:
@@ -73,7 +74,7 @@ class NoiseInfo:
             shown = math.floor(self.attained * 10**digits) / 10**digits
             return (
                 f"The published σ claims ε = {claimed}, but there are two datasets between which its noise has an ε of "
-                f"{shown:g} at least, even with public scaling. The claim is false."
+                f"{short(shown)} at least, even with public scaling. The claim is false."
             )
         if published.spent > 1.02 * self.epsilon:
             return (
@@ -137,7 +138,7 @@ def draw_noise(info: NoiseInfo) -> Any:
     )
     table = pd.DataFrame(rows)
     base = alt.Chart(table).encode(y=y, tooltip=[alt.Tooltip("accountant:N"), alt.Tooltip("text:N", title="asks for")])
-    target = alt.Chart(pd.DataFrame([{"spent": info.epsilon, "text": f"asked for: ε = {info.epsilon:g}"}]))
+    target = alt.Chart(pd.DataFrame([{"spent": info.epsilon, "text": f"asked for: ε = {short(info.epsilon)}"}]))
     chart = alt.layer(
         base.mark_bar(height=22, cornerRadiusEnd=3).encode(x=x, color=colour),
         base.mark_text(align="right", color=GUIDE, fontWeight="bold").encode(x=alt.X("end:Q"), text=alt.Text("text:N")),

@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.mixing.records import Records
 from dpsyn.figures.theme import BLUE, GUIDE, HERE
+from dpsyn.notation import short
 
 _BINS = 50
 
@@ -99,7 +100,9 @@ def draw_norms(info: NormsInfo) -> Any:
             tooltip=[alt.Tooltip("range:N", title="norm"), alt.Tooltip("count:Q", title="records"), alt.Tooltip("kind:N")],
         )
     )
-    spot = alt.Chart(pd.DataFrame([{"from": info.radius, "text": f"c = {info.radius:g}: {100 * info.cut:.3g} % cut"}]))
+    spot = alt.Chart(
+        pd.DataFrame([{"from": info.radius, "text": f"c = {short(info.radius)}: {short(100 * info.cut, 3)} % cut"}])
+    )
     right = info.radius < 0.6
     rule = spot.mark_rule(color=GUIDE, strokeDash=[4, 3], size=1.5).encode(x=x)
     words = spot.mark_text(

@@ -91,7 +91,8 @@ def order_info(records: Records, sizes: Sizes, *, epsilon: float, here: int, ord
     regular = [point for point in points if point.order_of_mixture in orders and point.planned > 0]
     return OrderInfo(
         title="Signal over noise against l",
-        subtitle=f"Squared lengths at ε = {epsilon:g}, δ = {short(sizes.delta)}; noise has dσ², d = {records.dimension:,}",
+        subtitle=f"Squared lengths at ε = {short(epsilon)}, δ = {short(sizes.delta)}; noise has dσ², "
+        f"d = {records.dimension:,}",
         points=tuple(points),
         best=max(regular, key=lambda point: point.planned).order_of_mixture if regular else None,
         here=here,
@@ -120,7 +121,7 @@ def draw_needed(info: OrderInfo) -> Any:
             "y": math.log10(sigma),
             "accountant": NAMES[name],  # type: ignore[index]
             "l": point.order_of_mixture,
-            "sigma": f"{sigma:.3g}",
+            "sigma": short(sigma, 3),
         }
         for point in info.points
         for name, sigma in (("exact", point.sigma), ("published", point.published))
@@ -166,7 +167,7 @@ def draw_needed(info: OrderInfo) -> Any:
         ),
         *_here(info),
     ]
-    title = f"Noise needed for ε = {info.epsilon:g}"
+    title = f"Noise needed for ε = {short(info.epsilon)}"
     return _layers.finish(alt.layer(*layers), title, "Dashed: the l in use", legend_labels=labels)
 
 
@@ -190,8 +191,8 @@ def draw_order(info: OrderInfo) -> Any:
             "y": math.log10(value),
             "series": name,
             "l": point.order_of_mixture,
-            "sigma": f"{point.sigma:.3g}",
-            "ratio": f"{value:.3g}",
+            "sigma": short(point.sigma, 3),
+            "ratio": short(value, 3),
         }
         for point in info.points
         for name, value in ((BETWEEN, point.between), (WITHIN, point.within), (PLANNED, point.planned))

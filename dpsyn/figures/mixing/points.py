@@ -13,6 +13,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import GRID, dot_style, safe, shorten
 from dpsyn.figures.mixing.drawn import MIXED, NOISED, REAL, STAGES, draw_rows
 from dpsyn.figures.mixing.records import Records
+from dpsyn.notation import short
 from dpsyn.privacy.dp_cda import Variant
 
 Floats = npt.NDArray[np.float64]
@@ -116,7 +117,7 @@ def points_info(
     middle = kept.mean(axis=0) if axes is None else np.zeros(records.dimension)
     total = float(kept.var(axis=0).sum())
     along = float((((kept - kept.mean(axis=0)) @ directions).var(axis=0)).sum())
-    heads = {REAL: "Real records", MIXED: f"Averages of {order_of_mixture}", NOISED: f"With noise, ε = {epsilon:g}"}
+    heads = {REAL: "Real records", MIXED: f"Averages of {order_of_mixture}", NOISED: f"With noise, ε = {short(epsilon)}"}
     return PointsInfo(
         title="From records to rows that are released",
         axes=names,

@@ -13,6 +13,7 @@ from dpsyn.figures import _layers
 from dpsyn.figures.dp_cda import EpsilonLine, epsilon_against_sigma_info
 from dpsyn.figures.mixing.accounting import TOLERANCE, Sizes, attained_epsilon
 from dpsyn.figures.theme import DASHES, HERE, SERIES, log_axis
+from dpsyn.notation import short
 from dpsyn.theory.logarithms import format_log
 from dpsyn.theory.mixing_noise import MixingFacts
 
@@ -60,7 +61,8 @@ class PublishedInfo:
     def verdict(self) -> str:
         """Where the published ε is too small, in a sentence."""
         said = [
-            f"l = {gap.order_of_mixture}: at σ = {found[0]:.3g} it says {found[1]:.3g}, and two datasets show {found[2]:.3g}"
+            f"l = {gap.order_of_mixture}: at σ = {short(found[0], 3)} it says {short(found[1], 3)}, and two datasets "
+            f"show {short(found[2], 3)}"
             for gap in self.gaps
             if (found := gap.worst) is not None
         ]
@@ -143,8 +145,8 @@ def draw_published(info: PublishedInfo) -> Any:
                 "x": math.log10(sigma),
                 "l": name,
                 "sigma": format_log(math.log(sigma), 3),
-                "says": f"{published:.4g}",
-                "is": f"{exact:.4g}",
+                "says": short(published, 4),
+                "is": short(exact, 4),
             }
             for kind, value in zip(_KINDS, (published, exact), strict=True):
                 rows.append(shared | {"kind": kind, "y": math.log10(value)})

@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import BLUE, GUIDE, HERE
+from dpsyn.notation import short
 from dpsyn.theory.dp_cda import published_sigma, z_score_attack_epsilon
 
 BEFORE, AFTER = "as recorded", "after the z-score"
@@ -120,7 +121,7 @@ def draw_flip(info: FlipInfo, *, scored: bool) -> Any:
             "value": value,
             "dataset": name,
             "centre": centre,
-            "shown": f"{value:+.3g}" if scored else f"{value:.3g}",
+            "shown": f"{value:+.3g}" if scored else short(value, 3),
         }
         for name, values in pairs
         for at, value in enumerate(values)

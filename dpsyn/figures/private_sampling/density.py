@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.private_sampling.instance import Density, Instance
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, ORANGE
+from dpsyn.notation import short
 
 AT_FLOOR, INSIDE, AT_CEILING = "at the floor", "inside the box", "at the ceiling"
 _COLOURS = {AT_FLOOR: ORANGE, INSIDE: BLUE, AT_CEILING: GREEN}
@@ -57,11 +58,11 @@ def density_info(instance: Instance, density: Density) -> DensityInfo:
         data = instance.counts * (instance.space.m / instance.n)
         above, largest = float(instance.counts[data > ceiling].sum() / instance.n), float(data.max())
     at_floor, at_ceiling = float(weights[low].sum()), float(weights[high].sum())
-    words = f"λ = {density.shrinkage:.4g}."
+    words = f"λ = {short(density.shrinkage, 4)}."
     if density.note:
         words += f" h* is uniform: {density.note}."
     elif largest is not None:
-        words += f" The data themselves reach {largest:.3g} times uniform."
+        words += f" The data themselves reach {short(largest, 3)} times uniform."
     return DensityInfo(
         title="The density h* relative to uniform, m·h*",
         subtitle=words,
@@ -82,7 +83,7 @@ def draw_density(info: DensityInfo) -> Any:
 
     width = (info.ceiling - info.floor) / _BINS
     rows = [
-        {"low": low, "high": high, "share": share, "where": INSIDE, "range": f"{low:.3g} to {high:.3g}"}
+        {"low": low, "high": high, "share": share, "where": INSIDE, "range": f"{short(low, 3)} to {short(high, 3)}"}
         for low, high, share in zip(info.edges, info.edges[1:], info.shares, strict=False)
         if share > 0
     ]
@@ -92,7 +93,7 @@ def draw_density(info: DensityInfo) -> Any:
     )
     for where, low, high, share in ends:
         edge = info.floor if where == AT_FLOOR else info.ceiling
-        rows.append({"low": low, "high": high, "share": share, "where": where, "range": f"{edge:.4g}"})
+        rows.append({"low": low, "high": high, "share": share, "where": where, "range": short(edge, 4)})
     for row in rows:
         row["text"] = f"{row['share']:.2%}"
         row["from"], row["to"] = row["low"] + 0.06 * width, row["high"] - 0.06 * width  # type: ignore[operator]

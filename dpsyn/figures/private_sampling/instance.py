@@ -15,6 +15,7 @@ from dpsyn.data.table import Table
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import FailureError, ParameterError, SolverError
 from dpsyn.figures.private_sampling.space import Space
+from dpsyn.notation import short
 from dpsyn.optim.closest import closest_to_uniform
 from dpsyn.optim.matching import Floats, MatchingProblem
 from dpsyn.optim.reach import ReachCurve, reach_curve
@@ -172,8 +173,8 @@ def make_instance(space: Space, table: Table) -> Instance:
         raise ParameterError("table", table.domain.shape, f"columns with the sizes {space.sizes}")
     if space.failed:
         raise FailureError(
-            f"Step 2 says “Failure”: on this S the smallest eigenvalue of W Wᵀ/m is {space.eigenvalues[0]:.3g}, below "
-            f"{space.threshold:.3g}. The data were not looked at. Draw S again, or take more points"
+            f"Step 2 says “Failure”: on this S the smallest eigenvalue of W Wᵀ/m is {short(space.eigenvalues[0], 3)}, below "
+            f"{short(space.threshold, 3)}. The data were not looked at. Draw S again, or take more points"
         )
     basis = ContrastBasis(space.sizes, space.degree)
     return Instance(space, table.domain, table.codes, basis.means(table.codes))

@@ -13,6 +13,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.private_sampling.instance import Instance
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, HERE, log_axis
+from dpsyn.notation import short
 from dpsyn.optim.matching import Floats
 from dpsyn.privacy.certificates import (
     bounded_ratio_epsilon,
@@ -140,10 +141,11 @@ def certificates(instance: Instance, *, floor: float, ceiling: float, rows: int)
 def privacy_info(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: int) -> PrivacyInfo:
     """Data of :func:`draw_privacy`."""
     certified = next(claim for claim in claims if claim.kind == CERTIFIES)
-    words = f"Certified: ε = {certified.epsilon:.4g} by the {certified.name.lower().replace('theorem', 'Theorem')}."
+    assert certified.epsilon is not None
+    words = f"Certified: ε = {short(certified.epsilon, 4)} by the {certified.name.lower().replace('theorem', 'Theorem')}."
     losses = [claim.epsilon for claim in observed if claim.epsilon is not None]
     if losses:
-        words += f" The largest loss seen, {max(losses):.3g}, is a lower bound on the true ε."
+        words += f" The largest loss seen, {short(max(losses), 3)}, is a lower bound on the true ε."
     return PrivacyInfo(title=f"ε for {rows:,} row{'' if rows == 1 else 's'}", subtitle=words, claims=(*claims, *observed))
 
 
@@ -196,7 +198,7 @@ def draw_privacy(info: PrivacyInfo) -> Any:
 
 
 def _short(value: float) -> str:
-    return "0" if value == 0 else f"{value:.3g}"
+    return "0" if value == 0 else short(value, 3)
 
 
 def draw_log_ratios(loss: LocalLoss, ceiling_ratio: float) -> Any:
@@ -230,7 +232,7 @@ def draw_log_ratios(loss: LocalLoss, ceiling_ratio: float) -> Any:
     if inside:
         marks = [(limit, "ln(ceiling/floor): the certificate for one row"), (-limit, "−ln(ceiling/floor)")]
         layers = _layers.rules(marks, y_domain, labels_left=True, title="bounded ratio") + layers
-    words = f"Largest in size: {most:.4g} a row" + ("." if inside else f"; the certificate allows {limit:.3g}.")
+    words = f"Largest in size: {short(most, 4)} a row" + ("." if inside else f"; the certificate allows {short(limit, 3)}.")
     return _layers.finish(
         alt.layer(*layers), "ln h*/h'* at every point of S", words, plot=210, line_length=_layers.WIDE_LINE
     )

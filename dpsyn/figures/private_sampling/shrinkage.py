@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.private_sampling.instance import Instance
 from dpsyn.figures.theme import BLUE, GUIDE
+from dpsyn.notation import short
 
 Axis = Literal["ceiling", "floor"]
 AXES: dict[Axis, str] = {"ceiling": "ceiling (the papers' Δ)", "floor": "floor (the papers' δ)"}
@@ -66,12 +67,16 @@ def shrinkage_info(instance: Instance, axis: Axis, *, floor: float, ceiling: flo
     boxes = [(2 * floor, x - floor) if axis == "ceiling" else (2 * x, ceiling - x) for x in xs]
     values = [reach.shrinkage(low, high) for low, high in boxes]
     at = {float(x): value for x, value in zip(xs, values, strict=True)}
-    fixed = f"floor {floor:g}" if axis == "ceiling" else f"ceiling {ceiling:g}"
+    fixed = f"floor {short(floor)}" if axis == "ceiling" else f"ceiling {short(ceiling)}"
     return ShrinkageInfo(
         axis=axis,
         title=f"λ against the {axis}",
         subtitle=f"At {fixed}; now λ = {here:.4f}. "
-        + ("Dots: other cells begin to bind." if reach.exact else f"1 − λ is drawn to within {reach.gap:.1g} of itself."),
+        + (
+            "Dots: other cells begin to bind."
+            if reach.exact
+            else f"1 − λ is drawn to within {short(reach.gap, 1)} of itself."
+        ),
         x=tuple(float(x) for x in xs),
         shrinkage=tuple(values),
         empty=tuple(2 * floor if axis == "ceiling" else float(min(1.0, 2 * x)) for x in xs),
@@ -122,6 +127,6 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
                 tooltip=[alt.Tooltip("x:Q", title=info.axis, format=".4f"), alt.Tooltip("y:Q", title="λ", format=".4f")],
             )
         )
-    text = f"{info.axis} {info.here[0]:g}: λ = {info.here[1]:.4f}"
+    text = f"{info.axis} {short(info.here[0])}: λ = {info.here[1]:.4f}"
     layers.append(_layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain))
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, plot=230)

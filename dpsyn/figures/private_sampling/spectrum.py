@@ -11,6 +11,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.private_sampling.space import Space
 from dpsyn.figures.theme import BLUE, GUIDE, HERE, log_axis
+from dpsyn.notation import short
 
 _SMALLEST = -6.0
 """log10 at which an eigenvalue of 0 is drawn."""
@@ -52,8 +53,8 @@ def spectrum_info(space: Space) -> SpectrumInfo:
     return SpectrumInfo(
         title="Spectrum of W Wᵀ/m",
         subtitle=(
-            f"C = {space.dimension:,} functions on m = {space.m:,} points. σₘᵢₙ(W) = {sigma:.3g} against "
-            f"√m/(2{space.bound}) = {needed:.3g}: {verdict}."
+            f"C = {space.dimension:,} functions on m = {space.m:,} points. The smallest singular value of W is "
+            f"{short(sigma, 3)}, √m/(2{space.bound}) = {short(needed, 3)}: {verdict}."
         ),
         eigenvalues=tuple(float(value) for value in space.eigenvalues),
         threshold=space.threshold,
@@ -77,7 +78,7 @@ def draw_spectrum(info: SpectrumInfo) -> Any:
         {
             "rank": range(1, len(info.eigenvalues) + 1),
             "y": [_log(value) for value in info.eigenvalues],
-            "value": [f"{value:.4g}" for value in info.eigenvalues],
+            "value": [short(value, 4) for value in info.eigenvalues],
             "colour": [HERE if value < info.threshold else BLUE for value in info.eigenvalues],
         }
     )
@@ -91,7 +92,7 @@ def draw_spectrum(info: SpectrumInfo) -> Any:
     layers = []
     if info.expected is not None:
         low, high = (max(_log(value), y_domain[0]) for value in info.expected)
-        text = f"independent draws of this size: {info.expected[0]:.2g} to {info.expected[1]:.2g}"
+        text = f"independent draws of this size: {short(info.expected[0], 2)} to {short(info.expected[1], 2)}"
         band = alt.Chart(pd.DataFrame([{"low": low, "high": high, "text": text}]))
         layers.append(
             band.mark_rect(color=GUIDE, opacity=0.14).encode(
@@ -102,7 +103,7 @@ def draw_spectrum(info: SpectrumInfo) -> Any:
         )
     layers += _layers.rules([(0.0, "1: the whole domain")], y_domain, labels_left=True, title="reference")
     mark = alt.Chart(
-        pd.DataFrame([{"y": _log(info.threshold), "text": f"threshold (1/(2{info.bound}))² = {info.threshold:.3g}"}])
+        pd.DataFrame([{"y": _log(info.threshold), "text": f"threshold (1/(2{info.bound}))² = {short(info.threshold, 3)}"}])
     )
     here = mark.encode(y=alt.Y("y:Q", scale=_layers.scale(y_domain)), tooltip=alt.Tooltip("text:N", title="step 2"))
     layers.append(here.mark_rule(color=HERE, strokeWidth=2, strokeDash=[6, 3]))

@@ -128,7 +128,7 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
         for mark, corner in zip(marks, info.cube.corners, strict=True)
     ]
     named = ", ".join(shorten(name, 16) for name in info.chosen)
-    return draw_corners(info.cube, discs, words, hover, title=f"w<sub>J</sub> for J = {{{named}}}")
+    return draw_corners(info.cube, discs, words, hover, title=f"The Walsh function of {{{named}}}")
 
 
 def draw_averages(info: WalshInfo) -> Any:

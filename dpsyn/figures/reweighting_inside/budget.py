@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import SERIES
-from dpsyn.notation import readable
+from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import rounded_up
 
 
@@ -75,7 +75,7 @@ def budget_info(ledger: Sequence[Mapping[str, Any]], *, epsilon: float, delta: f
     whole = f"ε = {claim}"
     if gaussian:
         how = "by the exact law of its loss" if accounting == "exact" else "by zCDP"
-        whole = f"ρ = {total:.4g}: ({claim}, {readable(rounded_up(delta, 3))}) {how}"
+        whole = f"ρ = {short(total, 4)}: ({claim}, {readable(rounded_up(delta, 3))}) {how}"
     return BudgetInfo(
         title="The budget",
         subtitle=f"{sum(part.count for part in parts):,} noisy numbers in {len(parts)} "
@@ -100,8 +100,8 @@ def draw_budget(info: BudgetInfo, *, line_length: int = 70) -> Any:
                 "middle": start + part.share / 2,
                 "inside": f"{part.share:.0%}" if part.share >= 0.08 else "",
                 "count": f"{part.count:,}",
-                "spent": f"{part.spent:.4g}",
-                "scale": f"{part.scale:.4g}",
+                "spent": short(part.spent, 4),
+                "scale": short(part.scale, 4),
             }
         )
         start += part.share

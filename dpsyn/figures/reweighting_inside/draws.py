@@ -13,6 +13,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective, Trial
 from dpsyn.figures.theme import BLUE, GUIDE, ORANGE, log_axis
+from dpsyn.notation import short
 from dpsyn.optim.rounding import systematic_counts
 
 INDEPENDENT, SYSTEMATIC, DENSITY = (
@@ -73,8 +74,9 @@ def draws_info(trial: Trial, objective: Objective, *, k: int, seed: int = 0) -> 
     gain = independent[at] / max(systematic[at], 1e-12)
     return DrawsInfo(
         title="What drawing rows adds",
-        subtitle=f"k = {k:,}, {OBJECTIVES[objective]}: independent draws add {independent[at]:.2g} of total variation to "
-        f"the density's own {own:.2g}, low-variance draws {systematic[at]:.2g} ({gain:.3g} times less).",
+        subtitle=f"k = {k:,}, {OBJECTIVES[objective]}: independent draws add {short(independent[at], 2)} of total variation "
+        f"to the density's own {short(own, 2)}, low-variance draws {short(systematic[at], 2)} "
+        f"({short(gain, 3)} times less).",
         rows=tuple(counts),
         independent=tuple(independent),
         systematic=tuple(systematic),
@@ -90,7 +92,7 @@ def draw_draws(info: DrawsInfo) -> Any:
 
     labels = [INDEPENDENT, SYSTEMATIC]
     rows: list[dict[str, Any]] = [
-        {"series": name, "x": math.log10(k), "y": math.log10(max(value, 1e-7)), "k": f"{k:,}", "error": f"{value:.3g}"}
+        {"series": name, "x": math.log10(k), "y": math.log10(max(value, 1e-7)), "k": f"{k:,}", "error": short(value, 3)}
         for name, values in ((INDEPENDENT, info.independent), (SYSTEMATIC, info.systematic))
         for k, value in zip(info.rows, values, strict=True)
     ]

@@ -13,6 +13,7 @@ import pandas as pd
 from dpsyn.basis.dimension import contingency_cells, walsh_dimension
 from dpsyn.figures import _layers
 from dpsyn.figures.theme import BLUE, GREEN, GUIDE, ORANGE, PURPLE, log_axis
+from dpsyn.notation import short
 from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -102,7 +103,7 @@ def noise_info(sizes: Sequence[int], bits: int, spec: PrivacySpec, *, degree: in
     best = min(lines, key=lambda line: line.deviation)
     ratio = best.at(n) * math.sqrt(n)
     verdict = (
-        f"at n = {n:,} the noise on {best.family} is {ratio:.2g} times the sampling error"
+        f"at n = {n:,} the noise on {best.family} is {short(ratio, 2)} times the sampling error"
         if ratio >= 0.01
         else f"at n = {n:,} noise hardly matters for {best.family}"
     )
@@ -126,7 +127,7 @@ def draw_noise(info: NoiseInfo) -> Any:
         n = 10**order
         heights = {line.family: line.at(n) for line in info.lines} | {SAMPLING: n**-0.5}
         rows += [
-            {"series": name, "x": order, "y": math.log10(value), "n": f"{n:,.0f}", "value": f"{value:.3g}"}
+            {"series": name, "x": order, "y": math.log10(value), "n": f"{n:,.0f}", "value": short(value, 3)}
             for name, value in heights.items()
         ]
     y_domain = _layers.domain_of([row["y"] for row in rows], share=0.04)
@@ -162,7 +163,7 @@ def draw_noise(info: NoiseInfo) -> Any:
         "you are here",
         here,
         math.log10(best.at(max(info.n, 1))),
-        f"n = {info.n:,}: noise {best.at(max(info.n, 1)):.3g} on {best.family}",
+        f"n = {info.n:,}: noise {short(best.at(max(info.n, 1)), 3)} on {best.family}",
         across,
         y_domain,
     )

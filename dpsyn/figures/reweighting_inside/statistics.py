@@ -12,6 +12,7 @@ from dpsyn.domain import Domain
 from dpsyn.figures import _layers
 from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective, Trial
 from dpsyn.figures.theme import BLUE, GUIDE, ORANGE
+from dpsyn.notation import short
 
 NOISY, FITTED = "noisy", "fitted"
 _MOST_DOTS = 600
@@ -58,8 +59,8 @@ def statistics_info(trial: Trial, objective: Objective) -> StatisticsInfo:
     better = "nearer to the truth than" if fit_error < noise_error else "no nearer to the truth than"
     return StatisticsInfo(
         title="True, noisy and fitted statistics",
-        subtitle=f"Fitting brings {len(fitted):,} averages {better} the noise left them: error {fit_error:.2g} after, "
-        f"{noise_error:.2g} before (root mean square).",
+        subtitle=f"Fitting brings {len(fitted):,} averages {better} the noise left them: error {short(fit_error, 2)} after, "
+        f"{short(noise_error, 2)} before (root mean square).",
         labels=tuple(names),
         true=tuple(trial.exact[order].tolist()),
         noisy=tuple(trial.noisy[order].tolist()),
@@ -127,7 +128,7 @@ def draw_statistics(info: StatisticsInfo) -> Any:
             ],
         )
     )
-    text = f"two standard deviations of the noise: ±{2 * info.deviation:.3g}"
+    text = f"two standard deviations of the noise: ±{short(2 * info.deviation, 3)}"
     band = alt.Chart(pd.DataFrame([{"low": -2 * info.deviation, "high": 2 * info.deviation, "text": text}]))
     shade = band.mark_rect(color=GUIDE, opacity=0.12).encode(
         y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high"), tooltip=alt.Tooltip("text:N", title="noise")
@@ -166,8 +167,8 @@ def worst_tables_info(trial: Trial, objective: Objective) -> WorstTablesInfo:
     names = [" × ".join(trial.domain.names[j] for j in trial.tables.tables[at]) for at in order]
     return WorstTablesInfo(
         title="Which table is worst",
-        subtitle=f"Total variation from the data, {OBJECTIVES[objective]}: mean {fitted.mean():.3g}, largest "
-        f"{fitted.max():.3g} of {len(fitted):,} tables.",
+        subtitle=f"Total variation from the data, {OBJECTIVES[objective]}: mean {short(fitted.mean(), 3)}, largest "
+        f"{short(fitted.max(), 3)} of {len(fitted):,} tables.",
         names=tuple(names),
         fitted=tuple(fitted[order].tolist()),
         noisy=None if noisy is None else tuple(noisy[order].tolist()),

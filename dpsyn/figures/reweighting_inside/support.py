@@ -13,6 +13,7 @@ import pandas as pd
 from dpsyn.figures import _layers
 from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective, Trial
 from dpsyn.figures.theme import BLUE, GREEN, ORANGE, log_axis
+from dpsyn.notation import short
 
 CARRIES = 1e-6
 """A point carries weight if its mass is more than this share of the uniform one."""
@@ -96,7 +97,7 @@ def draw_support(info: SupportInfo) -> Any:
 
     labels = [line.label for line in info.lines]
     rows: list[dict[str, Any]] = [
-        {"series": line.label, "x": math.log10(rank), "y": math.log10(mass), "rank": rank, "mass": f"{mass:.3g}"}
+        {"series": line.label, "x": math.log10(rank), "y": math.log10(mass), "rank": rank, "mass": short(mass, 3)}
         for line in info.lines
         for rank, mass in zip(line.ranks, line.masses, strict=True)
         if mass > 10**_LOWEST

@@ -22,6 +22,22 @@ from dpsyn.ui.explorer.setting import Explorer
 _SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}
 _WORDS = {"no value does": "none", "every value does": "any", "does not depend on it": "·"}
 _SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
+_BRIEFLY = {
+    "floor": "Box: room below uniform",
+    "ceiling": "Box: room above uniform",
+    "rows_upper": "Few enough rows, private",
+    "n": "Enough rows of data",
+    "m_lower": "m large enough",
+    "m_upper": "m small enough",
+    "rows_lower": "Enough rows, accurate",
+    "max_frequency": "No row too frequent",
+    "promise": "Promise says something",
+    "success": "Promise may come true",
+    "theorem_4_1": "Private by Theorem 4.1",
+    "bounded_ratio": "Private by bounded ratio",
+}
+"""The conditions by key, so short that a line of the table stays low."""
+_NOTE_MARKS = "†‡§"
 
 
 def show(explorer: Explorer) -> None:
@@ -55,19 +71,28 @@ def show(explorer: Explorer) -> None:
     widgets.heading("What would make each condition true, the rest fixed", explorer.private)
     inverses = sampling_inverses(setting)
     widgets.text_table(inverses_table(inverses))
-    st.caption(
-        "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
-    )
+    notes = [f"{mark} {caveat[0].upper()}{caveat[1:]}." for caveat, mark in _notes(inverses).items()]
+    dot = "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
+    st.caption(" ".join([dot, *notes]))
     with st.expander("Why none, and why any"):
-        for condition, group in groupby(inverses, key=lambda entry: entry.label):
+        for condition, group in groupby(inverses, key=lambda entry: _BRIEFLY[entry.condition]):
             reasons = [f"{SYMBOLS[e.parameter]}: {_SHORT[e.status]}, {e.reason}" for e in group if e.reason]
             if reasons:
                 st.markdown(widgets.humanise(f"**{condition}** \n- " + "\n- ".join(reasons)))
 
 
 def inverses_table(inverses: Sequence[Inverse]) -> pd.DataFrame:
-    """The thresholds of every condition by parameter, in a word where there is none."""
-    return inverse_frame([replace(entry, reason="") for entry in inverses]).replace(_WORDS)
+    """The thresholds of every condition by parameter, in a word where there is none; what is wrong with one is a mark."""
+    frame = inverse_frame([replace(entry, reason="", label=_BRIEFLY[entry.condition]) for entry in inverses])
+    for caveat, mark in _notes(inverses).items():
+        frame = frame.map(lambda cell, said=f" ({caveat})", mark=mark: cell.replace(said, f"\N{NO-BREAK SPACE}{mark}"))
+    return frame.replace(_WORDS)
+
+
+def _notes(inverses: Sequence[Inverse]) -> dict[str, str]:
+    """What is wrong with some of the thresholds, and the mark that says so."""
+    caveats = dict.fromkeys(entry.remedy.caveat for entry in inverses if entry.remedy and entry.remedy.caveat)
+    return dict(zip(caveats, _NOTE_MARKS, strict=False))
 
 
 def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:

@@ -7,7 +7,6 @@ import streamlit as st
 
 from dpsyn.figures.feasibility import draw_rows_bound, rows_bound_info
 from dpsyn.figures.tractability import draw_tractability, tractability_info
-from dpsyn.notation import readable
 from dpsyn.theory.calibration import Calibration
 from dpsyn.theory.datasets import ideal_cube
 from dpsyn.theory.paper_tables import paper_tables
@@ -59,16 +58,18 @@ def show(explorer: Explorer) -> None:
     _tractability(explorer)
 
 
-def _tractability(explorer: Explorer) -> None:
 def grouped(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with the name of a group of rows on its first row only."""
+    """The table with the name of a group of rows on its first row only, and quantities on one line each."""
     if "Row" not in frame:
         return frame
-    names = frame["Row"].map(readable).where(~frame["Row"].duplicated(), "")
-    return frame.assign(Row=names).rename(columns={"Row": ""})
+    names = frame["Row"].str.replace(r"\d{4,}", lambda found: f"{int(found[0]):,}", regex=True)
+    quantities = frame["Quantity"].str.replace(" ", "\N{NO-BREAK SPACE}")
+    names = names.where(~names.duplicated(), "")
+    return frame.assign(Row=names, Quantity=quantities).rename(columns={"Row": ""})
 
 
     calibration: Calibration | None = st.session_state.get("calibration")
+def _tractability(explorer: Explorer) -> None:
     st.altair_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
     label = "Measure this machine" if calibration is None else "Measure this machine again"
     if st.button(

@@ -15,6 +15,7 @@ from dpsyn.figures.reweighting_inside.statistics import (
 )
 from dpsyn.figures.reweighting_inside.support import draw_support, support_info
 from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective
+from dpsyn.notation import short
 from dpsyn.ui import share, widgets
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.reweighting import _code as code
@@ -44,7 +45,7 @@ def fitted_panels(bench: Bench) -> None:
     st.caption(
         f"{run.family.count:,} {'Walsh functions' if run.family.name == 'walsh' else 'cells of tables'} of {run.n:,} rows, "
         f"noise of standard deviation {widgets.number(run.deviation)} on each average; the density lies on {space} and was "
-        f"fitted in {run.seconds(objective):.2g} s."
+        f"fitted in {short(run.seconds(objective), 2)} s."
     )
     left, right = st.columns(2, gap="medium")
     with left, panel("Statistics", True):

@@ -1,0 +1,34 @@
+"""Numbers as people read them."""
+
+import math
+
+import pytest
+
+from dpsyn.notation import readable, short
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (1e-5, 6, "10⁻⁵"),
+        (1.24e-6, 3, "1.24 × 10⁻⁶"),
+        (0.0001, 6, "0.0001"),
+        (3.16, 6, "3.16"),
+        (999.6, 3, "1,000"),
+        (15384.4, 3, "15,384"),
+        (20000, 6, "20,000"),
+        (999_999.4, 3, "999,999"),
+        (1e6, 6, "10⁶"),
+        (-1.65e7, 6, "-1.65 × 10⁷"),
+        (0.0, 3, "0"),
+        (math.inf, 3, "inf"),
+    ],
+)
+def test_short_numbers(value: float, digits: int, text: str) -> None:
+    assert short(value, digits) == text
+
+
+def test_numbers_in_a_sentence() -> None:
+    assert readable("(1, 1e-05) of 20000 rows, 4.138e6 at most.") == "(1, 10⁻⁵) of 20,000 rows, 4.138 × 10⁶ at most."
+    untouched = "'20000' is not one of \"10000\", x20000, 12345.678, 00012, 2023 or 1,234,567"
+    assert readable(untouched) == untouched
