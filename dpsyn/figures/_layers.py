@@ -16,11 +16,17 @@ from dpsyn.figures.theme import GUIDE, HERE, series_scales
 
 PLOT_HEIGHT = 260
 """Pixels between title and axis; the legend is outside of them."""
-_TITLE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 17, 58, 24, 34
+_TITLE, _TITLE_LINE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 20, 17, 58, 24, 34
 _LINE_LENGTH = 60
 WIDE_LINE = 120
+_TITLE_SHARE = 0.8
+"""Characters of a title in the length of one of the subtitle."""
+_SPARE = 1.15
+"""How much longer than ``line_length`` a line may at least be; larger words use that room."""
 _WIDE_LABEL = 21
 _LABEL_DISTANCE = 16
+WORDS = "words"
+"""Under this name a finished chart keeps, in its ``usermeta``, what :func:`surroundings` was asked for."""
 
 Domain = tuple[float, float]
 
@@ -140,16 +146,36 @@ def finish(
     """
     import altair as alt
 
-    lines = textwrap.wrap(subtitle, line_length)
     rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
-    around = _TITLE + _SUBTITLE * len(lines) + _AXIS + (_LEGEND_GAP + _LEGEND_LINE * rows if rows else 0)
-    heading = alt.Title(title, subtitle=lines, anchor="start") if lines else alt.Title(title, anchor="start")
+    words: dict[str, Any] = {
+        "title": title,
+        "subtitle": subtitle,
+        "plot": plot,
+        "legend_rows": rows,
+        "line_length": line_length,
+    }
     return chart.properties(
-        title=heading,
-        height=plot + around,
+        **surroundings(**words),
         width="container",
         autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+        usermeta={WORDS: words},
     )
+
+
+def surroundings(
+    *, title: str, subtitle: str, plot: int, legend_rows: int, line_length: int, by: float = 1.0
+) -> dict[str, Any]:
+    """Wrapped title and subtitle, and the total height in pixels, where every word is ``by`` times as large as usual."""
+    import altair as alt
+
+    fitting = min(line_length, line_length * _SPARE / by)
+    heading = textwrap.wrap(title, int(fitting * _TITLE_SHARE)) or [title]
+    lines = textwrap.wrap(subtitle, int(fitting))
+    around = _TITLE + _TITLE_LINE * (len(heading) - 1) + _SUBTITLE * len(lines) + _AXIS
+    around += _LEGEND_GAP + _LEGEND_LINE * legend_rows if legend_rows else 0
+    text = heading if len(heading) > 1 else title
+    written = alt.Title(text, subtitle=lines, anchor="start") if lines else alt.Title(text, anchor="start")
+    return {"title": written, "height": plot + round(by * around)}
 
 
 def bar_axis(title: str, largest: float) -> Any:

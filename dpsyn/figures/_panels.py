@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 GRID = "rgba(128,128,128,0.3)"
 _CLEAR = "rgba(0,0,0,0)"
 _LABEL = 18
+TITLE_LENGTH, TITLE_LINE = 54, 21
+"""Characters in a line of a title that fit in half of a page, and pixels of a line."""
+LINE_BREAK = "<br>"
+_CAPITAL = 12
 
 
 def shorten(text: str, longest: int = _LABEL) -> str:
@@ -73,15 +78,31 @@ def segments(
     return line
 
 
+def wrapped_lines(title: str, longest: int = TITLE_LENGTH) -> list[str]:
+    """A title in lines of at most ``longest`` characters, unless a single word is longer."""
+    return textwrap.wrap(title, longest, break_long_words=False, break_on_hyphens=False)
+
+
+def heading(lines: Sequence[str], by: float = 1.0) -> dict[str, Any]:
+    """Text of a title. Plotly draws the first of several lines too high by what a capital letter takes."""
+    return {"text": LINE_BREAK.join(lines), "pad": {"t": _CAPITAL * by if len(lines) > 1 else 0}}
+
+
 def finish(figure: go.Figure, title: str, *, height: int = 420, entries: int = 0, above: int = 50) -> go.Figure:
-    """Title in ``above`` pixels, transparent background, and a legend below with room for ``entries`` entries."""
+    """Title in ``above`` pixels, transparent background, and a legend below with room for ``entries`` entries.
+
+    Further lines of a long title make the figure higher.
+    """
     below = 30 * ((entries + 2) // 3) + 10 if entries else 0
+    lines = wrapped_lines(title)
+    more = TITLE_LINE * max(len(lines) - 1, 0)
+    place = {"x": 0, "xanchor": "left", "y": 0.98, "yanchor": "top", "yref": "container"}
     figure.update_layout(
-        title={"text": safe(title), "x": 0, "xanchor": "left", "y": 0.98, "yanchor": "top", "yref": "container"},
+        title={**heading([safe(line) for line in lines]), **place},
         paper_bgcolor=_CLEAR,
         plot_bgcolor=_CLEAR,
-        height=height + below,
-        margin={"l": 60, "r": 20, "t": above, "b": 55 + below},
+        height=height + below + more,
+        margin={"l": 60, "r": 20, "t": above + more, "b": 55 + below},
         barmode="group",
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "bottom", "yref": "container"},
         showlegend=bool(entries),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpsyn.figures import _layers
 from dpsyn.figures._dp_cda_lines import (
     LABELS,
     MOST_ORDERS,
@@ -36,6 +37,8 @@ __all__ = [
     "epsilon_against_sigma_info",
     "sigma_needed_info",
 ]
+
+_PLOT = 280
 
 
 def draw_epsilon_against_sigma(info: EpsilonAgainstSigmaInfo) -> Any:
@@ -156,5 +159,4 @@ def _chart(
             mark.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
             mark.mark_text(color=HERE, align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
         ]
-    title = alt.TitleParams(info.title, subtitle=info.subtitle, anchor="start")
-    return alt.layer(*layers).properties(title=title, height=440, width="container")
+    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, plot=_PLOT)

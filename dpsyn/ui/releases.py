@@ -20,6 +20,7 @@ from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.ui import widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.state import Made
 
 _REMEMBERED = 50
@@ -55,7 +56,7 @@ def budget_bar(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> N
     info = budget_info(
         settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
     )
-    st.altair_chart(draw_budget(info, line_length=120), key=key)
+    show_chart(draw_budget(info, line_length=120), key=key)
 
 
 def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:

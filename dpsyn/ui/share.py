@@ -13,7 +13,18 @@ PRESENT = "present"
 _FROM_LINK, _KEPT, _CODE = "_data_of_link", "_kept_in_address", "_code_on_screen"
 _LARGER = """<style>
 html {font-size: 21px}
-[data-testid='stMainBlockContainer'] {padding-left: 2rem; padding-right: 2rem}
+[data-testid='stMainBlockContainer'] {padding: 4rem 1.5rem 3rem}
+
+/* All pages stand in the navigation beside the tools, also on a narrow projector. */
+[data-testid='stTopNavLink'] > span:has([data-testid='stIconMaterial']) {display: none}
+[data-testid='stTopNavLink'] {padding-left: 0.4rem; padding-right: 0.4rem}
+.st-key-tools {right: 1rem; gap: 0.5rem}
+.st-key-tools [data-testid='stTooltipIcon'] {display: none}
+@media (min-width: 62rem) {[data-testid='stToolbar'] {padding-right: 14rem}}
+
+/* Tables have many columns: less air in them, so that their text has room. */
+[data-testid='stTable'] :is(th, td) {padding: 0.25rem 0.4rem !important}
+[data-testid='stTable'] :is(th, td) p {font-size: 0.82rem}
 </style>"""
 
 

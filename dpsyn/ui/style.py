@@ -6,7 +6,8 @@ import altair as alt
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpsyn.ui import share
+from dpsyn.figures.larger import word_sizes
+from dpsyn.ui import charts, share
 
 _RULES = """
 /* Less of an empty margin around a page of panels and charts. */
@@ -35,6 +36,7 @@ _RULES = """
 
 /* Words in badges and over figures are wrapped, never cut. */
 [data-testid='stMain'] .stMarkdownBadge, [data-testid='stMetricLabel'] * {white-space: normal !important}
+[data-testid='stMetricLabel'] .katex * {white-space: nowrap !important}
 
 /* Tables of a document are as wide as the page: names of code in them are broken. */
 .st-key-document td code {overflow-wrap: anywhere; white-space: normal}
@@ -53,7 +55,6 @@ _ON_DARK = """
 
 
 _CHARTS = "dpsyn"
-_WORDS, _LARGER_WORDS = 12, 14
 _SOFT, _SOFT_ON_DARK = "#5a6a6c", "#9fb0b0"
 
 
@@ -65,9 +66,8 @@ def apply() -> None:
 
 
 def _chart_words() -> alt.theme.ThemeConfig:
-    """Sizes of what Streamlit's theme for charts leaves to Vega. Altair asks whenever it draws, for every visitor."""
+    """Sizes and colour of the words in a chart. Altair asks whenever it draws, for every visitor."""
     here = get_script_run_ctx(suppress_warning=True) is not None
-    presenting = here and st.session_state.get(share.PRESENT, False)
-    size = _LARGER_WORDS if presenting else _WORDS
-    colour = _SOFT_ON_DARK if here and st.context.theme.type == "dark" else _SOFT
-    return {"config": {"text": {"fontSize": size}, "title": {"subtitleFontSize": size, "subtitleColor": colour}}}
+    config = word_sizes(charts.LARGER if here and share.presenting() else 1.0)
+    config["title"]["subtitleColor"] = _SOFT_ON_DARK if here and st.context.theme.type == "dark" else _SOFT
+    return {"config": config}

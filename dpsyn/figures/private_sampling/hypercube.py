@@ -16,6 +16,7 @@ from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import finish, safe, shorten
+from dpsyn.figures.private_sampling.corner_labels import View, label_places
 from dpsyn.figures.private_sampling.instance import Density, Instance
 from dpsyn.figures.theme import GUIDE, HERE
 
@@ -23,17 +24,27 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_BITS = 4
-_LARGEST_MARK = 58.0
-_INNER = 0.42
-_TILT = 0.16
-_FROM_ABOVE = {"eye": {"x": 0, "y": -0.01, "z": 2}}
-_CAMERAS: dict[int, dict[str, dict[str, float]]] = {
-    1: _FROM_ABOVE,
-    2: _FROM_ABOVE,
-    3: {"eye": {"x": 1.75, "y": 0.9, "z": 0.8}, "center": {"x": 0, "y": 0, "z": -0.06}},
+_LARGEST_MARK, _LARGEST_OF_MANY = 58.0, 36.0
+_INNER = 0.38
+_HEIGHT, _HEIGHT_OF_MANY, _ABOVE, _BELOW = 430, 560, 40, 60
+_HALF_AXIS, _FAR = 1.8, 6.0
+"""Axes reach so far beyond the corners that words have room; the eye is so far away that the back is not drawn tiny."""
+
+
+def _eye(azimuth: float, elevation: float) -> tuple[float, float, float]:
+    level = _FAR * math.cos(elevation)
+    return level * math.cos(azimuth), level * math.sin(azimuth), _FAR * math.sin(elevation)
+
+
+_EYES = {
+    1: (0.0, -0.01, _FAR),
+    2: (0.0, -0.01, _FAR),
+    3: _eye(0.42, 0.40),
     # From here the sixteen corners keep the largest distance from each other on the screen.
-    4: {"eye": {"x": 1.98, "y": 0.21, "z": 1.05}, "center": {"x": 0, "y": 0, "z": -0.06}},
+    4: _eye(0.10, 0.47),
 }
+_UNITS = {1: 1.45, 2: 1.45, 3: 1.25, 4: 1.34}
+"""Length of 1 on the axes, in the units of the scene: the picture fills its height and half of a page."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +168,11 @@ def _hover(info: HypercubeInfo, corner: Corner) -> str:
     )
 
 
+def first_view(bits: int, height: float) -> View:
+    """How a cube of so many bits is first seen in a scene of ``height`` pixels."""
+    return View(_EYES[bits], _UNITS[bits], height)
+
+
 def draw_corners(
     info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[str], hover: Sequence[str], *, title: str
 ) -> go.Figure:
@@ -172,11 +188,13 @@ def draw_corners(
     figure = go.Figure(
         go.Scatter3d(x=lines[0], y=lines[1], z=lines[2], mode="lines", line=style, hoverinfo="skip", showlegend=False)
     )
+    many = len(info.columns) == MOST_BITS
     largest = max(max(corner.data, corner.density) for corner in info.corners)
+    largest_mark = _LARGEST_OF_MANY if many else _LARGEST_MARK
 
     def markers(name: str, at: Sequence[int], shares: Sequence[float], style: Mapping[str, Any]) -> go.Scatter3d:
         x, y, z = places[list(at)].T
-        sizes = [_LARGEST_MARK * math.sqrt(share / largest) for share in shares]
+        sizes = [largest_mark * math.sqrt(share / largest) for share in shares]
         return go.Scatter3d(
             x=x,
             y=y,
@@ -196,21 +214,36 @@ def draw_corners(
     rings = {"color": HERE, "symbol": "circle-open", "line": {"width": 3, "color": HERE}}
     every = range(len(info.corners))
     figure.add_trace(markers("data fₙ (ring)", every, [corner.data for corner in info.corners], rings))
-    x, y, z = places.T
+    height = _HEIGHT_OF_MANY if many else _HEIGHT
+    finish(figure, title, height=height, entries=len(discs) + 1, above=_ABOVE)
+    figure.update_layout(margin={"l": 0, "r": 0, "b": _BELOW}, height=height)
+    view = first_view(len(info.columns), height - figure.layout.margin.t - _BELOW)
+    radii = [largest_mark * math.sqrt(max(corner.data, corner.density) / largest) / 2 for corner in info.corners]
+    x, y, z = label_places(view, places, radii, words, info.edges).T
     font = {"color": GUIDE, "size": 12}
     figure.add_trace(
-        go.Scatter3d(x=x, y=y, z=z + _TILT, mode="text", text=list(words), textfont=font, hoverinfo="skip", showlegend=False)
+        go.Scatter3d(
+            x=x,
+            y=y,
+            z=z,
+            mode="text",
+            text=list(words),
+            textposition="middle center",
+            textfont=font,
+            hoverinfo="skip",
+            showlegend=False,
+        )
     )
-    hidden = {"visible": False, "showspikes": False}
+    hidden: dict[str, Any] = {"visible": False, "showspikes": False, "range": [-_HALF_AXIS, _HALF_AXIS]}
+    side = 2 * _HALF_AXIS * view.unit
     figure.update_layout(
         scene={
             "xaxis": hidden,
             "yaxis": hidden,
             "zaxis": hidden,
-            "aspectmode": "cube" if len(info.columns) > 2 else "data",
-            "camera": _CAMERAS[len(info.columns)],
+            "aspectmode": "manual",
+            "aspectratio": {"x": side, "y": side, "z": side},
+            "camera": {"eye": dict(zip("xyz", view.eye, strict=True))},
         }
     )
-    finish(figure, title, height=430, entries=len(discs) + 1, above=40)
-    figure.update_layout(margin={"l": 0, "r": 0})
     return figure

@@ -97,7 +97,7 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
     air = 0.02 * (info.x[-1] - info.x[0])
     x_domain, y_domain = (info.x[0] - air, info.x[-1] + air), (-0.02, 1.06)
     x = alt.X("x:Q", axis=alt.Axis(title=AXES[info.axis], grid=False), scale=_layers.scale(x_domain))
-    y = alt.Y("y:Q", axis=alt.Axis(title="λ, the share of uniform noise mixed in"), scale=_layers.scale(y_domain))
+    y = alt.Y("y:Q", axis=alt.Axis(title="λ, share of the uniform density"), scale=_layers.scale(y_domain))
     scales = {"domain": labels}
     legend = {"title": None, "sort": None, "legend": _layers.legend(labels)}
     lines = (

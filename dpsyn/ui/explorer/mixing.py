@@ -17,6 +17,7 @@ from dpsyn.figures.dp_cda import (
 )
 from dpsyn.theory.dp_cda_claims import Claim, claims
 from dpsyn.ui import state, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.explorer.setting import Explorer
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
@@ -63,8 +64,8 @@ def show(explorer: Explorer) -> None:
         needed = replace(_needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.order_of_mixture, sigma))
     widgets.heading("Three accountants of the same noise", explorer.private)
     left, right = st.columns(2, gap="medium")
-    left.altair_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma")
-    right.altair_chart(draw_sigma_needed(needed), key="sigma_needed")
+    show_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma", place=left)
+    show_chart(draw_sigma_needed(needed), key="sigma_needed", place=right)
     for note in needed.notes:
         st.caption(note)
     widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)

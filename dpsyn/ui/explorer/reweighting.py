@@ -9,6 +9,7 @@ from dpsyn.figures.reweighting import draw_reweighting, reweighting_info
 from dpsyn.theory.logarithms import LN10
 from dpsyn.theory.reweighting_table import ConditionNumberRow, condition_number_table, reweighting_frame, reweighting_table
 from dpsyn.ui import state, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.widgets import power_of_ten
 
@@ -45,7 +46,7 @@ def show(explorer: Explorer) -> None:
     )
     info = reweighting_info(stats, explorer.spec, degree=degree, failure_probability=explorer.failure_probability)
     widgets.heading("Noise, and accuracy promised, against n", explorer.private)
-    st.altair_chart(draw_reweighting(info), key="reweighting")
+    show_chart(draw_reweighting(info), key="reweighting")
     widgets.heading("The Rényi condition number κ, which multiplies the m that is needed", explorer.private)
     codes = state.dataset().table.codes if explorer.focus.loaded else None
     widgets.text_table(condition_frame(condition_number_table(stats, codes)))

@@ -17,6 +17,7 @@ from dpsyn.theory.certificates import CertificateAnswer, certificate_answers
 from dpsyn.theory.inverses import SYMBOLS, Inverse, inverse_frame, sampling_inverses
 from dpsyn.theory.setting import sampling_setting
 from dpsyn.ui import widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.explorer.setting import Explorer
 
 _SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}
@@ -51,7 +52,7 @@ def show(explorer: Explorer) -> None:
     )
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
     info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=explorer.rows, **explorer.bounds)
-    st.altair_chart(draw_certificates(info), key="certificates")
+    show_chart(draw_certificates(info), key="certificates")
     widgets.heading("Where data would have to lie", explorer.private)
     spread = st.segmented_control(
         "‖f‖∞ on the map is",
@@ -64,10 +65,10 @@ def show(explorer: Explorer) -> None:
     )
     chosen = [c.stats for c in explorer.chosen]
     plane = plane_info(chosen, explorer.spec, spread=spread, rows=explorer.rows, **explorer.bounds)
-    st.altair_chart(draw_plane(plane), key="plane")
+    show_chart(draw_plane(plane), key="plane")
     widgets.heading("The trade-off in floor", explorer.private)
     tradeoff = floor_tradeoff_info(explorer.stats, explorer.spec, rows=explorer.rows, **explorer.bounds)
-    st.altair_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
+    show_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
     widgets.heading("What would make each condition true, the rest fixed", explorer.private)
     inverses = sampling_inverses(setting)
     widgets.text_table(inverses_table(inverses))

@@ -12,6 +12,7 @@ from dpsyn.theory.datasets import ideal_cube
 from dpsyn.theory.paper_tables import paper_tables
 from dpsyn.theory.tractability import PUBLISHED_LARGEST_P, PUBLISHED_YEARS, YEAR, largest_p_within, quadprog_seconds
 from dpsyn.ui import jobs, state, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.widgets import humanise
 
@@ -41,7 +42,7 @@ def show(explorer: Explorer) -> None:
         rows=1,
         case="ideal",
     )
-    st.altair_chart(draw_rows_bound(info), key="figure_1")
+    show_chart(draw_rows_bound(info), key="figure_1")
     st.caption(
         "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
         "smallest that leaves the linear program a solution other than the uniform density."
@@ -67,10 +68,11 @@ def grouped(frame: pd.DataFrame) -> pd.DataFrame:
     names = names.where(~names.duplicated(), "")
     return frame.assign(Row=names, Quantity=quantities).rename(columns={"Row": ""})
 
-
     calibration: Calibration | None = st.session_state.get("calibration")
+
+
 def _tractability(explorer: Explorer) -> None:
-    st.altair_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
+    show_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
     label = "Measure this machine" if calibration is None else "Measure this machine again"
     if st.button(
         label, icon=":material/timer:", disabled=state.job() is not None, help="Times small programs for some seconds."

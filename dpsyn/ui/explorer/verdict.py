@@ -12,6 +12,7 @@ from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.registry import MECHANISMS, title
 from dpsyn.theory.feasibility import Feasibility
 from dpsyn.ui import widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.explorer.setting import Explorer
 from dpsyn.ui.verdicts import show_verdict, verdict_card
 
@@ -75,8 +76,8 @@ def _overview(explorer: Explorer, verdicts: Feasibility) -> None:
     widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
     left, right = st.columns(2, gap="medium")
     rows = rows_bound_info(stats, epsilon=explorer.spec.epsilon, rows=explorer.rows, case=case, **explorer.bounds)
-    left.altair_chart(draw_rows_bound(rows), key="rows_bound")
-    right.altair_chart(draw_reduced_space(reduced_space_info(stats, **explorer.bounds)), key="reduced_space")
+    show_chart(draw_rows_bound(rows), key="rows_bound", place=left)
+    show_chart(draw_reduced_space(reduced_space_info(stats, **explorer.bounds)), key="reduced_space", place=right)
 
 
 def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:

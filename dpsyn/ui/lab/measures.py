@@ -11,6 +11,7 @@ from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.figures.worst_tables import draw_table, table_info
 from dpsyn.ui import jobs, state, widgets
+from dpsyn.ui.charts import show_figure
 from dpsyn.ui.comparisons import (
     column_chart,
     errors_chart,
@@ -23,8 +24,6 @@ from dpsyn.ui.comparisons import (
 from dpsyn.ui.lab.experiments import fingerprint
 from dpsyn.ui.lab.kept import keep_comparison, kept_measures
 from dpsyn.ui.state import Dataset, Made
-
-QUIET = {"displayModeBar": False}
 
 
 def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
@@ -110,20 +109,20 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
             ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
         )
         with marginals:
-            st.plotly_chart(errors_chart(reports), config=QUIET, key="errors")
+            show_figure(errors_chart(reports), key="errors")
             st.dataframe(summary_table(reports), hide_index=True)
         with worst:
             _worst_tables(current, reports, releases)
         with pairs:
             side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
             for i, (name, figure) in enumerate(heatmaps(reports).items()):
-                side_by_side[i % len(side_by_side)].plotly_chart(figure, config=QUIET, key=f"pairs_{name}")
+                show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
         with classifiers:
             chart = scores_chart(reports)
             if isinstance(chart, str):
                 st.info(f"No classifiers: {chart}.", icon=":material/info:")
             else:
-                st.plotly_chart(chart, config=QUIET, key="scores")
+                show_figure(chart, key="scores")
                 st.dataframe(
                     scores_table(reports), hide_index=True, placeholder="—",
                     column_config={"Note": st.column_config.TextColumn(width=330)},
@@ -137,7 +136,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
             name = st.selectbox("Column", learn.domain.names, key="comparison_column", bind="query-params")
             if name in learn.domain:
                 shown = {label: releases[label].release for label in reports if label in releases}
-                st.plotly_chart(column_chart(learn, shown, name, held_out), config=QUIET, key="column")
+                show_figure(column_chart(learn, shown, name, held_out), key="column")
 
 
 @st.fragment
@@ -154,4 +153,4 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     held = None if held_out is None else held_out.codes
     for degree, error in reports[label].marginals.items():
         info = table_info(learn.domain, error.worst, learn.codes, rows, label, at=list(reports).index(label), held_out=held)
-        st.plotly_chart(draw_table(info), config=QUIET, key=f"worst_{degree}")
+        show_figure(draw_table(info), key=f"worst_{degree}")

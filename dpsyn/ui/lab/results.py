@@ -13,13 +13,13 @@ from dpsyn.evaluation.experiments.summary import Point
 from dpsyn.figures.experiment import AXES, curves_info, draw_curves, draw_spread, spread_info
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui import state, widgets
+from dpsyn.ui.charts import show_figure
 from dpsyn.ui.lab import experiments
 from dpsyn.ui.lab.code import script_of
 from dpsyn.ui.lab.elsewhere import of_other_data
 from dpsyn.ui.lab.experiments import Experiment
 from dpsyn.ui.state import Dataset
 
-QUIET = {"displayModeBar": False}
 POLL = 0.7
 
 
@@ -134,7 +134,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             labels=list(experiment.grid.configs),
             proportional=not is_rising(measure),
         )
-        st.plotly_chart(draw_curves(info), config=QUIET, key=f"lab_curve_{experiment.number}")
+        show_figure(draw_curves(info), key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
@@ -143,7 +143,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     with spread:
         found = spread_info(points, measure)
         if found.names:
-            st.plotly_chart(draw_spread(found), config=QUIET, key=f"lab_spread_{experiment.number}")
+            show_figure(draw_spread(found), key=f"lab_spread_{experiment.number}")
             st.caption(
                 "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
             )

@@ -10,6 +10,7 @@ from dpsyn.figures.mixing.audits import audits_info, draw_audits
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 from dpsyn.ui import jobs, share, state
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
@@ -70,7 +71,7 @@ def _found() -> None:
         return
     found: dict[str, Audit] = kept["value"]
     info = audits_info(found)
-    st.altair_chart(draw_audits(info), key="in_cda_audits")
+    show_chart(draw_audits(info), key="in_cda_audits")
     said = [f"Found with l = {kept['order']} and δ = {kept['delta']:g}."]
     refuted = [line.name for line in info.lines if line.refuted]
     if refuted:

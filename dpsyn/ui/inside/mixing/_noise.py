@@ -9,6 +9,7 @@ from dpsyn.figures.mixing.noise import draw_noise
 from dpsyn.figures.mixing.norms import draw_norms, norms_info
 from dpsyn.privacy.dp_cda import Variant
 from dpsyn.privacy.spec import rounded_up
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.mixing._controls import Bench
 
@@ -31,7 +32,7 @@ def _accountants(bench: Bench) -> None:
     with panel(
         "How much noise", True, "The same σ may claim very different ε. Only the exact accounting certifies a release."
     ):
-        st.altair_chart(draw_noise(bench.noise), key="in_cda_noise")
+        show_chart(draw_noise(bench.noise), key="in_cda_noise")
         st.caption(bench.noise.verdict)
 
 
@@ -49,7 +50,7 @@ def _budget(bench: Bench) -> None:
             bench.epsilon,
             bench.variant,
         )
-        st.altair_chart(draw_budget(info), key="in_cda_budget")
+        show_chart(draw_budget(info), key="in_cda_budget")
         st.caption(_words(info))
 
 
@@ -68,7 +69,7 @@ def _words(info: BudgetInfo) -> str:
 def _norms(bench: Bench) -> None:
     with panel("What clipping cuts", True, "Choose c before looking: a c chosen on these bars would itself cost privacy."):
         info = norms_info(bench.records, bench.clip_norm)
-        st.altair_chart(draw_norms(info), key="in_cda_norms")
+        show_chart(draw_norms(info), key="in_cda_norms")
         st.caption(
             f"c = {info.radius:g} shortens {100 * info.cut:.3g} % of the records and takes {100 * info.lost:.2g} % off "
             "their total length. A table of categories alone has norm 1 everywhere."

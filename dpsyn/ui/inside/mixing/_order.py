@@ -10,6 +10,7 @@ from dpsyn.figures.mixing.accuracy import accuracy_info, best_line, draw_accurac
 from dpsyn.figures.mixing.order import OrderInfo, draw_needed, draw_order, order_info
 from dpsyn.notation import short
 from dpsyn.ui import jobs, share, state
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import ORDERS, Bench
@@ -43,14 +44,14 @@ def order(bench: Bench) -> None:
 def _needed(bench: Bench, info: OrderInfo) -> None:
     caption = "More records in an average, less noise: one record moves it by 2c/l (by c/l in a Poisson sum)."
     with panel("Noise that l needs", True, caption):
-        st.altair_chart(draw_needed(info), key="in_cda_needed")
+        show_chart(draw_needed(info), key="in_cda_needed")
         st.caption(f"No row can average more than the {bench.sizes.smallest:,} records of the smallest class.")
 
 
 def _signal(info: OrderInfo) -> None:
     caption = "What tells classes apart gains from every l; the variety inside a class is averaged away in the end."
     with panel("What is left of the records", True, caption):
-        st.altair_chart(draw_order(info), key="in_cda_signal")
+        show_chart(draw_order(info), key="in_cda_signal")
         if info.best is not None:
             st.caption(
                 f"l = {info.best} leaves the most of the variety inside a class. It follows from public numbers, so "
@@ -153,7 +154,7 @@ def _measured(bench: Bench) -> None:
     scores = found["value"]
     info = accuracy_info(scores, found["subtitle"])
     if info.lines:
-        st.altair_chart(draw_accuracy(info), key="in_cda_accuracy_chart")
+        show_chart(draw_accuracy(info), key="in_cda_accuracy_chart")
         st.caption(best_line(info))
     notes = dict.fromkeys(score.note for score in scores.scores if score.accuracy is None)
     for note in list(notes)[:3]:

@@ -10,6 +10,7 @@ from dpsyn.figures.mixing.published import ORDERS, PAPER, PublishedInfo, draw_pu
 from dpsyn.figures.mixing.z_score import AttackInfo, attack_info, draw_flip, flip_info
 from dpsyn.theory.mixing_noise import MixingFacts
 from dpsyn.ui import share, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
@@ -48,7 +49,7 @@ def _formula(bench: Bench) -> None:
         with st.spinner("Accounting …"):
             info = _published(facts, tuple(orders))
         share.offer(lambda: code.paper(bench, facts, orders, attack=_attackable(bench)))
-        st.altair_chart(draw_published(info), key="in_cda_published")
+        show_chart(draw_published(info), key="in_cda_published")
         st.caption(info.verdict)
 
 
@@ -59,8 +60,8 @@ def _z_score(bench: Bench) -> None:
     with panel("The z-score gives everybody away", False, caption):
         left, right = st.columns(2, gap="medium")
         flip = flip_info()
-        left.altair_chart(draw_flip(flip, scored=False), key="in_cda_before")
-        right.altair_chart(draw_flip(flip, scored=True), key="in_cda_after")
+        show_chart(draw_flip(flip, scored=False), key="in_cda_before", place=left)
+        show_chart(draw_flip(flip, scored=True), key="in_cda_after", place=right)
         n, classes = bench.current.table.n, len(bench.records.classes)
         if not _attackable(bench):
             empty(

@@ -8,11 +8,11 @@ from dpsyn.data.images import image_side
 from dpsyn.figures.mixing import images, points
 from dpsyn.figures.mixing.accounting import ROUGH, needed_sigma
 from dpsyn.ui import share, state, widgets
+from dpsyn.ui.charts import show_figure
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
 
-QUIET = {"displayModeBar": False}
 IMAGES, POINTS = "Images", "Points"
 PRINCIPAL = "principal axes"
 _EPSILONS = (None, 20.0, 10.0, 5.0, 1.0)
@@ -68,7 +68,7 @@ def _images(bench: Bench, side: int, seed: int) -> None:
             classes=chosen,
             variant=bench.variant,
         )
-        st.plotly_chart(images.draw_images(info), config=QUIET, key="in_cda_images")
+        show_figure(images.draw_images(info), key="in_cda_images")
         st.caption(info.subtitle + ".")
     caption = (
         "Figure 1 of the paper with noise that keeps its promise: more records in an average, less noise, less variety."
@@ -93,7 +93,7 @@ def _images(bench: Bench, side: int, seed: int) -> None:
             label=label,
             variant=bench.variant,
         )
-        st.plotly_chart(images.draw_images(grid), config=QUIET, key="in_cda_orders")
+        show_figure(images.draw_images(grid), key="in_cda_orders")
 
 
 def _sigmas(bench: Bench, orders: list[int]) -> dict[tuple[float | None, int], float | None]:
@@ -156,7 +156,7 @@ def _points(bench: Bench, seed: int) -> None:
             classes=chosen,
             variant=bench.variant,
         )
-        st.plotly_chart(points.draw_points(info), config=QUIET, key="in_cda_points")
+        show_figure(points.draw_points(info), key="in_cda_points")
         st.caption(
             f"These two directions carry {100 * info.explained:.0f} % of the variance of the records, which have "
             f"{bench.records.dimension:,} coordinates. Points that coincide are drawn a little apart."

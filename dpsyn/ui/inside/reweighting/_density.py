@@ -17,6 +17,7 @@ from dpsyn.figures.reweighting_inside.support import draw_support, support_info
 from dpsyn.figures.reweighting_inside.trial import OBJECTIVES, Objective
 from dpsyn.notation import short
 from dpsyn.ui import share, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
@@ -49,9 +50,9 @@ def fitted_panels(bench: Bench) -> None:
     )
     left, right = st.columns(2, gap="medium")
     with left, panel("Statistics", True):
-        st.altair_chart(draw_statistics(statistics_info(run, objective)), key="in_nr_statistics_chart")
+        show_chart(draw_statistics(statistics_info(run, objective)), key="in_nr_statistics_chart")
     with right, panel("Tables", True):
-        st.altair_chart(draw_worst_tables(worst_tables_info(run, objective)), key="in_nr_tables_chart")
+        show_chart(draw_worst_tables(worst_tables_info(run, objective)), key="in_nr_tables_chart")
 
 
 def support_panels(bench: Bench) -> None:
@@ -60,7 +61,7 @@ def support_panels(bench: Bench) -> None:
     left, right = st.columns(2, gap="medium")
     with left, panel("Support of the density", True, "Three densities near the same noisy statistics."):
         info = support_info(run)
-        st.altair_chart(draw_support(info), key="in_nr_support_chart")
+        show_chart(draw_support(info), key="in_nr_support_chart")
         st.dataframe(
             {
                 "Density": [OBJECTIVES[line.objective] for line in info.lines],
@@ -82,4 +83,4 @@ def support_panels(bench: Bench) -> None:
         )
         share.offer(lambda: code.support(bench, objective, k))
         found = draws_info(run, objective, k=k, seed=bench.seed)
-        st.altair_chart(draw_draws(found), key="in_nr_draws_chart")
+        show_chart(draw_draws(found), key="in_nr_draws_chart")

@@ -9,6 +9,7 @@ import streamlit as st
 from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.figures.reweighting_inside.noise import draw_noise, noise_info
 from dpsyn.ui import share, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
@@ -35,7 +36,7 @@ def noise_panels(bench: Bench) -> None:
         share.offer(lambda: code.noise(bench, n))
         bits = sum(1 if a.kind == "truth" else a.size for a in table.domain.attributes)
         info = noise_info(table.domain.shape, bits, bench.spec, degree=bench.degree, kind=bench.noise, n=n)
-        st.altair_chart(draw_noise(info), key="in_nr_noise_chart")
+        show_chart(draw_noise(info), key="in_nr_noise_chart")
         st.dataframe(
             {
                 "Family": [line.family for line in info.lines],
@@ -54,7 +55,7 @@ def noise_panels(bench: Bench) -> None:
         found = budget_info(
             facts["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=facts["accounting"]
         )
-        st.altair_chart(draw_budget(found), key="in_nr_budget_chart")
+        show_chart(draw_budget(found), key="in_nr_budget_chart")
         st.dataframe(
             {
                 "Part": [part.name for part in found.parts],

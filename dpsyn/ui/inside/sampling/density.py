@@ -10,12 +10,12 @@ from dpsyn.figures.private_sampling.instance import Density, Instance, make_inst
 from dpsyn.figures.private_sampling.space import make_space
 from dpsyn.figures.private_sampling.walsh import draw_averages, draw_walsh, walsh_info
 from dpsyn.ui import share, widgets
+from dpsyn.ui.charts import show_chart, show_figure
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.ui.state import Dataset
 
-_QUIET = {"displayModeBar": False}
 _MOST_VALUES = 200
 
 
@@ -38,7 +38,7 @@ def show_density(current: Dataset, settings: Settings) -> None:
             density = instance.density(settings.floor, settings.ceiling)
             share.offer(lambda: code.density(current, settings))
             info = density_info(instance, density)
-            st.altair_chart(draw_density(info), key="is_histogram")
+            show_chart(draw_density(info), key="is_histogram")
             shares = {"λ": density.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
             widgets.facts({name: f"{share:.1%}" for name, share in shares.items()})
             if info.data_above is not None:
@@ -87,7 +87,7 @@ def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], 
         key, lambda: make_instance(make_space((2,) * len(names), degree), as_bits(rows_of(current, tuple(names)), chosen))
     )
     density = instance.density(settings.floor, settings.ceiling)
-    st.plotly_chart(draw_hypercube(hypercube_info(instance, density)), config=_QUIET, key="is_cube")
+    show_figure(draw_hypercube(hypercube_info(instance, density)), key="is_cube")
     same = not many and set(names) == set(settings.columns)
     of = "as for the histogram" if same else f"the histogram has the {len(settings.columns)} columns chosen above"
     st.caption(
@@ -114,7 +114,7 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], in
         share.offer(lambda: code.density(current, settings, bits, info.chosen))
         left, right = st.columns(2, gap="medium")
         with left:
-            st.plotly_chart(draw_walsh(info), config=_QUIET, key="is_walsh_cube")
+            show_figure(draw_walsh(info), key="is_walsh_cube")
             st.caption(info.meaning)
         with right:
             widgets.facts(
@@ -126,4 +126,4 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], in
                     else "—",
                 }
             )
-            st.altair_chart(draw_averages(info), key="is_walsh_averages")
+            show_chart(draw_averages(info), key="is_walsh_averages")

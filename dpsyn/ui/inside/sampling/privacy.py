@@ -21,6 +21,7 @@ from dpsyn.figures.private_sampling.privacy import (
 )
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.ui import jobs, share, state, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of, remembered, rows_of
@@ -66,14 +67,14 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))
         claims = certificates(instance, floor=floor, ceiling=ceiling, rows=rows)
         with right:
-            st.altair_chart(draw_privacy(privacy_info(claims, observed, rows=rows)), key="is_claims")
+            show_chart(draw_privacy(privacy_info(claims, observed, rows=rows)), key="is_claims")
             if not instance.domain.is_binary:
                 st.caption("Theorem 4.1 and the stability bound are stated for the Boolean cube: not every column is a bit.")
             _search(current, settings, instance, found, rows)
     if loss is None:
         return
     with panel("Where this neighbour's loss comes from", badge=True):
-        st.altair_chart(draw_log_ratios(loss, ceiling / floor), key="is_log_ratios")
+        show_chart(draw_log_ratios(loss, ceiling / floor), key="is_log_ratios")
 
 
 def _facts(instance: Instance, loss: LocalLoss, rows: int) -> None:

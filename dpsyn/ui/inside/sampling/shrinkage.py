@@ -8,6 +8,7 @@ from dpsyn.figures.private_sampling.binding import BindingInfo, binding_info, dr
 from dpsyn.figures.private_sampling.instance import Instance
 from dpsyn.figures.private_sampling.shrinkage import AXES, draw_shrinkage, shrinkage_info
 from dpsyn.ui import share, widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, box_note, instance_of
@@ -19,7 +20,7 @@ def show_shrinkage(current: Dataset, settings: Settings) -> None:
     floor, ceiling = settings.floor, settings.ceiling
     instance: Instance | None = None
     with panel(
-        "How much uniform noise must be mixed in",
+        "How much of the uniform density must be mixed in",
         badge=True,
         caption="The linear program of step 3 finds the least λ for which (1 − λ)·data + λ·uniform can be matched by a "
         "density between 2·floor and ceiling − floor. Move the sliders.",
@@ -33,7 +34,7 @@ def show_shrinkage(current: Dataset, settings: Settings) -> None:
         left, right = st.columns(2, gap="medium")
         for column, axis in zip((left, right), AXES, strict=True):
             info = shrinkage_info(instance, axis, floor=floor, ceiling=ceiling)
-            column.altair_chart(draw_shrinkage(info), key=f"is_against_{axis}")
+            show_chart(draw_shrinkage(info), key=f"is_against_{axis}", place=column)
     if instance is None:
         return
     with panel("Why λ cannot be smaller", badge=True):
@@ -42,7 +43,7 @@ def show_shrinkage(current: Dataset, settings: Settings) -> None:
             empty("λ = 0: some density in the box has the very marginals of the data. Nothing binds.")
             return
         left, right = st.columns([3, 2], gap="medium")
-        left.altair_chart(draw_binding(found), key="is_binding")
+        show_chart(draw_binding(found), key="is_binding", place=left)
         with right:
             st.markdown(proof(found, settings))
 

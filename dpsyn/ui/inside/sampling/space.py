@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpsyn.figures.private_sampling.spectrum import draw_spectrum, spectrum_info
 from dpsyn.ui import widgets
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.sampling.controls import Settings, space_of
 from dpsyn.ui.state import Dataset
@@ -22,7 +23,7 @@ def show_space(current: Dataset, settings: Settings) -> None:
         space = space_of(current, settings)
         info = spectrum_info(space)
         left, right = st.columns([3, 1], gap="medium")
-        left.altair_chart(draw_spectrum(info), key="is_spectrum")
+        show_chart(draw_spectrum(info), key="is_spectrum", place=left)
         with right:
             st.metric(r"$\sigma_{\min}(W)$", widgets.number(info.smallest_singular_value))
             st.metric(f"must reach √m/(2{info.bound})", widgets.number(info.singular_threshold))

@@ -11,6 +11,7 @@ from dpsyn.figures.private_sampling.timing import MeasuredRun, draw_timing, timi
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.theory.calibration import Calibration
 from dpsyn.ui import jobs, share, state
+from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling import code
 from dpsyn.ui.inside.sampling.controls import Settings, instance_of, remembered
@@ -45,7 +46,7 @@ def show_timing(current: Dataset, settings: Settings) -> None:
         runs = [*released(state.made()), here]
         calibration: Calibration | None = st.session_state.get("calibration")
         info = timing_info(runs, calibration)
-        st.altair_chart(draw_timing(info), key="is_timing")
+        show_chart(draw_timing(info), key="is_timing")
         table = pd.DataFrame([asdict(row) for row in info.rows]).rename(columns=_HEADINGS)
         st.dataframe(table, hide_index=True, height="content")
         with st.container(horizontal=True, vertical_alignment="center"):
