@@ -94,7 +94,9 @@ def _part(part: Any) -> str:
     if isinstance(part, Code):
         return f"<pre><code>{_text(part.text)}</code></pre>"
     if isinstance(part, pd.DataFrame):
-        return str(part.to_html(index=False, escape=True, border=0, na_rep="—", float_format=lambda v: short(v, 4)))
+        whole: Any = dict.fromkeys(part.select_dtypes("integer").columns, "{:,}".format)
+        numbers = {"formatters": whole, "float_format": lambda value: short(value, 4)}
+        return str(part.to_html(index=False, escape=True, border=0, na_rep="—", **numbers))
     raise ParameterError("parts", type(part).__name__, "texts, tables, code or Plotly figures")
 
 

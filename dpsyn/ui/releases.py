@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpsyn.attribute import Attribute
 from dpsyn.data.table import Table
 from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.mechanisms.base import Config, Mechanism
@@ -24,6 +25,7 @@ from dpsyn.ui.charts import show_chart
 from dpsyn.ui.state import Made
 
 _REMEMBERED = 50
+_DIGITS, _MOST_DECIMALS = 5, 10
 _DROWNED = 2.0
 """Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
 
@@ -153,6 +155,20 @@ def absent_classes(made: Made) -> list[str]:
     return [str(c) for c in made.domain[target].categories if c not in there]
 
 
+def as_shown(attribute: Attribute) -> Any:
+    """How a column of a release is shown: dates as days, numbers that are not whole to five digits of the width of their
+    public bounds; None: as it is. It follows from the domain alone.
+    """
+    if attribute.kind == "date":
+        return st.column_config.DateColumn()
+    if attribute.kind != "numeric" or attribute.integer:
+        return None
+    assert attribute.lower is not None
+    assert attribute.upper is not None
+    decimals = _DIGITS - 1 - math.floor(math.log10(attribute.upper - attribute.lower))
+    return st.column_config.NumberColumn(format=f"%.{max(0, decimals)}f" if decimals <= _MOST_DECIMALS else "%.6g")
+
+
 def show_release(made: Made) -> None:
     """Preview, downloads, the guarantee, and the diagnostics apart."""
     release = made.release
@@ -166,15 +182,22 @@ def show_release(made: Made) -> None:
             "Lower l, give the counts a larger share of ε, or state a public lower bound.",
             icon=":material/warning:",
         )
-    dates = {a.name: st.column_config.DateColumn() for a in made.domain.attributes if a.kind == "date"}
     st.dataframe(
         release.rows.head(100),
-        column_config=dates,
+        column_config={a.name: column for a in made.domain.attributes if (column := as_shown(a)) is not None},
         hide_index=True,
         height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300),
     )
     count = len(release.rows)
-    st.caption(f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {made.dataset}.")
+    rounded = any(a.kind == "numeric" and not a.integer for a in made.domain.attributes)
+    st.caption(
+        f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {made.dataset}."
+        + (
+            " Numbers are shown to five digits of the width of their public bounds; the CSV has all of them."
+            if rounded
+            else ""
+        )
+    )
     stem = f"{release.mechanism}_{made.number}"
     with st.container(horizontal=True):
         st.download_button(

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
-from dpsyn.notation import readable, superscript
+from dpsyn.notation import readable, short, superscript
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.ui import state
 
@@ -167,15 +168,15 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
     if guarantee.status == "published_but_wrong":
         reasons = "\n".join(f"- {reason}" for reason in guarantee.assumptions)
         st.error(
-            f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: {guarantee.source}\n\n"
-            f"{reasons}",
+            f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: "
+            f"{humanise(guarantee.source)}\n\n{reasons}",
             icon=":material/gpp_bad:",
         )
         return
     title = {
         "proven": "This guarantee is proven",
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
-        "real_arithmetic": "This guarantee is proven in real arithmetic only: the floating-point noise of this run can break it",
+        "real_arithmetic": "This guarantee is proven in real arithmetic only: noise in floating point can break it",
         "experimental": "Experimental: not proven",
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" and not seeded else st.warning
@@ -184,7 +185,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
             f"A demonstration: whoever knows the seed can undo the noise. With a secret seed: {title[0].lower()}{title[1:]}"
         )
     tense = "The release will be" if before else "The release is"
-    lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {guarantee.source}."]
+    lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {humanise(guarantee.source)}."]
     if guarantee.assumptions:
         lines += ["", "It takes for granted:", *[f"- {humanise(a)}" for a in guarantee.assumptions]]
     icon = ":material/verified_user:" if guarantee.status == "proven" and not seeded else ":material/gpp_maybe:"
@@ -202,6 +203,17 @@ def text_table(frame: pd.DataFrame) -> None:
     plain = frame.astype(str).map(plain_text)
     plain.columns = pd.Index([plain_text(str(name)) for name in frame.columns])
     st.table(plain, border="horizontal", hide_index=True)
+
+
+def with_thousands(frame: pd.DataFrame) -> Styler:
+    """The table for ``st.dataframe``, whole numbers written as 20,000 and others with four digits; it sorts by value."""
+    formats: dict[Any, Any] = {}
+    for place, name in enumerate(frame.columns):
+        if pd.api.types.is_integer_dtype(frame.dtypes.iloc[place]):
+            formats[name] = "{:,}"
+        elif pd.api.types.is_float_dtype(frame.dtypes.iloc[place]):
+            formats[name] = lambda value: short(value, 4)
+    return frame.style.format(formats, na_rep="—")
 
 
 def plain_text(text: str) -> str:

@@ -72,8 +72,8 @@ def test_what_the_class_counts_cost_is_not_counted_twice():
     found = made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC)
     verdict, words = release_verdict(found, asia())
     assert "(2.7, 9 × 10⁻⁶)" in verdict.summary
-    assert "the averages ε = 2.7, δ = 9e-06" in words
-    assert "At ε = 3, δ = 1e-05" in words
+    assert "the averages ε = 2.7, δ = 9 × 10⁻⁶" in words
+    assert "At ε = 3, δ = 10⁻⁵" in words
 
 
 def test_each_release_has_its_own_verdict_and_its_budget_is_a_table():
@@ -83,8 +83,8 @@ def test_each_release_has_its_own_verdict_and_its_budget_is_a_table():
         made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC, 3),
     ]
     text = report_bytes(asia(), releases, None, []).decode()
-    assert "At ε = 3, δ = 1e-05" in text
-    assert "At ε = 0.5, δ = 1e-06" in text
+    assert "At ε = 3, δ = 10⁻⁵" in text
+    assert "At ε = 0.5, δ = 10⁻⁶" in text
     assert text.count("T = 300 rows of each class") == 1
     assert "<td>Walsh functions of order 2</td>" in text
     assert "<td>class counts</td>" in text

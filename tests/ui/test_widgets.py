@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pytest
 
-from dpsyn.ui.widgets import CEILINGS, COUNTS, DELTAS, EPSILONS, SIZES, humanise, number, plain_text, power_of_ten
+from dpsyn.ui.widgets import (
+    CEILINGS,
+    COUNTS,
+    DELTAS,
+    EPSILONS,
+    SIZES,
+    humanise,
+    number,
+    plain_text,
+    power_of_ten,
+    with_thousands,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +76,11 @@ def test_slider_values_are_increasing_and_hold_the_defaults():
     assert 1e-5 in DELTAS
     assert {1, 1000, 10**6} <= set(COUNTS)
     assert {1.25, 2.0} <= set(CEILINGS)
+
+
+def test_tables_are_written_with_thousands_and_keep_their_values():
+    frame = pd.DataFrame({"Name": ["a", "b"], "Rows": [20000, 7], "ε": [1e-5, 1234.5]})
+    shown = with_thousands(frame)
+    assert shown.data.equals(frame)
+    words = shown.to_html()
+    assert all(f">{text}<" in words for text in ("20,000", "7", "10⁻⁵", "1,234"))

@@ -68,7 +68,7 @@ def kept_table(releases: list[Made]) -> pd.DataFrame:
 def show_kept(releases: list[Made]) -> None:
     """The table, with the names in view."""
     pinned = {"Name": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(kept_table(releases), hide_index=True, placeholder="—", column_config=pinned)
+    st.dataframe(widgets.with_thousands(kept_table(releases)), hide_index=True, placeholder="—", column_config=pinned)
 
 
 def _settings(made: Made) -> str:

@@ -110,7 +110,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
         )
         with marginals:
             show_figure(errors_chart(reports), key="errors")
-            st.dataframe(summary_table(reports), hide_index=True)
+            st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
         with worst:
             _worst_tables(current, reports, releases)
         with pairs:
@@ -124,7 +124,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
             else:
                 show_figure(chart, key="scores")
                 st.dataframe(
-                    scores_table(reports), hide_index=True, placeholder="—",
+                    widgets.with_thousands(scores_table(reports)), hide_index=True, placeholder="—",
                     column_config={"Note": st.column_config.TextColumn(width=330)},
                 )  # fmt: skip
                 st.caption(

@@ -11,6 +11,7 @@ import streamlit as st
 from dpsyn.evaluation.experiments import summarise
 from dpsyn.figures.experiment import curves_info, draw_curves
 from dpsyn.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
+from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.theory.feasibility import feasibility
 from dpsyn.ui import state
@@ -65,7 +66,7 @@ def report_bytes(
         sections.append(_comparison(found["reports"], found["target"]))
     sections += [experiment_section(experiment) for experiment in tried if experiment.results]
     if releases:
-        sections.append(Section("What publishing all of it would cost", PUBLIC, [state.total_claim(releases)]))
+        sections.append(Section("What publishing all of it would cost", PUBLIC, [readable(state.total_claim(releases))]))
     sections += [experiment_section(experiment, own=False) for experiment in others if experiment.results]
     note = (
         "Only what stands under “private release” may be published, under the guarantee that is printed with it. Everything "
@@ -98,7 +99,7 @@ def _verdicts(current: state.Dataset, releases: list[state.Made]) -> Section:
         parts = [part for made in releases for part in release_parts(made, current)]
         return Section("Do the theorems apply?", PRIVATE, parts)
     spec = PrivacySpec(1.0, 1e-5)
-    parts = ["Of one row at ε = 1 and δ = 1e-05, replacing one of n rows, d = 2, l = 4."]
+    parts = ["Of one row at ε = 1 and δ = 10⁻⁵, replacing one of n rows, d = 2, l = 4."]
     for verdict in feasibility(current.statistics, spec):
         parts += verdict_parts(verdict, current)
     return Section("Do the theorems apply?", PRIVATE, parts)
@@ -118,7 +119,8 @@ def _release(made: state.Made) -> Section:
     if claim.assumptions and not refuted:
         granted = f"It takes for granted: {granted}"
     parts: list[Any] = [
-        f"{'There is' if refuted else 'The release is'} {claim}. Status: {status}. Source: {claim.source.rstrip('.')}.",
+        f"{'There is' if refuted else 'The release is'} {readable(str(claim))}. Status: {status}. Source: "
+        f"{readable(claim.source.rstrip('.'))}.",
         granted or "It takes nothing for granted.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
         *_ledger(made.release.settings.get("ledger")),
@@ -136,7 +138,9 @@ def _short(value: Any) -> str:
         return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_short, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return short(value) if isinstance(value, float) else str(value)
 
 
 def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
@@ -148,7 +152,7 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
     table["share"] = [f"{share:.1%}" for share in table["share"]]
     for name in ("epsilon", "delta", "rho"):
         if name in table:
-            table[name] = ["—" if pd.isna(value) else rounded_up(value, 4) for value in table[name]]
+            table[name] = ["—" if pd.isna(value) else readable(rounded_up(value, 4)) for value in table[name]]
     return ["The budget:", table.rename(columns={"share": "share of the budget"} | letters)]
 
 

@@ -10,6 +10,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.notation import readable
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.theory.conditions import Verdict
 from dpsyn.theory.feasibility import feasibility
@@ -81,7 +82,7 @@ def release_verdict(made: state.Made, current: state.Dataset) -> tuple[Verdict, 
 
 
 def _budget(spec: PrivacySpec) -> str:
-    return f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {rounded_up(spec.delta, 3)}" if spec.delta else "")
+    return readable(f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {rounded_up(spec.delta, 3)}" if spec.delta else ""))
 
 
 def _statistics(made: state.Made, current: state.Dataset) -> DatasetStatistics:

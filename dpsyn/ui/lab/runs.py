@@ -18,8 +18,9 @@ from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
 from dpsyn.mechanisms.base import Config, Release
 from dpsyn.mechanisms.registry import title
+from dpsyn.notation import readable
 from dpsyn.privacy.spec import Guarantee, rounded_up
-from dpsyn.ui import state
+from dpsyn.ui import state, widgets
 from dpsyn.ui.lab import experiments
 from dpsyn.ui.lab.experiments import Experiment
 
@@ -220,7 +221,7 @@ def runs_table(releases: list[state.Made]) -> pd.DataFrame:
 
 
 def _number(claim: Guarantee, value: float, digits: int) -> str:
-    return "none" if claim.status == "published_but_wrong" else rounded_up(value, digits)
+    return "none" if claim.status == "published_but_wrong" else readable(rounded_up(value, digits))
 
 
 def _status(made: state.Made) -> str:
@@ -235,7 +236,7 @@ def _status(made: state.Made) -> str:
 
 def runs_panel(releases: list[state.Made]) -> None:
     """The list, with the names to edit."""
-    st.dataframe(runs_table(releases), hide_index=True)
+    st.dataframe(widgets.with_thousands(runs_table(releases)), hide_index=True)
     edit_popover(releases, "runs")
 
 

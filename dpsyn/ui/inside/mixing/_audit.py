@@ -72,7 +72,7 @@ def _found() -> None:
     found: dict[str, Audit] = kept["value"]
     info = audits_info(found)
     show_chart(draw_audits(info), key="in_cda_audits")
-    said = [f"Found with l = {kept['order']} and δ = {kept['delta']:g}."]
+    said = [f"Found with l = {kept['order']} and δ = {short(kept['delta'])}."]
     refuted = [line.name for line in info.lines if line.refuted]
     if refuted:
         said.append(f"Refuted: {'; '.join(refuted)}.")

@@ -10,7 +10,7 @@ import streamlit as st
 from dpsyn.figures.private_sampling.timing import MeasuredRun, draw_timing, timing_info
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.theory.calibration import Calibration
-from dpsyn.ui import jobs, share, state
+from dpsyn.ui import jobs, share, state, widgets
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling import code
@@ -48,7 +48,7 @@ def show_timing(current: Dataset, settings: Settings) -> None:
         info = timing_info(runs, calibration)
         show_chart(draw_timing(info), key="is_timing")
         table = pd.DataFrame([asdict(row) for row in info.rows]).rename(columns=_HEADINGS)
-        st.dataframe(table, hide_index=True, height="content")
+        st.dataframe(widgets.with_thousands(table), hide_index=True, height="content")
         with st.container(horizontal=True, vertical_alignment="center"):
             label = "Measure this machine" if calibration is None else "Measure this machine again"
             if st.button(label, icon=":material/timer:", key="is_calibrate", disabled=state.job() is not None):
