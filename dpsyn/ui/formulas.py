@@ -48,7 +48,7 @@ def show_lines(lines: Sequence[ClaimFormula], mechanism: str) -> None:
     for line in lines:
         source = f" ({source_link(line.source, mechanism)})" if line.source else ""
         shown = [rf"$\displaystyle {formula}$" for formula in (line.formula, line.filled) if formula]
-        st.markdown("  \n".join(filter(None, [f"**{line.label}**{source}", *shown, line.note])))
+        st.markdown("\n\n".join(filter(None, [f"**{line.label}**{source}", *shown, line.note])))
 
 
 def claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]) -> None:

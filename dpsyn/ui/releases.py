@@ -20,7 +20,7 @@ from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.ui import widgets
+from dpsyn.ui import formulas, widgets
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.state import Made
 
@@ -175,6 +175,7 @@ def show_release(made: Made) -> None:
     publishable = release.guarantee.status == "proven" and not release.seeded
     widgets.badge("release" if publishable else True)
     widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
+    formulas.claim(release.mechanism, release.guarantee, release.settings)
     left_out = absent_classes(made)
     if left_out:
         st.warning(

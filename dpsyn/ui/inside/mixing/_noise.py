@@ -7,8 +7,11 @@ import streamlit as st
 from dpsyn.figures.mixing.budget import INSIDE, BudgetInfo, budget_info, draw_budget
 from dpsyn.figures.mixing.noise import draw_noise
 from dpsyn.figures.mixing.norms import draw_norms, norms_info
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.notation import short
 from dpsyn.privacy.dp_cda import Variant
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import Guarantee, rounded_up
+from dpsyn.ui import formulas
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.mixing._controls import Bench
@@ -34,6 +37,26 @@ def _accountants(bench: Bench) -> None:
     ):
         show_chart(draw_noise(bench.noise), key="in_cda_noise")
         st.caption(bench.noise.verdict)
+        _formulas(bench)
+
+
+def _formulas(bench: Bench) -> None:
+    names = [bench.records.classes[k] for k in bench.kept]
+    if not names:
+        return
+    guarantee = Guarantee(bench.epsilon, bench.delta, "replace_one", "")
+    settings = {
+        "variant": bench.variant,
+        "order_of_mixture": bench.order_of_mixture,
+        "sensitivity": (1 if bench.variant == "poisson" else 2) * bench.clip_norm / bench.order_of_mixture,
+        "noise_scale": bench.sigma,
+        "sampling_rates": {
+            name: bench.order_of_mixture / bench.records.sizes[k] for name, k in zip(names, bench.kept, strict=True)
+        },
+        "rows_per_class": dict.fromkeys(names, bench.rows_per_class),
+        "ledger": [{"name": "averages", "epsilon": bench.epsilon, "delta": bench.delta}],
+    }
+    formulas.claim(DPCDA.name, guarantee, settings)
 
 
 def _budget(bench: Bench) -> None:
@@ -57,7 +80,7 @@ def _budget(bench: Bench) -> None:
 def _words(info: BudgetInfo) -> str:
     first = info.binding
     said = f"ε = {rounded_up(first.epsilon, 3)} binds: a record {first.kind}, {first.name}"
-    said += f" (N = {first.size:,}, l/N = {100 * first.rate:.2g} %)." if first.kind == INSIDE else "."
+    said += f" (N = {first.size:,}, l/N = {short(100 * first.rate, 2)} %)." if first.kind == INSIDE else "."
     if info.others:
         said += f" {info.others} more classes lie between the last two bars." if info.others > 1 else ""
     calm = min(info.parts, key=lambda part: part.epsilon)
@@ -71,7 +94,8 @@ def _norms(bench: Bench) -> None:
         info = norms_info(bench.records, bench.clip_norm)
         show_chart(draw_norms(info), key="in_cda_norms")
         st.caption(
-            f"c = {info.radius:g} shortens {100 * info.cut:.3g} % of the records and takes {100 * info.lost:.2g} % off "
+            f"c = {short(info.radius)} shortens {short(100 * info.cut, 3)} % of the records and takes "
+            f"{short(100 * info.lost, 2)} % off "
             "their total length. A table of categories alone has norm 1 everywhere."
         )
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.figures.reweighting_inside.noise import draw_noise, noise_info
-from dpsyn.ui import share, widgets
+from dpsyn.ui import formulas, share, widgets
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.reweighting import _code as code
@@ -65,4 +65,5 @@ def noise_panels(bench: Bench) -> None:
             },
             hide_index=True,
         )
-        st.caption(f"{guarantee}. Noise is on whole counts: divide by n for averages.")
+        st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
+        formulas.claim(mechanism.config.name, guarantee, mechanism.facts())

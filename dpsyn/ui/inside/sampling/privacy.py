@@ -11,6 +11,7 @@ from dpsyn.domain import Codes
 from dpsyn.figures.private_sampling.instance import Instance
 from dpsyn.figures.private_sampling.privacy import (
     OBSERVED,
+    THEOREM,
     Claim,
     LocalLoss,
     certificates,
@@ -20,7 +21,8 @@ from dpsyn.figures.private_sampling.privacy import (
     privacy_info,
 )
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.ui import jobs, share, state, widgets
+from dpsyn.theory.claim_formulas import certificate_formulas
+from dpsyn.ui import formulas, jobs, share, state, widgets
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
 from dpsyn.ui.inside.sampling import code
@@ -70,6 +72,17 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             show_chart(draw_privacy(privacy_info(claims, observed, rows=rows)), key="is_claims")
             if not instance.domain.is_binary:
                 st.caption("Theorem 4.1 and the stability bound are stated for the Boolean cube: not every column is a bit.")
+            theorem = next(claim.epsilon for claim in claims if claim.name == THEOREM)
+            lines = certificate_formulas(
+                floor=floor,
+                ceiling=ceiling,
+                rows=rows,
+                degree=instance.space.degree,
+                functions=instance.space.dimension,
+                reduced_space_size=instance.space.m,
+                theorem=None if theorem is None else (instance.n, theorem),
+            )
+            formulas.expander(lines, PrivateSampling.name)
             _search(current, settings, instance, found, rows)
     if loss is None:
         return

@@ -5,7 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from dpsyn.figures.private_sampling.spectrum import draw_spectrum, spectrum_info
-from dpsyn.ui import widgets
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.theory.claim_formulas import threshold_formula
+from dpsyn.ui import formulas, widgets
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import panel
 from dpsyn.ui.inside.sampling.controls import Settings, space_of
@@ -31,6 +33,14 @@ def show_space(current: Dataset, settings: Settings) -> None:
                 st.error("Failure: the algorithm stops here. Draw S again, or take more points.", icon=":material/block:")
             else:
                 st.success("Step 2 passes.", icon=":material/check_circle:")
+            line = threshold_formula(
+                reduced_space_size=space.m,
+                degree=space.degree,
+                cube=info.bound != "B",
+                smallest=info.smallest_singular_value,
+                threshold=info.singular_threshold,
+            )
+            formulas.expander([line], PrivateSampling.name)
             if info.bound == "B":
                 st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             st.caption(
