@@ -195,7 +195,7 @@ def reduced_space_info(
         subtitle=f"Theorem 4.2 wants m between two lines; {opening}.",
         series=(
             Series("at least", values, tuple(b / LN10 for b in bottom)),
-            Series("at most 2ᵖ⁄⁴", values, tuple(p * LN2 / 4 / LN10 for p in values)),
+            Series("at most ⁴√2ᵖ", values, tuple(p * LN2 / 4 / LN10 for p in values)),
             Series("whole cube, 2ᵖ", values, tuple(p * LN2 / LN10 for p in values)),
         ),
         here=Mark("you are here", stats.p, log_m / LN10, f"{stats.name}: m = {format_log(log_m)}; {window}"),

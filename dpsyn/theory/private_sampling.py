@@ -234,7 +234,7 @@ def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tup
             "nothing; a floor below 1/4 says something. Pierquin et al. work at the edge, floor = 1/4."
         )
     if success <= 0:
-        notes.append("The success probability 1 − 4γ − 2⁻ᵖ⁄² is not positive: the theorem promises nothing.")
+        notes.append("The success probability 1 − 4γ − 1/√2ᵖ is not positive: the theorem promises nothing.")
     if setting.log_m is None:
         notes.append("m is the smallest that Theorem 4.2 allows.")
     notes.append("Theorem 4.1 is stated for replacing one record; the ceiling must not be chosen from the data.")

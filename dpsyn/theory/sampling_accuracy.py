@@ -58,7 +58,7 @@ _THEOREM_4_2: tuple[tuple[str, str, str, Relation, _Sides], ...] = (
 SHORT_NAMES = {
     "box": "floor and ceiling",
     "m_lower": "m large enough",
-    "m_upper": "m ≤ 2ᵖ⁄⁴",
+    "m_upper": "m ≤ ⁴√2ᵖ",
     "n": "n",
     "rows_lower": "enough rows",
     "max_frequency": "‖f‖∞",
@@ -143,6 +143,6 @@ def promise_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]
                 p_threshold("at_least", lambda p: _log_failure(setting, p) < -1e-13, p=setting.p, smallest=setting.degree),
             ),
             strict=True,
-            note="The theorem succeeds with probability at least 1 − 4γ − 2⁻ᵖ⁄².",
+            note="The theorem succeeds with probability at least 1 − 4γ − 1/√2ᵖ.",
         ),
     )

@@ -169,15 +169,15 @@ def table_2() -> PaperTable:
             "m_upper": Cell(
                 high,
                 exact=2 ** (stats.p / 4),
-                erratum="2²⁵⁄⁴ is 76.1." if stats.name == "CAR" else "",
+                erratum="⁴√2²⁵ is 76.1." if stats.name == "CAR" else "",
             ),
             "n_lower": Cell(exact=exp_of(setting.log_smallest_n), erratum="Left out of the paper's (2); not met."),
             "rows_lower": Cell(exact=exp_of(setting.log_smallest_rows), erratum="Left out of the paper's (2)."),
         }
     columns = {
-        "rows_times_m": "k·m³⁄⁴ at most",
+        "rows_times_m": "k·⁴√m³ at most",
         "m_lower": "m at least",
-        "m_upper": "m at most 2ᵖ⁄⁴",
+        "m_upper": "m at most ⁴√2ᵖ",
         "n_lower": "n at least",
         "rows_lower": "k at least",
     }
@@ -194,7 +194,7 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
         at_print = exp_of(log_ideal_rows(p_printed, epsilon))
         wrong_p = f"At p = {p_printed} at most {at_print:.3g} rows are allowed; the first p for {k:,} is {p}."
         power, fourth_root = f"2{superscript(p_printed)}", format_log(p_printed * LN2 / 4)
-        wrong_m = f"{format_log(math.log(high), 2)} is {power}, not {power}⁄⁴ = {fourth_root}."
+        wrong_m = f"{format_log(math.log(high), 2)} is {power}, not ⁴√{power} = {fourth_root}."
         low_there = format_log(log_relaxed_m(p, -p * LN2))
         wrong_low = f"This belongs to p = {p_printed}; at p = {p} it is {low_there}."
         rows[f"k = {k}"] = {
@@ -207,7 +207,7 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
             ),
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
         }
-    columns = {"p": "p at least", "m_lower": "m at least", "m_upper": "2ᵖ⁄⁴"}
+    columns = {"p": "p at least", "m_lower": "m at least", "m_upper": "⁴√2ᵖ"}
     return PaperTable(f"Table 3: the ideal cube at ε = {epsilon:g}", columns, rows, ERRATA_TABLE_3)
 
 
@@ -222,10 +222,10 @@ ERRATA_TABLE_2 = (
     "The caption should read δ ≤ 1/4.",
     "In formula (2) the power of γ is 1 (one print of it shows γ⁴), and √m/2eᵈ means √m/(2eᵈ).",
     "Formula (2) leaves out Theorem 4.2's conditions on n and on k from below; all four datasets fail the one on n.",
-    "2²⁵⁄⁴ = 76.1, printed as 77.",
+    "⁴√2²⁵ = 76.1, printed as 77.",
 )
 ERRATA_TABLE_3 = (
-    "The last column is 2ᵖ instead of 2ᵖ⁄⁴. With 2ᵖ⁄⁴ no row has its smallest m below its largest; the first p that does is "
+    "The last column is 2ᵖ instead of ⁴√2ᵖ. With ⁴√2ᵖ no row has its smallest m below its largest; the first p that does is "
     f"{first_consistent_p()}.",
     "The smallest p for 1, 100 and 1,000 rows are 54, 69, 76, not 46, 68, 75.",
     "Δ = 1 is infeasible: the LP needs Δ ≥ 1 + δ. With Δ = 5/4 the smallest p are 56, 71, 78, 85, but then only the uniform "

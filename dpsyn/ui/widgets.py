@@ -218,7 +218,7 @@ def with_thousands(frame: pd.DataFrame) -> Styler:
 
 def plain_text(text: str) -> str:
     """The text as Markdown that shows it as it is, with no line break between a sign and its number."""
-    text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=×)", "\N{NO-BREAK SPACE}", text)
+    text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text)
     return re.sub(r"([\\`*_~$\[\]<>:|])", r"\\\1", text)
 
 

@@ -86,7 +86,7 @@ def test_table_3_prints_2_to_the_p() -> None:
     for cells in tables.table_3().rows.values():
         p, printed = cells["p"].published, cells["m_upper"].published
         assert printed == pytest.approx(2.0**p, rel=0.02)
-        assert f"not 2{superscript(int(p))}⁄⁴ = " in cells["m_upper"].erratum
+        assert f"not ⁴√2{superscript(int(p))} = " in cells["m_upper"].erratum
 
 
 def test_errata_carry_their_numbers() -> None:

@@ -64,7 +64,8 @@ def test_sentences():
 
 def test_text_stays_text():
     assert plain_text("f_n*<b> $a$ [x](y)") == r"f\_n\*\<b\>" + "\N{NO-BREAK SPACE}" + r"\$a\$ \[x\](y)"
-    assert plain_text("≥ 4.14 × 10⁶") == "≥ 4.14 × 10⁶".replace(" ", "\N{NO-BREAK SPACE}")
+    for text in ("≥ 4.14 × 10⁶", "ε ≥ 2,080"):
+        assert plain_text(text) == text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_slider_values_are_increasing_and_hold_the_defaults():
