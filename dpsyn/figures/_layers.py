@@ -16,7 +16,7 @@ from dpsyn.figures.theme import GUIDE, HERE, series_scales
 
 PLOT_HEIGHT = 260
 """Pixels between title and axis; the legend is outside of them."""
-_TITLE, _TITLE_LINE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 20, 17, 58, 24, 34
+_TITLE, _TITLE_LINE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 20, 17, 58, 26, 34
 _LINE_LENGTH = 60
 WIDE_LINE = 120
 _TITLE_SHARE = 0.8
@@ -25,6 +25,7 @@ _SPARE = 1.15
 """How much longer than ``line_length`` a line may at least be; larger words use that room."""
 _WIDE_LABEL = 21
 _LABEL_DISTANCE = 16
+_HELD = "\N{NO-BREAK SPACE}"
 WORDS = "words"
 """Under this name a finished chart keeps, in its ``usermeta``, what :func:`surroundings` was asked for."""
 
@@ -170,12 +171,18 @@ def surroundings(
 
     fitting = min(line_length, line_length * _SPARE / by)
     heading = textwrap.wrap(title, int(fitting * _TITLE_SHARE)) or [title]
-    lines = textwrap.wrap(subtitle, int(fitting))
+    lines = _lines(subtitle, int(fitting))
     around = _TITLE + _TITLE_LINE * (len(heading) - 1) + _SUBTITLE * len(lines) + _AXIS
     around += _LEGEND_GAP + _LEGEND_LINE * legend_rows if legend_rows else 0
     text = heading if len(heading) > 1 else title
     written = alt.Title(text, subtitle=lines, anchor="start") if lines else alt.Title(text, anchor="start")
     return {"title": written, "height": plot + round(by * around)}
+
+
+def _lines(text: str, longest: int) -> list[str]:
+    """The text in lines of at most so many characters; "n = 100" stays in one."""
+    held = text.replace(" = ", f"{_HELD}={_HELD}")
+    return [line.replace(_HELD, " ") for line in textwrap.wrap(held, longest)]
 
 
 def bar_axis(title: str, largest: float) -> Any:

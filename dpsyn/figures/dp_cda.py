@@ -123,7 +123,7 @@ def _plain_axis(title: str) -> Any:
 def _accountant_legend() -> Any:
     import altair as alt
 
-    return alt.Legend(orient="bottom", columns=3, labelLimit=0, symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
+    return alt.Legend(orient="bottom", columns=2, labelLimit=0, symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
 
 
 def _chart(

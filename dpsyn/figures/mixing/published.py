@@ -192,5 +192,10 @@ def draw_published(info: PublishedInfo) -> Any:
     lines = base.mark_line(strokeWidth=2, clip=True).encode(strokeDash=dash)
     spots = base.mark_point(filled=True, size=60, opacity=0, clip=True)
     return _layers.finish(
-        alt.layer(area, lines, spots), info.title, info.subtitle, legend_labels=[*orders, *_KINDS], plot=320
+        alt.layer(area, lines, spots),
+        info.title,
+        info.subtitle,
+        legend_labels=[*orders, *_KINDS],
+        plot=320,
+        line_length=_layers.WIDE_LINE,
     )

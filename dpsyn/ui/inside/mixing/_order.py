@@ -72,7 +72,7 @@ def _accuracy(bench: Bench) -> None:
             return
         options = [order for order in ORDERS if order <= max(bench.records.sizes)]
         with st.form("in_cda_accuracy_form", border=False):
-            left, middle, right, last = st.columns([3, 3, 1, 1], gap="medium", vertical_alignment="bottom")
+            left, middle, right, last = st.columns([5, 5, 2, 3], gap="medium", vertical_alignment="bottom")
             orders = left.multiselect(
                 "l",
                 options,
