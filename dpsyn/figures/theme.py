@@ -22,6 +22,8 @@ SERIES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
 HERE = VERMILLION
 GUIDE = "#7a7a7a"
 """As dark on a white page as it is light on a dark one: contrast 4.2 to both."""
+MANY = (*SERIES, YELLOW, VERMILLION, GUIDE, "#332288", "#882255")
+"""For pieces of one bar, where no dashes tell them apart; the last two are from the palette of Tol (2021)."""
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 """A second cue beside the colour."""
 

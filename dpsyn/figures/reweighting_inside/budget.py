@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.figures import _layers
-from dpsyn.figures.theme import SERIES
+from dpsyn.figures.theme import MANY
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import rounded_up
 
@@ -113,7 +113,7 @@ def draw_budget(info: BudgetInfo, *, line_length: int = 70) -> Any:
             "name:N",
             title=None,
             sort=None,
-            scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
+            scale=alt.Scale(domain=names, range=[MANY[i % len(MANY)] for i in range(len(names))]),
             legend=_layers.legend(names),
         ),
         tooltip=[
