@@ -17,7 +17,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 GRID = "rgba(128,128,128,0.3)"
 _CLEAR = "rgba(0,0,0,0)"
 _LABEL = 18
-TITLE_LENGTH, TITLE_LINE = 54, 21
+TITLE_LENGTH, TITLE_LINE = 64, 21
 """Characters in a line of a title that fit in half of a page, and pixels of a line."""
 LINE_BREAK = "<br>"
 _CAPITAL = 12

@@ -46,7 +46,7 @@ def larger_figure(figure: go.Figure, by: float) -> go.Figure:
     margin = layout.margin
     lines = wrapped_lines((layout.title.text or "").replace(LINE_BREAK, " "), int(TITLE_LENGTH / by))
     more = by * TITLE_LINE * (len(lines) - 1 - (layout.title.text or "").count(LINE_BREAK))
-    above, below = by * margin.t + max(more, 0), by**2 * margin.b if layout.showlegend else by * margin.b
+    above, below = by * margin.t + max(more, 0), by * margin.b
     new.update_layout(
         font={"size": SMALL * by},
         title={**heading(lines, by), "font": {"size": LARGE * by}},

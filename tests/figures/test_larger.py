@@ -110,7 +110,7 @@ def test_a_long_title_of_a_figure_is_wrapped(by: float) -> None:
     drawn = larger_figure(figure, by)
     lines = drawn.layout.title.text.split("<br>")
     assert " ".join(lines) == LONG
-    assert lines == textwrap.wrap(LONG, int(54 / by))
+    assert lines == textwrap.wrap(LONG, int(64 / by))
     assert drawn.layout.height >= finish_figure(go.Figure(), "short").layout.height + 21 * (len(lines) - 1)
 
 
