@@ -23,6 +23,10 @@ class DataError(InputError):
         self.column = column
 
 
+class WorkspaceError(DataError):
+    """A workspace that could be opened cannot be read or written any more."""
+
+
 class DomainError(InputError):
     """A domain is inconsistent, or a value lies outside it."""
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dpsyn.errors import ParameterError
 from dpsyn.figures._panels import GRID, bar_style, dot_style, finish, safe, shorten
 from dpsyn.figures.theme import GUIDE, HERE
-from dpsyn.notation import short
+from dpsyn.notation import readable, short
+from dpsyn.privacy.spec import rounded_up
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -29,6 +30,11 @@ _LINEAR = ("degree",)
 _REFERENCES = {"sampling floor": (GUIDE, "dot"), "real data": (GUIDE, "solid"), "majority class": (GUIDE, "dash")}
 _STAGGER = 0.012
 _FEWEST_TICKS = 3
+
+
+def symbol(vary: str) -> str:
+    """The letter of a setting that varies."""
+    return AXES[vary].split(" (")[0]
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def curves_info(
 
 def _note(point: Point) -> str:
     runs = f"{point.runs} run{'s' * (point.runs > 1)}, {point.draws} draw{'s' * (point.draws > 1)}"
-    over = f"<br>needs ε = {point.claimed_epsilon:,.4g}: not comparable" if point.over_budget else ""
+    over = f"<br>needs ε = {readable(rounded_up(point.claimed_epsilon, 4))}: not comparable" if point.over_budget else ""
     return f"{runs}; 95 %: {short(point.low, 4)} to {short(point.high, 4)}{over}"
 
 
@@ -152,8 +158,8 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
                 line={"color": style["color"], "width": 2, "dash": "dot" if curve.over_budget else "solid"},
                 name=safe(shorten(name, 40)),
                 customdata=[[value, note] for value, note in zip(curve.values, curve.notes, strict=True)],
-                hovertemplate=f"{safe(name)}<br>{info.vary} = %{{customdata[0]:.4g}}<br>%{{y:.4f}}<br>%{{customdata[1]}}"
-                "<extra></extra>",
+                hovertemplate=f"{safe(name)}<br>{symbol(info.vary)} = %{{customdata[0]:.4g}}<br>%{{y:.4f}}<br>"
+                "%{customdata[1]}<extra></extra>",
             )
         )
     for name, height in info.references.items():
@@ -222,12 +228,12 @@ class SpreadInfo:
     draw: tuple[float, ...]
 
 
-def spread_info(points: Sequence[Point], measure: str) -> SpreadInfo:
+def spread_info(points: Sequence[Point], measure: str, vary: str) -> SpreadInfo:
     """Data of :func:`draw_spread`: the points whose spread could be told apart."""
     told = [p for p in points if p.mechanism_deviation is not None and p.draw_deviation is not None]
     return SpreadInfo(
         measure,
-        tuple(f"{p.label}, {short(p.value)}" for p in told),
+        tuple(f"{p.label}, {symbol(vary)} = {short(p.value)}" for p in told),
         tuple(p.mechanism_deviation or 0.0 for p in told),
         tuple(p.draw_deviation or 0.0 for p in told),
     )

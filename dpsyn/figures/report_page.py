@@ -31,7 +31,8 @@ table { border-collapse: collapse; font-size: .88rem; margin: .8rem 0; display: 
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; }
 td { font-variant-numeric: tabular-nums; } pre { overflow-x: auto; border: 1px solid var(--line); padding: .8rem; }
 .note { color: var(--soft); }
-.js-plotly-plot .main-svg text { fill: var(--ink) !important; }
+td:first-child { min-width: 5.5rem; }
+.js-plotly-plot .main-svg text:not(.heatmap-label text, .hoverlayer text) { fill: var(--ink) !important; }
 """
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -128,4 +129,16 @@ def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arg
         start_new_session=True,
     )
     given.close()
-    return Job(label, process, output, messages, control, context or {})
+    job = Job(label, process, output, messages, control, context or {})
+    # A visit that is over drops its job: nobody would take the outcome.
+    weakref.finalize(job, _end, process, (output, messages, control))
+    return job
+
+
+def _end(process: subprocess.Popen[bytes], files: tuple[IO[bytes], ...]) -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for file in files:
+        file.close()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -17,6 +18,7 @@ from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
+from dpsyn.errors import WorkspaceError
 from dpsyn.evaluation.experiments.script import DataSource
 from dpsyn.evaluation.experiments.workspace import Workspace
 from dpsyn.mechanisms.base import Config, Release
@@ -31,6 +33,7 @@ MOST_CLASSES = 50
 """Of a column that can be predicted."""
 SPLIT_SEED = 0
 HELD_OUT = 0.25
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,19 @@ def workspace() -> Workspace | None:
     return found
 
 
+def with_workspace(do: Callable[[Workspace], T]) -> T | None:
+    """What ``do`` makes of the open workspace; None without one. If it fails it is closed, and page Comparison says so."""
+    folder = workspace()
+    if folder is None:
+        return None
+    try:
+        return do(folder)
+    except WorkspaceError as fault:
+        st.session_state.pop("workspace")
+        st.session_state["workspace_lost"] = str(fault)
+        return None
+
+
 def dataset() -> Dataset:
     """The current dataset; the first call loads the bundled one."""
     if "dataset" not in st.session_state:
@@ -205,11 +221,10 @@ def store(release: Made) -> tuple[str, int] | None:
     """Keep a release in the workspace, if there is one: the workspace's path and its number there."""
     from dpsyn.ui.lab.runs import as_stored
 
-    folder = workspace()
-    if folder is None:
-        return None
     run = as_stored(release)
-    return str(folder.path), folder.add_run(run.dataset, run.label, run.record, run.rows, made=run.made)
+    return with_workspace(
+        lambda folder: (str(folder.path), folder.add_run(run.dataset, run.label, run.record, run.rows, made=run.made))
+    )
 
 
 def total_claim(releases: list[Made]) -> str:
@@ -274,7 +289,8 @@ def finish_job() -> None:
         context["take_in"](current)
     seconds, outcome = current.seconds, current.outcome()
     if outcome.error is not None:
-        st.session_state["job_message"] = f"{current.label}: {outcome.error}"
+        kept = " What it had finished is kept: resume it." if "take_in" in context else ""
+        st.session_state["job_message"] = f"{current.label}: {outcome.error}{kept}"
     elif "done" in context:
         message = context["done"](context, outcome.value)
         if message is not None:

@@ -47,8 +47,8 @@ def test_unknown_axes_are_refused() -> None:
 
 
 def test_the_spread_of_those_that_can_be_told() -> None:
-    info = spread_info(POINTS, "error")
-    assert info.names == ("a<b>, 1",)
+    info = spread_info(POINTS, "error", "epsilon")
+    assert info.names == ("a<b>, ε = 1",)
     assert (info.mechanism, info.draw) == ((0.3,), (0.2,))
     bars = draw_spread(info).data
     assert [list(b.x) for b in bars] == [[0.3], [0.2]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -40,11 +41,11 @@ def experiments(app, folder):
 def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, open_page):
     app = experiments(open_page("home"), folder)
     (experiment,) = app.session_state["experiments"]
-    assert "Not of the data that is open. It is of car. Columns: buying, maint," in said(app)
+    assert "Not of the data that is open.** It is of car. Columns: buying, maint," in said(app)
     assert "Held out: 35% of the rows." in said(app)
     assert "cannot be resumed or run again" in said(app)
     table = app.dataframe[0].value
-    assert list(table["At"]) == [1.0, 10.0]
+    assert list(table["ε"]) == [1.0, 10.0]
     assert app.selectbox(key="lab_measure_1").value == "2-way error, mean"
     assert len(app.get("plotly_chart")) == 1
     app.toggle(key="lab_wish_on_1").set_value(True).run()
@@ -125,7 +126,41 @@ def test_kept_without_its_columns_it_is_drawn_without_a_script_until_its_data_is
     app = experiments(open_page("home"), folder)
     assert "Its columns were not kept: open car with the columns" in said(app)
     assert "there is no script of it" in said(app)
-    assert list(app.dataframe[0].value["At"]) == [1.0, 10.0]
+    assert list(app.dataframe[0].value["ε"]) == [1.0, 10.0]
+
+
+def test_a_folder_that_goes_away_during_a_run_loses_nothing(open_page, tmp_path):
+    app = plan(open_workspace(small(open_page), tmp_path / "first"), repeats=4)
+    app.button(key="lab_start").click().run()
+    shutil.rmtree(tmp_path / "first")
+    app = wait_for_results(app, 1)
+    assert not app.exception
+    assert any("cannot be read or written any more" in e.value and "still in this visit" in e.value for e in app.error)
+    app = finish_job(app)
+    assert len(app.session_state["experiments"][0].results) == 8
+    app = open_workspace(app, tmp_path / "first")
+    assert [len(grid.results) for grid in Workspace(tmp_path / "first").grids()] == [8]
+    assert not any("cannot be read" in e.value for e in app.error)
+
+
+def test_what_is_found_while_a_workspace_is_closed_is_kept_when_it_opens_again(open_page, tmp_path):
+    app = plan(open_workspace(small(open_page), tmp_path), repeats=2)
+    app.button(key="lab_start").click().run()
+    app.button(key="workspace_close").click().run()
+    app = finish_job(app)
+    assert len(Workspace(tmp_path).grids()[0].results) < 4
+    open_workspace(app, tmp_path)
+    assert [len(grid.results) for grid in Workspace(tmp_path).grids()] == [4]
+
+
+def test_a_job_that_is_killed_says_that_what_it_had_finished_is_kept(open_page):
+    app = plan(small(open_page), repeats=4)
+    app.button(key="lab_start").click().run()
+    app = wait_for_results(app, 1)
+    app.session_state["job"].process.kill()
+    app = finish_job(app)
+    assert any("What it had finished is kept: resume it" in e.value for e in app.error)
+    assert [b for b in app.button if b.key == "lab_resume_1"]
 
 
 def test_the_report_names_the_data_of_an_experiment_of_other_data(folder, open_page):

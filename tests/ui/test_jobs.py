@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -144,6 +145,14 @@ def test_a_task_that_looks_can_be_paused():
     assert job.running
     job.pause(False)
     assert job.outcome().value == "back"
+
+
+def test_a_job_that_a_visit_has_dropped_ends():
+    job = start(linger)
+    process = psutil.Process(job.process.pid)
+    del job
+    gc.collect()
+    assert not process.is_running()
 
 
 def test_cancelling_ends_what_the_job_has_started():

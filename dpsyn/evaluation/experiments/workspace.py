@@ -10,7 +10,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.errors import DataError, ParameterError
+from dpsyn.errors import DataError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments.plan import Grid
 from dpsyn.evaluation.experiments.run import CellResult
 
@@ -74,7 +74,8 @@ class StoredGrid:
 class Workspace:
     """Runs and experiments in a folder.
 
-    Every change is committed before the method returns; a process that dies loses nothing that was added.
+    Every change is committed before the method returns; a process that dies loses nothing that was added. Methods raise
+    :class:`~dpsyn.errors.WorkspaceError` where the file cannot be read or written any more.
 
     Args:
         folder: an existing folder, or one to be made inside an existing one.
@@ -100,20 +101,21 @@ class Workspace:
                     raise DataError(f"{self.path} was written by a later dpsyn (version {found}); use that one")
                 database.executescript(_TABLES)
                 database.execute(f"PRAGMA user_version = {VERSION}")
-        except sqlite3.OperationalError as fault:
-            raise ParameterError("folder", str(folder), f"a folder that can be written to ({fault})") from fault
-        except sqlite3.DatabaseError as fault:
-            raise DataError(f"{self.path} is not a workspace ({fault}): name another folder") from fault
+        except WorkspaceError as fault:
+            cause = fault.__cause__
+            if isinstance(cause, sqlite3.OperationalError):
+                raise ParameterError("folder", str(folder), f"a folder that can be written to ({cause})") from fault
+            raise DataError(f"{self.path} is not a workspace ({cause}): name another folder") from fault
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        database = sqlite3.connect(self.path, timeout=20)
         try:
-            database.execute("PRAGMA foreign_keys = ON")
-            with database:
-                yield database
-        finally:
-            database.close()
+            with closing(sqlite3.connect(self.path, timeout=20)) as database:
+                database.execute("PRAGMA foreign_keys = ON")
+                with database:
+                    yield database
+        except sqlite3.Error as fault:
+            raise WorkspaceError(f"{self.path} cannot be read or written any more ({fault})") from fault
 
     def add_run(
         self, dataset: str, label: str, record: dict[str, Any], rows: pd.DataFrame, *, made: str | None = None
@@ -173,11 +175,17 @@ class Workspace:
         with self._open() as database:
             database.execute("UPDATE grids SET facts = ? WHERE number = ?", (_facts_text(facts), number))
 
-    def add_result(self, number: int, result: CellResult) -> None:
-        """Keep the result of one cell of an experiment, in place of an earlier one of the same cell."""
+    def add_result(self, number: int, result: CellResult) -> bool:
+        """Keep the result of one cell of an experiment, in place of an earlier one of the same cell.
+
+        False if the experiment is gone: then nothing is kept.
+        """
         with self._open() as database:
+            if database.execute("SELECT 1 FROM grids WHERE number = ?", (number,)).fetchone() is None:
+                return False
             values = (number, result.key, json.dumps(result.to_dict()))
             database.execute("INSERT OR REPLACE INTO results (grid, key, result) VALUES (?, ?, ?)", values)
+            return True
 
     def grids(self) -> list[StoredGrid]:
         """All experiments with their results, oldest first."""

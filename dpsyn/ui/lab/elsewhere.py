@@ -47,7 +47,7 @@ def other_releases(current: Dataset, releases: list[Made]) -> None:
 def of_other_data(current: Dataset, experiment: Experiment) -> None:
     """Which data an experiment is of, that it cannot be run here, and how to get to that data."""
     name, data = experiment.dataset, experiment.data
-    said = f"**Not of the data that is open. It is of {widgets.plain_text(of_which_data(experiment))}**"
+    said = f"**Not of the data that is open.** It is of {widgets.plain_text(of_which_data(experiment))}"
     if data is None:
         do = f"Its columns were not kept: open {name} with the columns and the held-out share as they were."
     else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -18,6 +19,8 @@ from dpsyn.evaluation.experiments import CellResult, DataSource, Grid, Workspace
 from dpsyn.evaluation.experiments.plan import Cell
 from dpsyn.ui import jobs, state
 from dpsyn.ui.jobs import Job
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -121,45 +124,47 @@ def add(name: str, grid: Grid, target: str | None, degrees: Sequence[int], class
 
 def keep(experiment: Experiment) -> None:
     """Write an experiment and its results to the workspace, if there is one."""
-    workspace = state.workspace()
-    if workspace is None:
-        return
-    mark, facts = experiment.fingerprint, experiment.facts
-    name, grid = experiment.name, experiment.grid
-    number = workspace.add_grid(experiment.dataset, mark, name, grid, facts, made=experiment.when)
-    experiment.stored = (str(workspace.path), number)
+
+    def write(workspace: Workspace) -> None:
+        mark, facts = experiment.fingerprint, experiment.facts
+        name, grid = experiment.name, experiment.grid
+        number = workspace.add_grid(experiment.dataset, mark, name, grid, facts, made=experiment.when)
+        experiment.stored = (str(workspace.path), number)
+        keep_again(experiment, workspace, number)
+
+    state.with_workspace(write)
+
+
+def keep_again(experiment: Experiment, workspace: Workspace, number: int) -> None:
+    """Write all that can change of an experiment which the workspace keeps under this number."""
+    workspace.rename_grid(number, experiment.name)
+    workspace.set_facts(number, experiment.facts)
     for result in experiment.results.values():
         workspace.add_result(number, result)
 
 
 def _keep_facts(experiment: Experiment) -> None:
-    workspace = state.workspace()
-    number = number_in(workspace, experiment.stored)
-    if workspace is not None and number is not None:
-        workspace.set_facts(number, experiment.facts)
+    in_workspace(experiment.stored, lambda workspace, number: workspace.set_facts(number, experiment.facts))
 
 
-def number_in(workspace: Workspace | None, stored: tuple[str, int] | None) -> int | None:
-    """The number of something under which this workspace keeps it."""
-    return stored[1] if workspace is not None and stored is not None and stored[0] == str(workspace.path) else None
+def in_workspace(stored: tuple[str, int] | None, do: Callable[[Workspace, int], T]) -> T | None:
+    """What ``do`` makes of something that the open workspace keeps, by its number there; None if it keeps it not."""
+    if stored is None:
+        return None
+    path, number = stored
+    return state.with_workspace(lambda workspace: do(workspace, number) if path == str(workspace.path) else None)
 
 
 def rename(experiment: Experiment, name: str) -> None:
     """Call an experiment something else, in the workspace too."""
     experiment.name = name
-    workspace = state.workspace()
-    number = number_in(workspace, experiment.stored)
-    if workspace is not None and number is not None:
-        workspace.rename_grid(number, name)
+    in_workspace(experiment.stored, lambda workspace, number: workspace.rename_grid(number, name))
 
 
 def remove(experiment: Experiment) -> None:
     """Forget an experiment, in the workspace too."""
     all_experiments().remove(experiment)
-    workspace = state.workspace()
-    number = number_in(workspace, experiment.stored)
-    if workspace is not None and number is not None:
-        workspace.remove_grid(number)
+    in_workspace(experiment.stored, lambda workspace, number: workspace.remove_grid(number))
 
 
 def start(experiment: Experiment) -> None:
@@ -193,8 +198,6 @@ def take_in(job: Job) -> None:
     """Move what the job has handed out since the last time into its experiment, and into the workspace."""
     experiment: Experiment = job.context["experiment"]
     records = job.records()
-    workspace = state.workspace()
-    number = number_in(workspace, experiment.stored)
     for record in records[job.context["taken"] :]:
         if "references" in record:
             experiment.references = record["references"]
@@ -202,9 +205,14 @@ def take_in(job: Job) -> None:
         elif "result" in record:
             result = CellResult.from_dict(record["result"])
             experiment.results[result.key] = result
-            if workspace is not None and number is not None:
-                workspace.add_result(number, result)
+            if in_workspace(experiment.stored, partial(_add_result, result)) is False:
+                # Another visit has removed it from the workspace; this one goes on with it.
+                keep(experiment)
     job.context["taken"] = len(records)
+
+
+def _add_result(result: CellResult, workspace: Workspace, number: int) -> bool:
+    return workspace.add_result(number, result)
 
 
 def _crashed(context: Mapping[str, Any], _count: int) -> str | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from dpsyn.evaluation.experiments import Workspace
 from dpsyn.evaluation.experiments.run import flat_measures, report_references
 from dpsyn.evaluation.report import Report
 from dpsyn.ui import code, state, widgets
-from dpsyn.ui.lab.experiments import fingerprint, number_in
+from dpsyn.ui.lab.experiments import fingerprint, in_workspace
 from dpsyn.ui.lab.runs import as_stored, runs_table
 from dpsyn.ui.state import Dataset, Made
 
@@ -22,15 +24,17 @@ def keep_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -
     """Show what a comparison found from now on, and add it to the releases that it was about, in the workspace too."""
     st.session_state["comparison"] = {**context, "reports": reports}
     by_number = {context["numbers"][label]: report for label, report in reports.items()}
-    releases, workspace = state.made(), state.workspace()
+    releases = state.made()
     for at, made in enumerate(releases):
         report = by_number.get(made.number)
         if report is None:
             continue
         releases[at] = new = replace(made, measured=_measured(report, context))
-        number = number_in(workspace, new.stored)
-        if workspace is not None and number is not None:
-            workspace.set_record(number, as_stored(new).record)
+        in_workspace(new.stored, partial(_set_record, as_stored(new).record))
+
+
+def _set_record(record: dict[str, Any], workspace: Workspace, number: int) -> None:
+    workspace.set_record(number, record)
 
 
 def _measured(report: Report, context: Mapping[str, Any]) -> dict[str, Any]:

@@ -189,7 +189,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
             labels=list(experiment.grid.configs),
             proportional=not is_rising(measure),
         )
-        parts += [draw_curves(info), points_table(points)]
+        parts += [draw_curves(info), points_table(points, experiment.grid.vary)]
     refused = {(r.label, r.message) for r in results if r.status != "done"}
     parts += [f"{label} was not run: {message}" for label, message in sorted(refused)]
     script = script_of(experiment)

@@ -10,7 +10,9 @@ import streamlit as st
 
 from dpsyn.evaluation.experiments import crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.summary import Point
-from dpsyn.figures.experiment import AXES, curves_info, draw_curves, draw_spread, spread_info
+from dpsyn.figures.experiment import curves_info, draw_curves, draw_spread, spread_info, symbol
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui import state, widgets
 from dpsyn.ui.charts import show_figure
@@ -141,11 +143,16 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             "as many fresh rows from the same source miss. It is a yardstick and no bound: a curve can go below."
         )
     with spread:
-        found = spread_info(points, measure)
+        found = spread_info(points, measure, experiment.grid.vary)
         if found.names:
             show_figure(draw_spread(found), key=f"lab_spread_{experiment.number}")
             st.caption(
                 "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
+                + (
+                    " DP-CDA has no bars: every one of its rows has noise of its own, so noise and draw are one."
+                    if any(isinstance(config, DPCDA) for config in experiment.grid.configs.values())
+                    else ""
+                )
             )
         else:
             st.info(
@@ -154,7 +161,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 icon=":material/info:",
             )
     with table:
-        st.dataframe(points_table(points), hide_index=True, placeholder="—")
+        st.dataframe(widgets.with_thousands(points_table(points, experiment.grid.vary)), hide_index=True, placeholder="—")
         _downloads(experiment)
 
 
@@ -167,10 +174,12 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
     wish = st.number_input(
         "… this value", value=float(f"{middle:.2g}"), step=0.01, format="%.4f", key=f"lab_wish_{experiment.number}_{measure}"
     )
-    axis = AXES[experiment.grid.vary].split(" (")[0]
+    axis = symbol(experiment.grid.vary)
     fair = [p for p in points if not p.over_budget]
     for crossing in crossings(fair, wish, direction, logarithmic=experiment.grid.vary != "degree"):
         st.markdown(f"**{crossing.label}**: {axis} {crossing.message}")
+    for label in dict.fromkeys(p.label for p in points if p.over_budget):
+        st.markdown(f"**{label}**: not compared, it spends more than was asked for")
     return wish
 
 
@@ -180,9 +189,12 @@ def _refusals(experiment: Experiment) -> None:
         if result.status != "done":
             told.setdefault((result.label, f"{result.status}: {result.message}"), []).append(result.value)
     for (label, why), values in told.items():
-        at = ", ".join(f"{v:g}" for v in sorted(set(values)))
+        at = ", ".join(short(v) for v in sorted(set(values)))
         st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
-    if told:
+    statuses = {result.status for result in experiment.results.values()}
+    if "crashed" in statuses:
+        st.caption("A cell whose process died counts as missing: **Resume** runs it again once this run has ended.")
+    if statuses & {"refused", "failed"}:
         st.caption(
             "On this form you can change ε (or let it vary) and what else varies, such as l, the order of mixture. All "
             "other settings are those of the Generator: make a release there, and choose “as in release …” under Mechanisms."
@@ -197,20 +209,20 @@ def _refusals(experiment: Experiment) -> None:
         )
 
 
-def points_table(points: list[Point]) -> pd.DataFrame:
-    """One line per mechanism and value."""
+def points_table(points: list[Point], vary: str) -> pd.DataFrame:
+    """One line per mechanism and value of the setting that varies."""
     return pd.DataFrame(
         [
             {
                 "Mechanism": p.label,
-                "At": p.value,
+                symbol(vary): p.value,
                 "Mean": p.mean,
                 "95 % from": p.low,
                 "to": p.high,
                 "Deviation, noise": p.mechanism_deviation,
                 "Deviation, draw": p.draw_deviation,
                 "Runs": p.runs,
-                "Claimed ε": p.claimed_epsilon,
+                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
             }
             for p in points
         ]

@@ -133,10 +133,7 @@ def rename(made: state.Made, name: str) -> None:
     found = st.session_state.get("comparison")
     if found is not None:
         found["reports"] = {new.label if k == made.label else k: v for k, v in found["reports"].items()}
-    workspace = state.workspace()
-    number = experiments.number_in(workspace, made.stored)
-    if workspace is not None and number is not None:
-        workspace.rename_run(number, new.label)
+    experiments.in_workspace(made.stored, lambda workspace, number: workspace.rename_run(number, new.label))
 
 
 def remove(made: state.Made) -> None:
@@ -147,10 +144,7 @@ def remove(made: state.Made) -> None:
         found["reports"].pop(made.label, None)
         if not found["reports"]:
             st.session_state.pop("comparison")
-    workspace = state.workspace()
-    number = experiments.number_in(workspace, made.stored)
-    if workspace is not None and number is not None:
-        workspace.remove_run(number)
+    experiments.in_workspace(made.stored, lambda workspace, number: workspace.remove_run(number))
 
 
 def export_bytes(releases: list[state.Made], tried: list[Experiment]) -> bytes:

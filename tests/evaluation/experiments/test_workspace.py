@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpsyn.errors import DataError, ParameterError
+from dpsyn.errors import DataError, ParameterError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Grid, Workspace
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
@@ -68,6 +68,25 @@ def test_folders_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "dpsyn.sqlite").write_bytes(b"something else altogether" * 100)
     with pytest.raises(DataError, match="not a workspace"):
         Workspace(tmp_path)
+
+
+def test_a_result_of_an_experiment_that_is_gone_is_not_kept(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    number = workspace.add_grid(
+        "car", "mark", "ε", Grid({"a": NoisyReweighting()}, PrivacySpec(1.0, 1e-6), values=(1.0,)), {}
+    )
+    result = CellResult("key", "a", "noisy_reweighting", 1.0, 0, "done")
+    assert workspace.add_result(number, result)
+    workspace.remove_grid(number)
+    assert not workspace.add_result(number, result)
+
+
+def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "gone")
+    workspace.path.unlink()
+    workspace.folder.rmdir()
+    with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
+        workspace.runs()
 
 
 def test_a_later_version_is_left_alone(tmp_path: Path) -> None:
