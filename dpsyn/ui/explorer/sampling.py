@@ -22,7 +22,6 @@ from dpsyn.ui.explorer.setting import Explorer
 
 _SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}
 _WORDS = {"no value does": "none", "every value does": "any", "does not depend on it": "·"}
-_SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
 _BRIEFLY = {
     "floor": "Box: room below uniform",
     "ceiling": "Box: room above uniform",
@@ -39,6 +38,7 @@ _BRIEFLY = {
 }
 """The conditions by key, so short that a line of the table stays low."""
 _NOTE_MARKS = "†‡§"
+_SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
 
 
 def show(explorer: Explorer) -> None:

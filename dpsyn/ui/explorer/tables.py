@@ -68,10 +68,9 @@ def grouped(frame: pd.DataFrame) -> pd.DataFrame:
     names = names.where(~names.duplicated(), "")
     return frame.assign(Row=names, Quantity=quantities).rename(columns={"Row": ""})
 
-    calibration: Calibration | None = st.session_state.get("calibration")
-
 
 def _tractability(explorer: Explorer) -> None:
+    calibration: Calibration | None = st.session_state.get("calibration")
     show_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
     label = "Measure this machine" if calibration is None else "Measure this machine again"
     if st.button(
