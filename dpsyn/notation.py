@@ -7,6 +7,7 @@ import re
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_TO = 999_999.5
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)")
+_RAISED = re.compile(r"(?<=\d)\^(-?\d+)")
 _LONG = re.compile(r"(?<![\w.,'\"])[1-9]\d{4,}(?!\w|[.,]\d|['\"])")
 
 
@@ -16,11 +17,13 @@ def superscript(exponent: int) -> str:
 
 
 def readable(text: str) -> str:
-    """The sentence with 1.65e7 written as 1.65 × 10⁷, 1e-05 as 10⁻⁵, and whole numbers of five digits or more as 20,000.
+    """The sentence with 1.65e7 written as 1.65 × 10⁷, 1e-05 as 10⁻⁵, 2^-40 as 2⁻⁴⁰, and whole numbers of five digits or more
+    as 20,000.
 
     A number in quotation marks is somebody's value and stays as it is.
     """
-    return _LONG.sub(lambda found: f"{int(found[0]):,}", _POWER.sub(_power, text))
+    text = _RAISED.sub(lambda found: superscript(int(found[1])), _POWER.sub(_power, text))
+    return _LONG.sub(lambda found: f"{int(found[0]):,}", text)
 
 
 def short(value: float, digits: int = 6) -> str:

@@ -30,5 +30,6 @@ def test_short_numbers(value: float, digits: int, text: str) -> None:
 
 def test_numbers_in_a_sentence() -> None:
     assert readable("(1, 1e-05) of 20000 rows, 4.138e6 at most.") == "(1, 10⁻⁵) of 20,000 rows, 4.138 × 10⁶ at most."
+    assert readable("between -2^53 and 2^-40.") == "between -2⁵³ and 2⁻⁴⁰."
     untouched = "'20000' is not one of \"10000\", x20000, 12345.678, 00012, 2023 or 1,234,567"
     assert readable(untouched) == untouched

@@ -158,7 +158,7 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
                 line={"color": style["color"], "width": 2, "dash": "dot" if curve.over_budget else "solid"},
                 name=safe(shorten(name, 40)),
                 customdata=[[value, note] for value, note in zip(curve.values, curve.notes, strict=True)],
-                hovertemplate=f"{safe(name)}<br>{symbol(info.vary)} = %{{customdata[0]:.4g}}<br>%{{y:.4f}}<br>"
+                hovertemplate=f"{safe(name)}<br>{symbol(info.vary)} = %{{customdata[0]:,.6~g}}<br>%{{y:.4f}}<br>"
                 "%{customdata[1]}<extra></extra>",
             )
         )

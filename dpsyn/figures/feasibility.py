@@ -150,7 +150,7 @@ def rows_bound_info(
             "you are here",
             stats.p,
             math.log10(rows),
-            f"{stats.name}: {rows} asked for, {format_log(bound)} allowed at {_label(epsilon)}",
+            f"{stats.name}: {rows:,} asked for, {format_log(bound)} allowed at {_label(epsilon)}",
         ),
     )
 

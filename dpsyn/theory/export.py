@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from dpsyn.notation import readable
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.feasibility import Feasibility
 from dpsyn.theory.logarithms import format_log
@@ -30,13 +31,13 @@ def verdict_markdown(verdicts: Sequence[Feasibility], settings: dict[str, Any], 
     lines = ["# Feasibility of differentially private synthetic data", ""]
     if private:
         lines += [f"> {NOT_FOR_PUBLICATION}", ""]
-    lines += [", ".join(f"{name} = {value}" for name, value in settings.items()), ""]
+    lines += [readable(", ".join(f"{name} = {value}" for name, value in settings.items())), ""]
     for found in verdicts:
         stats = found.stats
         lines += [
             f"## {_cell(stats.name)}",
             "",
-            f"p = {stats.p} bits, n = {stats.n} rows, largest share of equal rows {stats.max_frequency:.6g}.",
+            f"p = {stats.p} bits, n = {stats.n:,} rows, largest share of equal rows {stats.max_frequency:.6g}.",
             "",
         ]
         for verdict in found:

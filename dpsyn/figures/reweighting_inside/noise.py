@@ -109,7 +109,8 @@ def noise_info(sizes: Sequence[int], bits: int, spec: PrivacySpec, *, degree: in
     )
     return NoiseInfo(
         title="Noise on one average against n",
-        subtitle=f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {best.drowned_below:,.0f}.",
+        subtitle=f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at "
+        f"n = {math.ceil(best.drowned_below):,}.",
         lines=tuple(sorted(lines, key=lambda line: line.deviation)),
         n=n,
     )
