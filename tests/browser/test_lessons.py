@@ -58,6 +58,25 @@ def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: 
     assert page.get_by_test_id("stException").count() == 0
 
 
+_WORDS = """() => [...document.querySelectorAll('[data-testid=stVegaLiteChart] text, .js-plotly-plot .main-svg text')]
+  .filter(text => text.textContent.trim() && text.getBoundingClientRect().width)
+  .map(text => parseFloat(getComputedStyle(text).fontSize))"""
+
+
+@pytest.mark.parametrize("address", ["feasibility?data=asia", "inside?data=asia&is_section=3+%C2%B7+Density"])
+def test_a_projector_of_1280_pixels_shows_every_page_and_large_words(page: Page, app_url: str, address: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    page.goto(f"{app_url}/{address}&present=true")
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=RUN)
+    settled(page)
+    page.wait_for_function(f"({_WORDS})().length > 20", timeout=RUN)
+    assert min(page.evaluate(_WORDS)) >= 14
+    for name in ("Data", "Feasibility", "Generator", "Inside", "Lessons", "Comparison"):
+        link = page.get_by_test_id("stTopNavLink").filter(has_text=re.compile(f"{name}$"))
+        assert link.is_visible()
+        assert link.evaluate("link => !link.closest('[inert]')")
+
+
 def test_the_address_holds_the_data_as_set_and_the_walsh_function(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?data=asia")
     bits = page.get_by_role("switch", name="Count every two-valued column as one bit")
