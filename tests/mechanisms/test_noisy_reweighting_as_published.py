@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import dpsyn
+from dpsyn.basis.user_functions import FunctionFamily
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, ParameterError
@@ -118,6 +119,40 @@ def test_on_categories_the_statistics_are_cells_and_the_density_a_vertex_too():
     assert mechanism.scale == pytest.approx(2 * mechanism.statistic_count)
     assert release.diagnostics["support"] <= mechanism.statistic_count + 1 < mechanism.reduced_space_size
     table.domain.encode(release.rows)
+
+
+OWN = [
+    lambda codes: 2.0 * codes[:, 0] - 1,
+    lambda codes: 0.5 * codes[:, 1],
+    lambda codes: np.where(codes[:, 2] == codes[:, 0], 1.0, -0.3),
+]
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.25, 1 / 49, 0.3, 2.0**-20])
+def test_functions_of_ones_own_get_the_papers_noise_in_any_unit(unit):
+    """Σ_f |f(x) - f(y)|/n over σ is ε at most for every pair of rows, by the values of the functions alone."""
+    domain, n, epsilon = cube(3), 1000, 0.8
+    config = dpsyn.NoisyReweighting(family=FunctionFamily(OWN, domain.shape, unit=unit), noise="as_published")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(epsilon), domain, n=n)
+    sigma = mechanism.calibrated()["noise_scale_on_averages"]
+    assert sigma == pytest.approx(2 * len(OWN) / (n * epsilon))
+    rows = np.indices(domain.shape).reshape(3, -1).T.astype(np.int32)
+    values = np.stack([np.rint(function(rows) / unit) * unit for function in OWN], axis=1)
+    moved = np.abs(values[:, None] - values[None]).sum(axis=2).max()
+    assert 0.3 * epsilon < moved / n / sigma <= epsilon
+    table = binary_table(3, n)
+    exact = values[np.ravel_multi_index(tuple(table.codes.T), domain.shape)].mean(axis=0)
+    noise = NoiseSource(np.random.default_rng(0))
+    assert is_laplace(np.array([mechanism.noisy_statistics(noise, table) - exact for _ in range(2000)]).ravel(), sigma)
+
+
+def test_functions_that_leave_the_range_of_the_theorem_are_refused():
+    domain = cube(2)
+    signs = [lambda codes, j=j: 2.0 * codes[:, j] - 1 for j in range(2)]
+    family = FunctionFamily(signs, domain.shape, unit=0.6)  # 1 is rounded to 1.2
+    with pytest.raises(ParameterError, match="a unit that divides 1"):
+        dpsyn.NoisyReweighting(family=family, noise="as_published").calibrate(dpsyn.PrivacySpec(1.0), domain, n=100)
+    dpsyn.NoisyReweighting(family=family, noise="laplace").calibrate(dpsyn.PrivacySpec(1.0), domain, n=100)
 
 
 def test_what_is_not_the_papers_is_refused():

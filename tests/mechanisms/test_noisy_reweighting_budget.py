@@ -58,6 +58,14 @@ def everything(mechanism: NoisyReweightingMechanism, point: np.ndarray) -> np.nd
     return np.concatenate(parts)
 
 
+def test_the_record_says_where_no_neighbour_moves_a_statistic():
+    spec = dpsyn.PrivacySpec(1.0, 1e-5)
+    for domain, still in ((categories(1, 1), True), (categories(1, 2), False)):
+        for noise in ("laplace", "gaussian"):
+            facts = dpsyn.NoisyReweighting(noise=noise).calibrate(spec, domain, n=50).calibrated()
+            assert facts.get("nothing_moves", False) is still
+
+
 def moves_and_parts(mechanism: NoisyReweightingMechanism) -> tuple[np.ndarray, np.ndarray]:
     """By how much each neighbour moves each number, and the part of the ledger that each number belongs to."""
     shape = mechanism.domain.shape
@@ -87,6 +95,15 @@ def test_laplace_noise_costs_no_neighbour_more_than_epsilon_to_the_last_bit(case
         if "functions" not in case and "marginals of their own" not in case:
             assert float(max(costs)) == pytest.approx(epsilon, rel=1e-12)
         assert sum(entry.share for entry in mechanism.ledger.entries) == pytest.approx(1)
+
+
+def test_theorem_2_2_is_named_only_for_what_it_is_about():
+    domain, settings = CASES["walsh, marginals of their own"]
+    for neighbouring, cited in (("replace_one", True), ("add_remove", False)):
+        spec = dpsyn.PrivacySpec(1.0, neighbouring=neighbouring)
+        guarantee = dpsyn.NoisyReweighting(**settings).calibrate(spec, domain, n=50).guarantee
+        assert ("Theorem 2.2" in guarantee.source) is cited
+        assert "exact L1 sensitivity" in guarantee.source
 
 
 @pytest.mark.parametrize("allocation", ["by_size", "equal"])

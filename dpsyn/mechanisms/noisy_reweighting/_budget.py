@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpsyn.basis.families import Family, TableFamily
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part
 from dpsyn.privacy.spec import PrivacySpec
@@ -13,6 +14,7 @@ FLOATING_POINT = (
     "its low bits can give a value away."
 )
 PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or made them, with the private rows."
+_ROUNDING = 1e-9
 ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 
 
@@ -38,9 +40,31 @@ def count_part(parts: tuple[Part, ...], kind: NoiseKind, share: float) -> Part:
     return Part("number of rows", 1, 1, 1, share / (1 - share) * spent)
 
 
-def source_of(ledger: Ledger) -> str:
+def published_l1(family: Family) -> float:
+    """2|F|, in the unit of the sums: what the proof of Theorem 2.2 allows the sums to move together when a row is replaced.
+
+    Raises:
+        ParameterError: the functions can move further, as some value is not in [-1, 1].
+    """
+    step = 2 / family.unit
+    nearest = round(step)
+    length = family.count * (nearest if abs(step - nearest) < _ROUNDING * step else step)
+    if family.l1("replace_one") > length:
+        raise ParameterError(
+            "family",
+            f"functions of which some have values outside [-1, 1], in multiples of {family.unit:g}",
+            "functions with values in [-1, 1], which is what Theorem 2.2 (noise='as_published') is about: declare a range "
+            "inside it and a unit that divides 1, or take noise='laplace', which goes by the exact sensitivity",
+        )
+    return length
+
+
+def source_of(ledger: Ledger, spec: PrivacySpec) -> str:
+    """The theorem, or the proof, behind the claim."""
     if ledger.kind == "continuous_laplace":
         return "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b"
+    if ledger.kind == "laplace" and spec.neighbouring == "add_remove":
+        return "Laplace mechanism with the exact L1 sensitivity of adding or removing one record, discrete Laplace noise"
     if ledger.kind == "laplace":
         return "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b with the exact L1 sensitivity, discrete Laplace noise"
     if ledger.argument == "exact":

@@ -11,7 +11,14 @@ from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.noisy_reweighting._budget import assumptions_of, count_part, marginal_part, scaled_up, source_of
+from dpsyn.mechanisms.noisy_reweighting._budget import (
+    assumptions_of,
+    count_part,
+    marginal_part,
+    published_l1,
+    scaled_up,
+    source_of,
+)
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, calibrated_ledger
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
@@ -52,7 +59,8 @@ class NoisyReweighting(Config):
         family: statistics of one's own (:mod:`dpsyn.basis.families`, :mod:`dpsyn.basis.user_functions`), instead of the
             above.
         noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
-            or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included.
+            or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included, for
+            functions with values in [-1, 1].
         allocation: ``"by_size"`` gives tables with more cells a larger part of the budget, ``"equal"`` all the same noise.
             Noise as published is the same for all in any case.
         rows: k, how many rows to release; None releases n (under add/remove, its noisy estimate).
@@ -157,7 +165,8 @@ class NoisyReweighting(Config):
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> NoisyReweightingMechanism:
         """Noise scales that make the release (ε, δ)-DP.
 
-        Laplace: discrete noise of scale L1/ε on the whole-number sums (Theorem 2.2 with the exact L1 in place of 2|F|).
+        Laplace: discrete noise of scale L1/ε on the whole-number sums (Theorem 2.2 with the exact L1 in place of 2|F|; for
+        add/remove, of which it says nothing, the same with the L1 of one record more).
         Gaussian: discrete noise with the exact law of its privacy loss (:mod:`dpsyn.privacy.discrete_gaussian`), or zCDP
         where that law is out of reach. Marginals released on their own compose with the statistics; the ledger has every
         part. Under add/remove nothing depends on n: the sums get their noise as counts, and n is estimated from them.
@@ -201,7 +210,7 @@ class NoisyReweighting(Config):
                 epsilon=spec.epsilon,
                 delta=spec.delta if kind == "gaussian" else 0.0,
                 neighbouring=spec.neighbouring,
-                source=source_of(ledger),
+                source=source_of(ledger, spec),
                 assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
                 status="real_arithmetic" if kind == "continuous_laplace" else "proven",
             ),
@@ -279,6 +288,7 @@ class NoisyReweighting(Config):
     ) -> Ledger:
         if kind != "continuous_laplace":
             return calibrated_ledger(parts, kind, spec, others)
-        # Theorem 2.2: every function moves by at most 2.
-        part = Part(f"{parts[0].name}, as published", family.count, family.count, 2)
+        # Theorem 2.2: every function moves by at most 2, which is 2/unit in the sums.
+        length = published_l1(family)
+        part = Part(f"{parts[0].name}, as published", family.count, family.count, 2, l1=length)
         return calibrated_ledger((part,), kind, spec)

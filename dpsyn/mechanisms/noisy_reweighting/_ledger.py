@@ -99,6 +99,7 @@ class Ledger:
     kind: NoiseKind
     argument: Argument
     others: tuple[tuple[int, ...], ...] = ()
+    nothing_moves: bool = False
 
     def scale(self, part: Part) -> float:
         """Noise scale of a part."""
@@ -136,13 +137,14 @@ def calibrated_ledger(
         CalibrationError: Gaussian noise with δ = 0.
     """
     parts = tuple(parts)
-    if not any(part.size[0] for part in parts):
+    still = not any(part.size[0] for part in parts)
+    if still:
         # Nothing moves, whichever row is replaced: every column has one code. Noise for one count stands for none.
         parts = tuple(replace(part, moved=1) for part in parts)
     if kind != "gaussian":
         every_move = (parts, *_with(parts, others))
         lengths = [sum(part.weight * part.size[0] for part in moves) for moves in every_move]
-        ledger = Ledger(max(lengths) / spec.epsilon, parts, kind, "pure", others)
+        ledger = Ledger(max(lengths) / spec.epsilon, parts, kind, "pure", others, still)
         while any(_exact_epsilon(ledger, moves) > Fraction(spec.epsilon) for moves in every_move):
             ledger = replace(ledger, base=math.nextafter(ledger.base, math.inf))
         return ledger
@@ -154,9 +156,9 @@ def calibrated_ledger(
         every.sort(key=lambda moved: -sum(m.count * m.weight * m.step**2 for m in moved))
         base, how = gaussian_scale(every[0], spec.epsilon, spec.delta)
         if how == "exact" and all(discrete_delta(moved, base, spec.epsilon) <= spec.delta for moved in every[1:]):
-            return Ledger(base, parts, kind, "exact", others)
+            return Ledger(base, parts, kind, "exact", others, still)
     squares = max(sum(p.weight * p.size[1] ** 2 for p in moves) for moves in (parts, *_with(parts, others)))
-    return Ledger(math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))), parts, kind, "zcdp", others)
+    return Ledger(math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))), parts, kind, "zcdp", others, still)
 
 
 def _exact_epsilon(ledger: Ledger, moves: Sequence[Part]) -> Fraction:

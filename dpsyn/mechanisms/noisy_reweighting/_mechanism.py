@@ -108,6 +108,8 @@ class NoisyReweightingMechanism(Mechanism):
             "noise_scale_on_marginal_counts": self.marginal_scale,
             "ledger": [entry.to_dict() for entry in self.ledger.entries],
         }
+        if self.ledger.nothing_moves:
+            facts["nothing_moves"] = True
         if self.config.rows is not None or public_n:
             facts["rows"] = self.config.rows or self.n
         if public_n:
