@@ -25,8 +25,10 @@ html {font-size: 21px}
 /* Tables have many columns: less air in them, so that their text has room. */
 [data-testid='stTable'] :is(th, td) {padding: 0.25rem 0.4rem !important}
 [data-testid='stTable'] :is(th, td) p {font-size: 0.82rem}
-[data-testid='stTable'] table:has(th:nth-child(9)) :is(th, td) {padding: 0.25rem !important}
-[data-testid='stTable'] table:has(th:nth-child(9)) :is(th, td) p {font-size: 0.7rem}
+@media (max-width: 100rem) {
+  [data-testid='stTable'] table:has(th:nth-child(9)) :is(th, td) {padding: 0.25rem !important}
+  [data-testid='stTable'] table:has(th:nth-child(9)) :is(th, td) p {font-size: 0.7rem}
+}
 </style>"""
 
 
