@@ -38,8 +38,10 @@ FIXED_SETTINGS_ASSUMPTION = (
     "l, c and the scaling were fixed without trying them on these records (what was tried counts as released)."
 )
 FLOATING_NOISE_ASSUMPTION = (
-    "The noise comes from NumPy's generator, keyed by the system's entropy, in floating point: it is taken for exactly "
-    "Gaussian and independent, which floating-point numbers are only nearly. noise_sampler='exact' closes that gap."
+    "The noise comes from NumPy's generator, keyed by the system's entropy, in floating point, so it is only nearly "
+    "Gaussian. Noisy averages are rounded to steps of about σ/64, so that low bits give nothing away; what floating point "
+    "gets wrong then changes a number with a probability of about 1e-12, which is taken for never. noise_sampler='exact' "
+    "closes that gap."
 )
 
 
@@ -68,9 +70,9 @@ class DPCDA(Config):
         scaling: of numbers: ``"public"`` to [-1, 1] by their public bounds; ``"private"`` to (x - mean)/deviation, both
             released with Gaussian noise. Categories are vertices of a regular simplex, truth values ±1, in either case.
         scaling_share: share of ε that the release of means and deviations has by itself; unused with public scaling.
-        noise_sampler: of the noise on averages: ``"system"``, NumPy's generator keyed by the system's entropy, or
-            ``"exact"``, OpenDP's discrete Gaussian, about 10,000 draws a second. Counts, means and deviations always take
-            the exact one.
+        noise_sampler: of the noise on averages: ``"system"``, NumPy's generator keyed by the system's entropy, in floating
+            point, the sums rounded to steps of about σ/64; or ``"exact"``, OpenDP's discrete Gaussian, about 10,000 draws a
+            second. Counts, means and deviations always take the exact one.
 
     Raises:
         ParameterError: a parameter is outside its range.

@@ -198,7 +198,7 @@ class DPCDAMechanism(Mechanism):
         mixed = np.empty((len(places), self.features.dimension))
         drawn = np.empty(len(places), dtype=np.int32)
         add_noise: AddNoise = (
-            gaussian_noise(sigma, noise.generator)
+            gaussian_noise(sigma, noise.generator, on_grid=not noise.seeded)
             if self.config.noise_sampler == "system"
             else lambda values: noise.gaussian(values, sigma)
         )
