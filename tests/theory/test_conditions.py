@@ -22,7 +22,7 @@ PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 def read_number(text: str) -> float:
     """Natural logarithm of a number as it is shown: 1.65 × 10⁷."""
     mantissa, _, exponent = text.partition(" × 10")
-    return math.log(float(mantissa)) + int(exponent.translate(PLAIN) or 0) * math.log(10)
+    return math.log(float(mantissa.replace(",", ""))) + int(exponent.translate(PLAIN) or 0) * math.log(10)
 
 
 def test_holds_and_slack_have_the_same_sign() -> None:
