@@ -51,7 +51,11 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
             of_other_data(current, experiment)
         job = experiments.running_of(experiment)
         if job is not None:
+            workspace = state.workspace()
             experiments.take_in(job)
+            if state.workspace() is not workspace:
+                # It failed: what the page says of it stands outside of this panel.
+                st.rerun(scope="app")
             if not job.running:
                 state.finish_job()
                 st.rerun(scope="app")
