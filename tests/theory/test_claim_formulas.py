@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.basis.user_functions import FunctionFamily
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
 from dpsyn.privacy import mixing
 from dpsyn.privacy.zcdp import zcdp_delta
-from dpsyn.theory.claim_formulas import claim_formulas, threshold_formula
+from dpsyn.theory._claim_lines import power, up
+from dpsyn.theory.claim_formulas import certificate_formulas, claim_formulas, threshold_formula
 from dpsyn.theory.papers import PAPERS, is_corrected, paper_of
 
 N = 20_000
@@ -49,8 +51,8 @@ def value(latex: str) -> float:
 
 
 def sides(filled: str) -> tuple[float, float]:
-    """Both sides of "letter = working = result"."""
-    *_, working, result = filled.split(" = ")
+    """Both sides of "letter = working = result", or of "letter = working <= result"."""
+    *_, working, result = re.split(r" = | \\le ", filled)
     return value(working), value(result)
 
 
@@ -116,8 +118,111 @@ def test_gaussian_shift_and_the_two_ways_to_account():
 
     mechanism, (shift, claim) = lines_of(dpsyn.NoisyReweighting(degree=2), dpsyn.PrivacySpec(5.0, 1e-12))
     assert mechanism.calibrated()["accounting"] == "zcdp"
-    assert r"\inf" in claim.formula
-    assert zcdp_delta(sides(shift.filled)[0] * 0.999, 5.0) <= 1e-12 * 1.02
+    working, result = sides(shift.filled)
+    exact = sum(entry.spent for entry in mechanism.ledger.entries)
+    assert working == pytest.approx(exact, rel=1e-3)
+    assert exact <= result <= exact * 1.00001
+    # δ(ε) is at most the infimum, not equal to it, and the ρ that is written gives the δ that is written.
+    assert claim.formula.startswith(r"\delta(\varepsilon) \le \inf")
+    assert claim.filled.startswith(r"\delta(5) \le \inf")
+    *_, bound, rho = re.split(r",\\qquad \\rho \\le |\\le ", claim.filled)
+    assert value(bound) == 1e-12
+    assert value(rho) == result
+    assert zcdp_delta(exact, 5.0) <= 1e-12
+    assert zcdp_delta(value(rho), 5.0) <= 1e-12 * 1.001
+
+
+OWN = FunctionFamily([lambda codes: 0.7 * codes[:, 0], lambda codes: codes[:, 1] - 0.5], CUBE.shape)
+
+
+def test_few_digits_of_rho_would_say_too_much():
+    mechanism, (shift, claim) = lines_of(dpsyn.NoisyReweighting(family=OWN), dpsyn.PrivacySpec(1.0, 1e-5))
+    assert mechanism.calibrated()["accounting"] == "zcdp"
+    assert zcdp_delta(value(claim.filled.split(r"\rho \le ")[1]), 1.0) <= 1e-5 * 1.0001
+    assert "at most" in shift.note
+
+
+def test_gaussian_parts_are_what_the_worst_neighbour_moves():
+    """At p = 8, d = 2 it flips 5 coordinates, so 5 and 15 functions by 2; by themselves the orders could move 8 and 16."""
+    _, (shift, _) = lines_of(dpsyn.NoisyReweighting(degree=2), dpsyn.PrivacySpec(1.0, 1e-5))
+    assert re.findall(r"\\frac\{(\d+)\}", shift.filled) == ["20", "60"]
+    assert "the worst neighbour" in shift.note
+    assert "sensitivity" not in shift.note
+    assert "at most" not in shift.note
+    own = dpsyn.NoisyReweighting(degree=2, reduced_space="marginals", reduced_space_size=50, marginal_share=0.2)
+    for spec in (BOTH, dpsyn.PrivacySpec(1.0)):
+        assert "at most the worst neighbour" in lines_of(own, spec)[1][0].note
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_where_nothing_moves_epsilon_is_zero(noise):
+    still = Domain.of(Attribute(name, "categorical", ("x",), public=True) for name in "ab")
+    _, (line,) = lines_of(dpsyn.NoisyReweighting(noise=noise), BOTH, still)
+    assert line.filled == r"\varepsilon = 0 \le 3"
+    assert "no neighbour moves any statistic" in line.note
+
+
+@pytest.mark.parametrize("delta", [1.2345e-6, 1.2345678e-6, 3.337e-7])
+@pytest.mark.parametrize(
+    "config",
+    [
+        dpsyn.NoisyReweighting(degree=2),
+        dpsyn.NoisyReweighting(family=OWN),
+        dpsyn.DPCDA(target="b0", rows=50),
+        dpsyn.DPCDA(target="b0", rows=50, variant="poisson"),
+        dpsyn.DPCDA(target="b0", rows=50, class_sizes=5000),
+    ],
+)
+def test_no_epsilon_or_delta_is_rounded_down(config, delta):
+    epsilon, rounding = 0.71237891, 1 - 1e-11
+    mechanism, lines = lines_of(config, dpsyn.PrivacySpec(epsilon, delta))
+    shown = [line.filled for line in lines if line.label.startswith(("The claim", "All rows")) and line.filled]
+    assert shown
+    for filled in shown:
+        tail = filled.split(r",\qquad")[0]
+        if tail.endswith(")") and ",\\ " in tail:
+            first, rest, *deltas = (value(x) for x in re.split(r" \+ |,\\ |\) = \(", tail[1:-1])[:-2])
+            budget = mechanism.budget
+            assert first >= budget.epsilon_for_counts * rounding
+            assert rest >= budget.epsilon * rounding
+            assert deltas[-1] >= budget.delta * rounding
+            assert len(deltas) == 1 or deltas[0] >= budget.overstated_probability * rounding
+            claimed = tail.split(" = ")[1][1:-1].split(",\\ ")
+            assert epsilon * rounding <= value(claimed[0]) <= 1.002 * epsilon
+            tail = claimed[1]
+        else:
+            tail = tail.split(r"\le ")[-1]
+        assert delta * rounding <= value(tail) <= 1.01 * delta
+
+
+def test_numbers_that_are_claimed_are_rounded_up():
+    random = np.random.default_rng(0)
+    numbers = 10 ** random.uniform(-15, 15, 20_000)
+    for number in [*numbers, *(float(f"{x:.{i % 7}e}") for i, x in enumerate(numbers)), 1234.5, 20_250.5, 999_999.5]:
+        shown = value(up(number))
+        assert number * (1 - 1e-11) <= shown <= number * 1.0011, number
+    assert up(0.56214) == "0.56214"
+    assert up(0.562141) == "0.562141"
+    assert up(0.5621411) == "0.5622"
+    assert up(1e-5) == "10^{-5}"
+    assert up(9e-6) == r"(9 \times 10^{-6})"
+
+
+def test_no_number_with_a_power_in_it_has_another():
+    for size in (10**6, 10**7, 12_345_678, 256):
+        lines = certificate_formulas(
+            floor=0.25, ceiling=2.0, rows=1, degree=2, functions=10**8, reduced_space_size=size, theorem=(20_000, 1.7e9)
+        )
+        assert not any(re.search(r"\}\^", line.filled) for line in lines)
+        exact = 4 * math.sqrt(2) * 8**1.5 * math.e * 100 * size**0.75 / math.sqrt(20_000)
+        assert value(lines[1].filled.split(" = ")[1]) == pytest.approx(exact, rel=2e-3)
+    assert power("10^{7}", "3/4") == "(10^{7})^{3/4}"
+    assert power(r"20\,000", "2") == r"(20\,000)^2"
+    assert power("0.5", "2") == "0.5^2"
+    assert power("(1.2 \\times 10^{7})", "2") == "(1.2 \\times 10^{7})^2"
+    # Scales of 10⁶ and above, where a part's square stands below the line.
+    _, (shift, _) = lines_of(dpsyn.NoisyReweighting(family=OWN), dpsyn.PrivacySpec(1e-3, 1e-5))
+    assert not re.search(r"(?<!\))\}\^", shift.filled)
 
 
 def test_as_published_is_two_f_over_n_sigma():
@@ -126,6 +231,15 @@ def test_as_published_is_two_f_over_n_sigma():
     assert working == pytest.approx(0.7, rel=1e-3)
     assert result == mechanism.guarantee.epsilon == 0.7
     assert paper_of(line.source, "noisy_reweighting") is PAPERS["noisy_reweighting"]
+    mechanism, (line,) = lines_of(dpsyn.NoisyReweighting(family=OWN, noise="as_published"), dpsyn.PrivacySpec(0.7))
+    assert sides(line.filled) == (pytest.approx(0.7, rel=1e-3), 0.7)
+
+
+def test_theorem_2_2_is_named_for_replacing_one_record_only():
+    for spec, cited in ((dpsyn.PrivacySpec(1.0), True), (dpsyn.PrivacySpec(1.0, neighbouring="add_remove"), False)):
+        _, (line,) = lines_of(dpsyn.NoisyReweighting(noise="laplace"), spec)
+        assert ("Theorem 2.2" in line.source) is cited
+        assert "our proof" in line.source or cited
 
 
 @pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
@@ -170,6 +284,107 @@ def test_dp_cda_with_private_sizes_adds_up():
     assert beta + delta == pytest.approx(total)
     assert total == pytest.approx(1e-5)
     assert by_label["All rows, by privacy-loss distributions"].filled == ""
+
+
+def test_poisson_with_estimated_sizes_has_one_name_for_each_epsilon():
+    _, lines = lines_of(dpsyn.DPCDA(target="b0", rows=1000, variant="poisson"))
+    by_label = {line.label: line for line in lines}
+    assert r"\varepsilon_2;" in by_label["All rows, by privacy-loss distributions"].formula
+    assert by_label["All rows, by privacy-loss distributions"].formula.endswith(r"\le \delta")
+    claim = by_label["The claim"]
+    assert claim.formula == r"(\varepsilon,\ \delta) = (\varepsilon_1 + \varepsilon_2,\ \delta)"
+    assert claim.filled == r"(0.3 + 2.7,\ 10^{-5}) = (3,\ 10^{-5})"
+    assert not any("β" in line.note or "beta" in line.formula for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "worst"),
+    [
+        ((9000, 1000), (5000, 1), 0),  # the second class has the larger rate, and the first the larger ε
+        ((9000, 1000), (5000, 400), 1),
+        ((1000, 9000), (2, 5000), 1),
+        ((9000, 7000), (500, 500), 1),
+        ((400, 9000), (0, 500), 1),
+    ],
+)
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_the_class_in_numbers_is_the_one_that_binds(sizes, rows, worst, neighbouring, variant):
+    spec = dpsyn.PrivacySpec(1.0, 1e-5, neighbouring)
+    config = dpsyn.DPCDA(target="b0", rows=dict(enumerate(rows)), class_sizes=dict(enumerate(sizes)), variant=variant)
+    mechanism, lines = lines_of(config, spec)
+    line = lines[-1]
+    assert f"class {worst}" in line.note
+    shown = int(re.search(r"\\otimes ([\d\\,]+)", line.filled)[1].replace("\\,", ""))
+    multiplier = mechanism.calibrated()["noise_scale"] / mechanism.sensitivity
+    change = "add_remove" if neighbouring == "add_remove" else "replace_same_class"
+    costs = [
+        mixing.change_epsilon(change, mixing.mixed_classes(4, [n], [t], variant), multiplier, 1e-5, variant=variant)
+        if t
+        else 0
+        for n, t in zip(sizes, rows, strict=True)
+    ]
+    assert costs.index(max(costs)) == worst
+    assert shown == rows[worst]
+    assert costs[worst] <= 1.0
+
+
+def test_private_scaling_is_composed_in_the_inequality():
+    numbers = Domain.of(
+        [
+            Attribute("y", "truth", (0, 1), public=True),
+            *(Attribute(f"x{j}", "numeric", lower=0, upper=1, public=True) for j in range(3)),
+        ]
+    )
+    config = dpsyn.DPCDA(target="y", rows=100, class_sizes=7000, scaling="private")
+    for spec, sensitivity in ((BOTH, "2√q"), (ADD_REMOVE, "√(2q + 1)")):
+        _, lines = lines_of(config, spec, numbers)
+        assert r"G \otimes P_k^{\otimes T_k}" in lines[-1].formula
+        assert r"G \otimes P_k^{\otimes 50}" in lines[-1].filled
+        assert sensitivity in lines[-1].note
+    _, lines = lines_of(dpsyn.DPCDA(target="y", rows=100, class_sizes=7000), BOTH, numbers)
+    assert r"G \otimes" not in lines[-1].formula
+
+
+def test_letters_are_said_to_be_what_they_are():
+    declared = {"class_sizes": {0: 9000, 1: 7000}}
+    for settings, meaning in (
+        (declared, "declared to hold at least"),
+        (declared | {"variant": "poisson"}, "stated for class k"),
+        ({}, "noisy count of class k, less the margin"),
+        ({"variant": "poisson"}, "noisy count of class k."),
+    ):
+        _, lines = lines_of(dpsyn.DPCDA(target="b0", rows=100, **settings))
+        notes = " ".join(line.note for line in lines)
+        for letter in (f"Nₖ is {meaning}", "Tₖ is the number of rows", "σ is the scale"):
+            assert letter.split(" is ")[0] in notes
+            assert letter.split(" is ")[1] in notes
+        # A record that comes into a class is drawn at another rate, unless rates are stated beforehand.
+        assert ("l/(N + 1)" in notes) is (settings.get("variant") != "poisson")
+    _, (_, theorem, _) = lines_of(dpsyn.PrivateSampling(rows=1))
+    for letter in ("d is", "p the number of columns", "binomial coefficient", "m the number of points"):
+        assert letter in theorem.note
+
+
+@pytest.mark.parametrize(
+    ("config", "changes"),
+    [
+        (dpsyn.PrivateSampling(rows=1), [{"rows": None}, {"floor": "x"}, {"floor": 0.7}, {"ceiling": 1.0}, {"n": 0}]),
+        (
+            dpsyn.NoisyReweighting(),
+            [{"ledger": None}, {"ledger": [3]}, {"ledger": [{"rho": "x"}]}, {"noise": None, "ledger": 1}],
+        ),
+        (
+            dpsyn.DPCDA(target="b0", rows=50, class_sizes=5000),
+            [{"sensitivity": None}, {"order_of_mixture": 0}, {"order_of_mixture": "x"}, {"ledger": []}],
+        ),
+    ],
+)
+def test_settings_that_make_no_sense_give_no_formulas(config, changes):
+    mechanism, lines = lines_of(config)
+    assert lines
+    for change in changes:
+        assert claim_formulas(config.name, mechanism.guarantee, {**mechanism.facts(), **change}) == ()
 
 
 @pytest.mark.parametrize(
