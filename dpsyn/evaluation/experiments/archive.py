@@ -10,6 +10,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpsyn.evaluation.experiments.plan import Grid, config_from_dict
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.evaluation.experiments.script import DataSource
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
+from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
 from dpsyn.privacy.spec import Guarantee, Neighbouring, Status
 
@@ -32,6 +34,7 @@ _RECORD = ("record", "domain")
 _MEASURED = {"when", "fingerprint", "rows", "target", "measures", "references"}
 _CLAIM = ("epsilon", "delta", "neighbouring", "source", "assumptions", "status", "unit")
 _STATUS = get_args(Status)
+_ROUNDING = 1e-9
 
 
 def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
@@ -57,6 +60,9 @@ def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
 def claim_of(record: Mapping[str, Any]) -> Guarantee:
     """The claim in a release's record, checked against the mechanism that it names.
 
+    Earlier versions called noisy reweighting with noise as published proven, which it is in real arithmetic only, and gave
+    statistics of the user's own too little of that noise: such a record is read with the status and the ε that it has.
+
     Raises:
         DataError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
     """
@@ -66,7 +72,28 @@ def claim_of(record: Mapping[str, Any]) -> Guarantee:
         raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
     if name in DEMONSTRATIONS and guarantee.status != "published_but_wrong":
         raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {guarantee.status!r}")
+    if name == NoisyReweighting.name:
+        return _of_published_noise(guarantee, record.get("settings"))
     return guarantee
+
+
+def _of_published_noise(guarantee: Guarantee, settings: Any) -> Guarantee:
+    """The claim as it stands, or what is true of continuous Laplace noise: ε = 2|F|/(nσ) at least, in real arithmetic."""
+    if not isinstance(settings, dict) or settings.get("noise") not in ("as_published", "continuous_laplace"):
+        return guarantee
+    status: Status = "real_arithmetic" if guarantee.status == "proven" else guarantee.status
+    assumptions = guarantee.assumptions
+    if FLOATING_POINT not in assumptions:
+        assumptions = (*assumptions, FLOATING_POINT)
+    try:
+        count, n = float(settings["statistic_count"]), float(settings["n"])
+        needed = 2 * count / (n * float(settings["noise_scale_on_averages"]))
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as fault:
+        raise DataError("its settings do not say how much noise as published there was") from fault
+    if not (math.isfinite(needed) and needed > 0):
+        raise DataError("its settings have no sensible amount of noise as published")
+    epsilon = needed if needed > guarantee.epsilon * (1 + _ROUNDING) else guarantee.epsilon
+    return replace(guarantee, epsilon=epsilon, status=status, assumptions=assumptions)
 
 
 def measures_of(record: Mapping[str, Any]) -> dict[str, Any] | None:

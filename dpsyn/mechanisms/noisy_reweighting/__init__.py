@@ -1,5 +1,6 @@
 """Noisy reweighting (Boedihardjo, Strohmer, Vershynin 2021b): noisy statistics, then a density on a reduced space."""
 
+from dpsyn.mechanisms.noisy_reweighting._budget import FLOATING_POINT
 from dpsyn.mechanisms.noisy_reweighting._config import (
     Allocation,
     Noise,
@@ -13,6 +14,7 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, Part
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 
 __all__ = [
+    "FLOATING_POINT",
     "Allocation",
     "Ledger",
     "Noise",

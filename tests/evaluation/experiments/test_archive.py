@@ -29,6 +29,7 @@ from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun, Workspace
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.theory.claim_formulas import claim_formulas
 
 AWKWARD = Domain.of(
     [
@@ -135,6 +136,28 @@ def test_a_release_without_a_guarantee_cannot_come_back_with_one(tmp_path: Path)
     data["runs"][0]["record"]["record"]["guarantee"] |= {"status": "proven", "epsilon": 10.0}
     with pytest.raises(DataError, match="must be 'published_but_wrong'"):
         read_archive(json.dumps(data))
+
+
+def test_noise_as_published_is_read_with_the_status_and_the_epsilon_that_it_has() -> None:
+    """Records of earlier versions called it proven, and gave functions of the user's own 2^-20 of the noise."""
+    table = load_sample("asia").take(np.arange(400))
+    config = dpsyn.NoisyReweighting.as_published(rows=20)
+    mechanism = config.calibrate(PrivacySpec(2.0), table.domain, n=table.n)
+    release = mechanism(None, table)
+    new = json.loads(json.dumps(release.record()))
+    assert claim_of(new) == release.guarantee
+    spoken = [text for text in release.guarantee.assumptions if "floating point" not in text]
+    old = new | {"guarantee": new["guarantee"] | {"status": "proven", "assumptions": spoken}}
+    claim = claim_of(old)
+    assert (claim.status, claim.epsilon) == ("real_arithmetic", 2.0)
+    assert sorted(claim.assumptions) == sorted(release.guarantee.assumptions)
+    (line,) = claim_formulas("noisy_reweighting", guarantee_from_dict(old["guarantee"]), old["settings"])
+    assert line.source == "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b"
+    little = old["settings"] | {"noise_scale_on_averages": old["settings"]["noise_scale_on_averages"] * 2.0**-20}
+    assert claim_of(old | {"settings": little}).epsilon == pytest.approx(2.0 * 2**20)
+    for change in ({"noise_scale_on_averages": "much"}, {"noise_scale_on_averages": 0.0}, {"n": None}):
+        with pytest.raises(DataError, match="noise as published"):
+            claim_of(old | {"settings": old["settings"] | change})
 
 
 def broken(change: Any) -> str:
