@@ -26,6 +26,7 @@ from dpsyn.privacy._mixed_classes import Change, Variant, mixed_classes
 from dpsyn.privacy._mixing_rdp import rdp_epsilon, rdp_limit
 from dpsyn.privacy._pld import smallest_multiplier
 from dpsyn.privacy.published_mixing import published_epsilon, published_sigma
+from dpsyn.privacy.spec import rounded_down, rounded_up
 
 Accountant = Literal["published", "rdp", "exact"]
 ACCOUNTANTS: tuple[Accountant, ...] = ("published", "rdp", "exact")
@@ -133,8 +134,9 @@ def dp_cda_noise_scale(
     limit = rdp_limit(delta)
     if epsilon <= limit:
         raise CalibrationError(
-            f"the Rényi accountant cannot reach epsilon = {epsilon:g} at delta = {delta:g}: it stays above {limit:.3g}. "
-            f"epsilon = {1.1 * limit:.3g} can be reached, and the exact accountant has no such limit"
+            f"the Rényi accountant cannot reach epsilon = {epsilon:g} at delta = {delta:g}: it stays above "
+            f"{rounded_down(limit, 3)}. epsilon = {rounded_up(1.1 * limit, 3)} can be reached, and the exact accountant has "
+            "no such limit"
         )
 
     def epsilon_of(multiplier: float) -> float:
@@ -249,8 +251,6 @@ def _sum(values: int | Sequence[int], length: int) -> int:
 
 def _up(value: float) -> str:
     """Three digits, never less than the number."""
-    from dpsyn.privacy.spec import rounded_up
-
     return rounded_up(value, 3)
 
 

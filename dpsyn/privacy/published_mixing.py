@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import rounded_down, rounded_up
 
 PUBLISHED_ORDERS = (3, 4)
 """The only Rényi orders at which the printed formula is real: from order 5 on it takes the root of a negative number."""
@@ -127,7 +127,7 @@ def published_sigma(
     limit = math.log(1 / delta) / (PUBLISHED_ORDERS[-1] - 1) if 0 < delta < 1 else 0.0
     if epsilon <= limit:
         raise CalibrationError(
-            f"the published formula cannot reach epsilon = {epsilon:g}: it stays above {rounded_up(limit, 4)} "
+            f"the published formula cannot reach epsilon = {epsilon:g}: it stays above {rounded_down(limit, 4)} "
             f"however large the noise is. {_remedy(epsilon, limit, n)}"
         )
     low = high = clip_norm / order_of_mixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal
 
 from dpsyn.errors import ParameterError
@@ -21,6 +21,17 @@ def rounded_up(value: float, digits: int) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(value) * (1 - 1e-12)))
+    return f"{float(shown):.{digits}g}"
+
+
+def rounded_down(value: float, digits: int) -> str:
+    """A number >= 0 with so many significant digits, never more than it is: what something stays above.
+
+    A relative excess of 1e-12 counts as rounding, as in :func:`rounded_up`.
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    shown = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(float(value) * (1 + 1e-12)))
     return f"{float(shown):.{digits}g}"
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_down, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,22 @@ def test_a_claim_reads_as_a_sentence():
 def test_claims_are_rounded_up(value, digits, expected):
     assert rounded_up(value, digits) == expected
     assert float(expected) >= value * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (math.log(1e5) / 3, 4, "3.837"),  # 3.83764…: 3.838 is not stayed above
+        (0.1 + 0.2, 4, "0.3"),
+        (0.3 - 4e-17, 4, "0.3"),
+        (99.999, 3, "99.9"),
+        (0.0, 4, "0"),
+        (math.inf, 4, "inf"),
+    ],
+)
+def test_what_is_stayed_above_is_rounded_down(value, digits, expected):
+    assert rounded_down(value, digits) == expected
+    assert float(expected) <= value * (1 + 1e-12)
 
 
 def test_the_sentence_never_claims_less_than_the_number():
