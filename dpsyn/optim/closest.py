@@ -1,4 +1,4 @@
-"""Step 4 of private sampling: the density closest to uniform with given statistics, in a box (a QP)."""
+"""Step 5 of private sampling: the density closest to uniform with given statistics, in a box (a QP)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 3 of private sampling: the least shrinkage that makes the statistics attainable in the box (an LP)."""
+"""Step 4 of private sampling: the least shrinkage that makes the statistics attainable in the box (an LP)."""
 
 from __future__ import annotations
 

@@ -115,4 +115,6 @@ def threshold_formula(
         rf"\sigma_{{\min}}(W) \ge \frac{{\sqrt m}}{{2{bound}}}",
         rf"{number(smallest)} {sign} \frac{{\sqrt{{{number(reduced_space_size)}}}}}{{2{value}}} = {number(threshold)}",
         f"Algorithm 1, step 2 of {PrivateSampling.paper}{'' if cube else ' (corrected: B in place of eᵈ)'}",
+        "W holds the functions on the m points of S, one a row; "
+        + ("d is the degree." if cube else "‖f‖₂ ≤ B·‖f‖₁ for all their combinations f."),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -423,6 +424,23 @@ def test_step_2(smallest, sign):
     other = threshold_formula(reduced_space_size=256, degree=2, cube=False, smallest=smallest, threshold=0.5)
     assert r"2\cdot 16" in other.filled
     assert is_corrected(other.source)
+
+
+@pytest.mark.parametrize(
+    ("place", "steps"),
+    [
+        ("dpsyn/optim/shrinkage.py", {"4"}),
+        ("dpsyn/optim/closest.py", {"5"}),
+        ("dpsyn/ui/inside/sampling/shrinkage.py", {"4"}),
+        ("dpsyn/ui/inside/sampling/density.py", {"5"}),
+        ("dpsyn/theory/private_sampling.py", {"4"}),
+        ("docs/shrinkage.md", {"4"}),
+    ],
+)
+def test_steps_are_numbered_as_in_the_printed_algorithm(place, steps):
+    """Algorithm 1 as Pierquin et al. print it: the linear program for λ is step 4, the quadratic program for h* step 5."""
+    text = (Path(dpsyn.__file__).parents[1] / place).read_text(encoding="utf-8")
+    assert set(re.findall(r"\b[Ss]tep (\d)", text)) == steps
 
 
 def test_sources_name_their_paper():

@@ -1,4 +1,4 @@
-"""Step 5: rows drawn from h*, block by block, with probabilities that lie in the box exactly."""
+"""The output: rows drawn from h*, block by block, with probabilities that lie in the box exactly."""
 
 from __future__ import annotations
 

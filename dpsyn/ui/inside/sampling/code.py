@@ -39,7 +39,7 @@ draw_spectrum(found).save("spectrum.html")
 
 
 def shrinkage(current: Dataset, settings: Settings) -> str:
-    """Step 3: λ, and why it is not smaller."""
+    """Step 4: λ, and why it is not smaller."""
     body = f"""{_instance(settings)}
 found = binding_info(instance, floor=floor, ceiling=ceiling)
 print("lambda =", found.shrinkage, "no density scores more than", found.reach, "above the uniform one")
@@ -62,7 +62,7 @@ for axis in ("floor", "ceiling"):
 def density(
     current: Dataset, settings: Settings, cube: Mapping[str, str | None] | None = None, walsh: Sequence[str] = ()
 ) -> str:
-    """Step 4: h*, and both densities on the cube of some bits with one Walsh function."""
+    """Step 5: h*, and both densities on the cube of some bits with one Walsh function."""
     body = f"""{_instance(settings)}
 density = instance.density(floor, ceiling)
 found = density_info(instance, density)

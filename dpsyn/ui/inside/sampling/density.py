@@ -1,4 +1,4 @@
-"""Step 4: the density h* against the uniform one, as a histogram and on a small cube."""
+"""Step 5: the density h* against the uniform one, as a histogram and on a small cube."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show_density(current: Dataset, settings: Settings) -> None:
         panel(
             "h* against the uniform density",
             badge=True,
-            caption="Among all densities in the box with the shrunken marginals, step 4 takes the one closest to uniform.",
+            caption="Among all densities in the box with the shrunken marginals, step 5 takes the one closest to uniform.",
         ),
     ):
         box_note(settings)

@@ -1,4 +1,4 @@
-"""Step 3: λ against floor and ceiling, and the cells that bind."""
+"""Step 4: λ against floor and ceiling, and the cells that bind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def show_shrinkage(current: Dataset, settings: Settings) -> None:
     with panel(
         "How much of the uniform density must be mixed in",
         badge=True,
-        caption="The linear program of step 3 finds the least λ for which (1 − λ)·data + λ·uniform can be matched by a "
+        caption="The linear program of step 4 finds the least λ for which (1 − λ)·data + λ·uniform can be matched by a "
         "density between 2·floor and ceiling − floor. Move the sliders.",
     ):
         box_note(settings)
