@@ -16,7 +16,7 @@ def texts(app):
     ("mechanism", "formula", "link"),
     [
         ("private_sampling", r"\varepsilon_{\text{ratio}} = 1 \cdot \ln\frac{2}{0.25} = 2.08", "private_sampling"),
-        ("noisy_reweighting", r"\mathbb{E}\,L = \rho = ", "discrete_gaussian"),
+        ("noisy_reweighting", r"\mathbb{E}\,L = \rho \le ", "discrete_gaussian"),
         ("dp_cda", r"\Delta = \frac{2 \cdot 1}{8} = 0.25", "dp_cda"),
     ],
 )
