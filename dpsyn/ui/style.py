@@ -46,11 +46,10 @@ _RULES = """
 [class*='st-key-ends_'] [data-testid='stSliderTickBar'] {display: none}
 [class*='st-key-ends_'] [data-testid='stHorizontalBlock'] {flex-wrap: nowrap; margin-top: -1.5rem}
 [class*='st-key-ends_'] [data-testid='stCaptionContainer'] {white-space: nowrap; font-size: 0.8rem}
-"""
-_ON_DARK = """
-/* Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read here. */
+
+/* Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read on a dark page. */
 [data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary']:enabled, button[kind^='primary']:enabled *
-  {color: #06201d}
+  {color: light-dark(#ffffff, #06201d)}
 """
 
 
@@ -62,7 +61,7 @@ def apply() -> None:
     """Put the rules on the page, and see to it that the words in charts are large while somebody presents."""
     if alt.theme.active != _CHARTS:
         alt.theme.register(_CHARTS, enable=True)(_chart_words)
-    st.html(f"<style>{_RULES}{_ON_DARK if st.context.theme.type == 'dark' else ''}</style>")
+    st.html(f"<style>{_RULES}</style>")
 
 
 def _chart_words() -> alt.theme.ThemeConfig:

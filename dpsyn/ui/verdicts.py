@@ -30,7 +30,7 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> N
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"## {verdict.title}", width="content", anchors=False)
             # What a card opens is made when it is opened: a slider must answer at once.
-            with st.popover("Why?", icon=formulas.ICON, key=f"why_{verdict.mechanism}", on_change="rerun") as why:
+            with st.popover("Why?", key=f"why_{verdict.mechanism}", on_change="rerun") as why:
                 if why.open:
                     formulas.show_verdict(verdict)
         with st.container(horizontal=True, gap="xsmall"):
