@@ -108,13 +108,12 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     folder, _ = kept(confirm=True)
     app = open_workspace(open_page("home"), folder)
     (made,) = app.session_state["releases"]
-    key = f"kept_{made.number}"
-    app.text_input(key=f"{key}_name_{made.number}").set_value("of the people").run()
-    app.button(key=f"{key}_rename").click().run()
+    app.text_input(key=f"runs_name_{made.number}_{made.number}").set_value("of the people").run()
+    app.button(key=f"runs_rename_{made.number}").click().run()
     assert not app.exception
     assert app.dataframe[0].value["Name"].iloc[0] == f"{made.number} · of the people"
     assert [run.label for run in Workspace(folder).runs()] == [f"{made.number} · of the people"]
-    app.button(key=f"{key}_remove").click().run()
+    app.button(key=f"runs_remove_{made.number}").click().run()
     assert not app.exception
     assert app.session_state["releases"] == []
     assert Workspace(folder).runs() == []

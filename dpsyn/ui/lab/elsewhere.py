@@ -40,7 +40,7 @@ def other_releases(current: Dataset, releases: list[Made]) -> None:
             st.caption(widgets.plain_text(f"{what_differs(current, name, domain)} {way_back(current, name, domain)}"))
             show_kept(group)
             with st.container(horizontal=True, vertical_alignment="center"):
-                edit_popover(group, f"kept_{group[0].number}")
+                edit_popover(group, f"_{group[0].number}")
                 _door(current, name, domain, target, key=f"kept_columns_{at}", what="in these releases")
 
 

@@ -231,13 +231,13 @@ def _status(made: state.Made) -> str:
 def runs_panel(releases: list[state.Made]) -> None:
     """The list, with the names to edit."""
     st.dataframe(widgets.with_thousands(runs_table(releases)), hide_index=True)
-    edit_popover(releases, "runs")
+    edit_popover(releases)
 
 
-def edit_popover(releases: list[state.Made], key: str) -> None:
-    """Rename or remove one of these releases; ``key`` tells these widgets from those of other lists."""
-    with st.popover("Rename or remove", icon=":material/edit:", key=f"{key}_edit"):
-        _editor(releases, key)
+def edit_popover(releases: list[state.Made], place: str = "") -> None:
+    """Rename or remove one of these releases; ``place`` tells these widgets from those of other lists."""
+    with st.popover("Rename or remove", icon=":material/edit:", key=f"runs_edit{place}"):
+        _editor(releases, place)
 
 
 def transfer() -> None:
@@ -270,15 +270,15 @@ def transfer() -> None:
             st.rerun()
 
 
-def _editor(releases: list[state.Made], key: str) -> None:
+def _editor(releases: list[state.Made], place: str) -> None:
     by_number = {made.number: made for made in releases}
-    chosen = st.selectbox("Release", list(by_number), format_func=lambda n: by_number[n].label, key=f"{key}_which")
+    chosen = st.selectbox("Release", list(by_number), format_func=lambda n: by_number[n].label, key=f"runs_which{place}")
     made = by_number.get(chosen, releases[0])
-    name = st.text_input("Name", _name(made.label), max_chars=_LONGEST, key=f"{key}_name_{made.number}")
+    name = st.text_input("Name", _name(made.label), max_chars=_LONGEST, key=f"runs_name{place}_{made.number}")
     with st.container(horizontal=True):
-        if st.button("Rename", key=f"{key}_rename", disabled=not name.strip() or name == _name(made.label)):
+        if st.button("Rename", key=f"runs_rename{place}", disabled=not name.strip() or name == _name(made.label)):
             rename(made, name)
             st.rerun()
-        if st.button("Remove", icon=":material/delete:", key=f"{key}_remove"):
+        if st.button("Remove", icon=":material/delete:", key=f"runs_remove{place}"):
             remove(made)
             st.rerun()
