@@ -129,7 +129,7 @@ with rows_tab:
     st.dataframe(current.table.frame.head(200), hide_index=True, height=380)
     st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows.")
 with roles_tab:
-    widgets.badge(False)
+    widgets.badge(not current.table.domain.is_public)
     with st.form(f"roles_{current.revision}", border=False):
         options = list(current.classes)
         target = st.selectbox(

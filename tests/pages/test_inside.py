@@ -199,3 +199,37 @@ def test_the_cube_is_refused_for_categories(open_page):
     assert "Cannot run" in words(app)
     app.segmented_control(key="ps_space").set_value("product").run()
     assert "Cannot run" not in words(app)
+
+
+def kinds(app):
+    return [
+        "public" if "Public facts" in badge else "private"
+        for badge in badges(app)
+        if "eads private data" in badge or "Public facts" in badge
+    ]
+
+
+def test_what_uses_the_domain_alone_reads_private_data_until_the_domain_is_confirmed(open_page):
+    rows = "\n".join(f"{'ab'[i % 2]},{'cde'[i % 3]},{i % 2}" for i in range(60))
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("s.csv", f"a,b,c\n{rows}\n".encode(), "text/csv").run()
+    for expected in ("private", "public"):
+        # Four statistics and the rows always read the data; the domain's tab and the roles' tab only use the domain.
+        assert set(kinds(app)[3:]) == {expected}
+        app = app.switch_page("app_pages/inside.py").run()
+        app.segmented_control(key="inside_mechanism").set_value("private_sampling").run()
+        assert kinds(section(app, SPACE)) == [expected]
+        app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting").run()
+        for view, panels in (("Noise and budget", 2), ("Audit", 1)):
+            app.segmented_control(key="in_nr_view").set_value(view).run()
+            assert kinds(app) == [expected] * panels
+        app.segmented_control(key="inside_mechanism").set_value("dp_cda").run()
+        app.segmented_control(key="in_cda_view").set_value("Against the paper").run()
+        assert kinds(app) == ["public", expected]  # the sizes of the paper's example are public
+        app = app.switch_page("app_pages/feasibility.py").run()
+        app.segmented_control(key="f_section").set_value("Export").run()
+        release = [badge for badge in badges(app) if "Private release" in badge]
+        assert bool(release) == (expected == "public")
+        app = app.switch_page("app_pages/home.py").run()
+        next(b for b in app.button if "confirm everything" in b.label).click().run()
+        assert not app.exception, app.exception

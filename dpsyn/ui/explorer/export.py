@@ -50,8 +50,9 @@ def show(explorer: Explorer) -> None:
 def _private_statistics(explorer: Explorer) -> None:
     if not explorer.focus.loaded:
         return
-    widgets.heading("Statistics that may be published", "release")
     current = state.dataset()
+    public = current.table.domain.is_public
+    widgets.heading("Statistics that may be published", "release" if public else True)
     st.markdown("n and ‖fₙ‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
     epsilon = widgets.epsilon_slider(
         "f_publish_epsilon",
@@ -69,7 +70,7 @@ def _private_statistics(explorer: Explorer) -> None:
         low, high = newest.max_frequency_interval
         widgets.facts(
             {
-                "p (public)": f"{newest.p:,}",
+                "p (public)" if public else "p (once the domain is confirmed)": f"{newest.p:,}",
                 "n": f"{newest.n:,}",
                 "‖fₙ‖∞, private": widgets.number(newest.max_frequency),
                 "95 % interval": f"{widgets.number(low)} to {widgets.number(high)}",
@@ -78,8 +79,8 @@ def _private_statistics(explorer: Explorer) -> None:
         widgets.guarantee_card(newest.guarantee, before=False)
         spent = rounded_up(sum(found.epsilon for found in mine), 4)
         st.caption(f"{len(mine)} drawn in this visit; publishing all of them costs ε = {spent} together.")
-        verdict = [explorer.verdict(Chosen(newest.statistics(), private=False, classes=explorer.focus.classes))]
-        text = verdict_markdown(verdict, explorer.described(), private=False)
+        verdict = [explorer.verdict(Chosen(newest.statistics(), private=not public, classes=explorer.focus.classes))]
+        text = verdict_markdown(verdict, explorer.described(), private=not public)
         _download("Verdict on these statistics as Markdown", text, "feasibility_private.md", "text/markdown")
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpsyn.errors import DpsynError
 from dpsyn.ui import widgets
+from dpsyn.ui.state import Dataset
 
 
 @contextmanager
@@ -32,6 +33,11 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
             yield
         except DpsynError as fault:
             empty(widgets.humanise(str(fault)))
+
+
+def reads_domain(current: Dataset) -> bool:
+    """Whether a panel that uses no more than the domain reads private data: yes, until the domain is confirmed as public."""
+    return not current.table.domain.is_public
 
 
 def empty(reason: str) -> None:

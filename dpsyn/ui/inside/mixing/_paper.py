@@ -11,7 +11,7 @@ from dpsyn.figures.mixing.z_score import AttackInfo, attack_info, draw_flip, fli
 from dpsyn.theory.mixing_noise import MixingFacts
 from dpsyn.ui import share, widgets
 from dpsyn.ui.charts import show_chart
-from dpsyn.ui.inside._panel import empty, panel
+from dpsyn.ui.inside._panel import empty, panel, reads_domain
 from dpsyn.ui.inside.mixing import _code as code
 from dpsyn.ui.inside.mixing._controls import Bench
 
@@ -57,7 +57,7 @@ def _z_score(bench: Bench) -> None:
     caption = (
         "DP-CDA as published scales by the data's own mean and deviation. One record then decides the sign of all others."
     )
-    with panel("The z-score gives everybody away", False, caption):
+    with panel("The z-score gives everybody away", reads_domain(bench.current), caption):
         left, right = st.columns(2, gap="medium")
         flip = flip_info()
         show_chart(draw_flip(flip, scored=False), key="in_cda_before", place=left)

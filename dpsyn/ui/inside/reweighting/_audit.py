@@ -12,7 +12,7 @@ from dpsyn.evaluation.audits import audit_noisy_reweighting
 from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import rounded_up
 from dpsyn.ui import share, widgets
-from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside._panel import panel, reads_domain
 from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
 
@@ -23,7 +23,7 @@ def audit_panel(bench: Bench) -> None:
     """Run the audit on request, with a fault on purpose if one likes."""
     with panel(
         "Audit the guarantee",
-        False,
+        reads_domain(bench.current),
         "20,000 runs on each of two tables that differ in one row, the worst there is: how well do the noisy statistics "
         "tell them apart? The bound on ε holds with 99 % confidence. No row of the data is used.",
     ):

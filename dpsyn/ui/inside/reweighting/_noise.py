@@ -1,4 +1,4 @@
-"""How much noise there is, and where the budget goes: public facts only."""
+"""How much noise there is, and where the budget goes: these follow from the domain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
 from dpsyn.figures.reweighting_inside.noise import draw_noise, noise_info
 from dpsyn.ui import formulas, share, widgets
 from dpsyn.ui.charts import show_chart
-from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside._panel import panel, reads_domain
 from dpsyn.ui.inside.reweighting import _code as code
 from dpsyn.ui.inside.reweighting._controls import Bench
 
@@ -20,9 +20,10 @@ ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
 def noise_panels(bench: Bench) -> None:
     """Noise against n by family, and the budget of the mechanism."""
     left, right = st.columns([3, 2], gap="medium")
+    private = reads_domain(bench.current)
     with (
         left,
-        panel("How much noise", False, "One average of the data: what privacy costs it, and what chance does anyway."),
+        panel("How much noise", private, "One average of the data: what privacy costs it, and what chance does anyway."),
     ):
         table = bench.current.parts[0].project(bench.columns)
         n = st.select_slider(
@@ -48,7 +49,7 @@ def noise_panels(bench: Bench) -> None:
             },
             hide_index=True,
         )
-    with right, panel("Where the budget goes", False, "The mechanism as the Generator would run it on these columns."):
+    with right, panel("Where the budget goes", private, "The mechanism as the Generator would run it on these columns."):
         mechanism = bench.mechanism()
         facts = mechanism.calibrated()
         guarantee = mechanism.guarantee

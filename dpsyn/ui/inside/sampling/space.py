@@ -9,7 +9,7 @@ from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.theory.claim_formulas import threshold_formula
 from dpsyn.ui import formulas, widgets
 from dpsyn.ui.charts import show_chart
-from dpsyn.ui.inside._panel import panel
+from dpsyn.ui.inside._panel import panel, reads_domain
 from dpsyn.ui.inside.sampling.controls import Settings, space_of
 from dpsyn.ui.state import Dataset
 
@@ -18,7 +18,7 @@ def show_space(current: Dataset, settings: Settings) -> None:
     """The spectrum of W Wᵀ/m against the threshold."""
     with panel(
         "Is the reduced space good enough?",
-        badge=False,
+        badge=reads_domain(current),
         caption="Step 1 draws S without looking at the data; step 2 tests that the functions $w_J$ stay independent on it. "
         "The test bounds how far one row can move the answer, and it fails or passes for every dataset alike.",
     ):
