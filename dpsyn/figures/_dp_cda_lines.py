@@ -11,6 +11,7 @@ import numpy as np
 from dpsyn.errors import ParameterError
 from dpsyn.figures.theme import SERIES
 from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_down
 from dpsyn.theory.mixing_noise import (
     ACCOUNTANTS,
     PICTURE_TOLERANCE,
@@ -180,7 +181,7 @@ def sigma_needed_info(
     for line in lines:
         if all(sigma is None for sigma in line.sigma) and len(impossible) < len(ordered):
             last = {"published": 4, "rdp": 256}.get(line.accountant, 2)
-            limit = f"ln(1/δ)/{last - 1} = {short(math.log(1 / delta) / (last - 1), 3)}"
+            limit = f"ln(1/δ)/{last - 1} ≈ {rounded_down(math.log(1 / delta) / (last - 1), 4)}"
             notes.append(f"{LABELS[line.accountant].capitalize()}: ε stays above {limit} however large σ is.")
     return SigmaNeededInfo(
         title=f"Noise σ needed for ε = {short(epsilon)}",

@@ -90,7 +90,7 @@ def test_an_accountant_that_cannot_reach_epsilon_has_no_line_and_says_why() -> N
     info = sigma_needed_info(epsilon=1.0, **DIGITS, orders=(4,))
     assert info.lines[0].sigma == (None,)
     assert info.lines[2].sigma[0] is not None
-    assert info.notes == ("Published: ε stays above ln(1/δ)/3 = 3.84 however large σ is.",)
+    assert info.notes == ("Published: ε stays above ln(1/δ)/3 ≈ 3.837 however large σ is.",)
 
 
 def test_large_data_get_fewer_points() -> None:

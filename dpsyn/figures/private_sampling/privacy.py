@@ -23,6 +23,7 @@ from dpsyn.privacy.certificates import (
     theorem_4_1_log_epsilon,
     whole_cube_geometry,
 )
+from dpsyn.privacy.spec import rounded_down, rounded_up
 
 THEOREM, RATIO, STABILITY = "Theorem 4.1", "Bounded ratio", "Stability bound"
 CERTIFIES, CERTIFICATE, EXPERIMENTAL, OBSERVED = "certifies", "certificate", "experimental", "observed loss"
@@ -142,10 +143,10 @@ def privacy_info(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
     """Data of :func:`draw_privacy`."""
     certified = next(claim for claim in claims if claim.kind == CERTIFIES)
     assert certified.epsilon is not None
-    words = f"Certified: ε = {short(certified.epsilon, 4)} by the {certified.name.lower().replace('theorem', 'Theorem')}."
+    words = f"Certified: ε = {_up(certified.epsilon, 4)} by the {certified.name.lower().replace('theorem', 'Theorem')}."
     losses = [claim.epsilon for claim in observed if claim.epsilon is not None]
     if losses:
-        words += f" The largest loss seen, {short(max(losses), 3)}, is a lower bound on the true ε."
+        words += f" The largest loss seen, {_down(max(losses), 3)}, is a lower bound on the true ε."
     return PrivacyInfo(title=f"ε for {rows:,} row{'' if rows == 1 else 's'}", subtitle=words, claims=(*claims, *observed))
 
 
@@ -164,7 +165,7 @@ def draw_privacy(info: PrivacyInfo) -> Any:
             "x": logs,
             "low": domain[0],
             "kind": [claim.kind for claim in shown],
-            "text": [_short(claim.epsilon or 0.0) for claim in shown],
+            "text": [_shown(claim) for claim in shown],
             "note": [claim.note or claim.kind for claim in shown],
         }
     )
@@ -197,8 +198,17 @@ def draw_privacy(info: PrivacyInfo) -> Any:
     return _layers.finish(chart, info.title, info.subtitle, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)
 
 
-def _short(value: float) -> str:
-    return "0" if value == 0 else short(value, 3)
+def _shown(claim: Claim) -> str:
+    """What is promised is rounded up, what was observed is rounded down."""
+    return (_down if claim.kind == OBSERVED else _up)(claim.epsilon or 0.0, 3)
+
+
+def _up(epsilon: float, digits: int) -> str:
+    return short(float(rounded_up(epsilon, digits)), digits)
+
+
+def _down(epsilon: float, digits: int) -> str:
+    return short(float(rounded_down(epsilon, digits)), digits)
 
 
 def draw_log_ratios(loss: LocalLoss, ceiling_ratio: float) -> Any:
@@ -232,7 +242,7 @@ def draw_log_ratios(loss: LocalLoss, ceiling_ratio: float) -> Any:
     if inside:
         marks = [(limit, "ln(ceiling/floor): the certificate for one row"), (-limit, "−ln(ceiling/floor)")]
         layers = _layers.rules(marks, y_domain, labels_left=True, title="bounded ratio") + layers
-    words = f"Largest in size: {short(most, 4)} a row" + ("." if inside else f"; the certificate allows {short(limit, 3)}.")
+    words = f"Largest in size: {short(most, 4)} a row" + ("." if inside else f"; the certificate allows {_up(limit, 3)}.")
     return _layers.finish(
         alt.layer(*layers), "ln h*/h'* at every point of S", words, plot=210, line_length=_layers.WIDE_LINE
     )

@@ -123,3 +123,13 @@ def test_both_programs_are_timed(bits: Instance) -> None:
     linear, quadratic = bits.seconds(0.25, 2.0)
     assert linear > 0
     assert quadratic > 0
+
+
+def test_what_is_certified_is_rounded_up_and_what_was_observed_down() -> None:
+    claims = [Claim(RATIO, math.log(120), CERTIFIES), Claim("Worst one found", 0.0036060, OBSERVED)]
+    info = privacy_info(claims[:1], claims[1:], rows=1)
+    assert math.log(120) > 4.787
+    assert "ε = 4.788 by" in info.subtitle
+    assert "seen, 0.0036, is a lower bound" in info.subtitle
+    drawn = [row for rows in draw_privacy(info).to_dict()["datasets"].values() for row in rows]
+    assert {"4.79", "0.0036"} <= {row.get("text") for row in drawn}

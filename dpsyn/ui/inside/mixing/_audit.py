@@ -9,6 +9,7 @@ import streamlit as st
 from dpsyn.figures.mixing.audits import audits_info, draw_audits
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
+from dpsyn.privacy.spec import rounded_down
 from dpsyn.ui import jobs, share, state
 from dpsyn.ui.charts import show_chart
 from dpsyn.ui.inside._panel import empty, panel
@@ -79,6 +80,6 @@ def _found() -> None:
     if info.largest < info.claim:
         said.append(f"So few runs cannot show more than ε = {info.largest:.2f}, whatever the mechanism does.")
     if "as published, with its z-score" not in found:
-        limit = math.log(1 / kept["delta"]) / 3
-        said.append(f"As published no noise reaches this claim: the formula stays above ln(1/δ)/3 = {limit:.2f}.")
+        limit = rounded_down(math.log(1 / kept["delta"]) / 3, 4)
+        said.append(f"As published no noise reaches this claim: the formula stays above ln(1/δ)/3 ≈ {limit}.")
     st.caption(" ".join(said))

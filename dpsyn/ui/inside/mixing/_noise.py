@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpsyn.figures.mixing.budget import INSIDE, BudgetInfo, budget_info, draw_budget
-from dpsyn.figures.mixing.noise import draw_noise
+from dpsyn.figures.mixing.noise import draw_noise, short_of_target
 from dpsyn.figures.mixing.norms import draw_norms, norms_info
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.notation import short
@@ -36,7 +36,7 @@ def _accountants(bench: Bench) -> None:
         "How much noise", True, "The same σ may claim very different ε. Only the exact accounting certifies a release."
     ):
         show_chart(draw_noise(bench.noise), key="in_cda_noise")
-        st.caption(bench.noise.verdict)
+        st.caption(f"{bench.noise.verdict} {short_of_target(bench.noise)}".rstrip())
         _formulas(bench)
 
 

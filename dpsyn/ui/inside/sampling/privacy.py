@@ -21,6 +21,7 @@ from dpsyn.figures.private_sampling.privacy import (
     privacy_info,
 )
 from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.privacy.spec import rounded_down
 from dpsyn.theory.claim_formulas import certificate_formulas
 from dpsyn.ui import formulas, jobs, share, state, widgets
 from dpsyn.ui.charts import show_chart
@@ -170,8 +171,13 @@ def _search(current: Dataset, settings: Settings, instance: Instance, found: Sea
     st.caption(
         f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
         f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So the "
-        f"true ε is at least {widgets.number(rows * found.lower_bound)}; other rows may lose more."
+        f"true ε is at least {_rounded_down(rows * found.lower_bound)}; other rows may lose more."
     )
+
+
+def _rounded_down(epsilon: float) -> str:
+    """A lower bound for people, never more than it is."""
+    return widgets.number(float(rounded_down(epsilon, 3)))
 
 
 def _plain(codes: Codes) -> _Row:
