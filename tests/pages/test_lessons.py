@@ -7,6 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from dpsyn.figures.reweighting_inside.statistics import statistics_info
+from dpsyn.figures.reweighting_inside.trial import trial
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.ui.documents import DOCS, DOCUMENTS
 from dpsyn.ui.lessons import LESSONS, Step
 from tests.pages.test_share import at
@@ -64,6 +67,26 @@ def test_mixing_digits_says_what_each_setting_does_to_the_noise():
     assert sigma(**more.query, in_cda_rows_digits="100") == pytest.approx(0.04, abs=0.005)
     assert "falls to about 0.008." in stays.text
     assert sigma(**stays.query) == pytest.approx(0.008, abs=0.0006)
+
+
+def test_the_fit_is_nearer_to_the_truth_with_nearly_every_seed():
+    """Step 3 of “Noise against n”: with the columns that its link opens, and hardly ever with the four that it names."""
+    step = LESSONS["Noise against n"][2]
+    app = at("inside", data="asia", **step.query)
+    (shown,) = app.session_state["reweighting_trials"].values()
+    rows = app.session_state["dataset"].parts[0]
+
+    def nearer(columns):
+        spec = PrivacySpec(0.1)
+        runs = (trial(rows.project(columns), spec, degree=2, noise="laplace", seed=seed) for seed in range(5, 13))
+        found = [statistics_info(run, "entropy") for run in runs]
+        return sum(info.fit_error < info.noise_error for info in found)
+
+    assert len(shown.domain.names) == 8
+    here = statistics_info(shown, "entropy")
+    assert here.fit_error < here.noise_error
+    assert nearer(shown.domain.names) >= 6
+    assert nearer(["smoke", "lung", "bronc", "dysp"]) <= 2
 
 
 def test_the_cube_says_which_columns_its_histogram_has():

@@ -15,7 +15,7 @@ from dpsyn.notation import short
 
 Axis = Literal["ceiling", "floor"]
 AXES: dict[Axis, str] = {"ceiling": "ceiling (the papers' Δ)", "floor": "floor (the papers' δ)"}
-SHRINKAGE, EMPTY = "λ", "2·floor: one empty cell forces this"
+SHRINKAGE, EMPTY = "λ", "2·floor: an empty cell of up to d columns forces this"
 _POINTS = 100
 
 

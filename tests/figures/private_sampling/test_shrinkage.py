@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from dpsyn.data.table import Table
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.figures.private_sampling.binding import TOO_FEW, TOO_MANY, binding_info, draw_binding
 from dpsyn.figures.private_sampling.cells import all_cells, cell_weights
 from dpsyn.figures.private_sampling.instance import Instance
-from dpsyn.figures.private_sampling.shrinkage import AXES, Axis, draw_shrinkage, shrinkage_info
+from dpsyn.figures.private_sampling.shrinkage import AXES, EMPTY, Axis, draw_shrinkage, shrinkage_info
 from dpsyn.optim.shrinkage import least_shrinkage
+from dpsyn.ui.lessons import LESSONS
 from tests.figures.private_sampling.conftest import bits_table, instance_of
 
 KINDS = ["bits", "drawn", "product"]
@@ -130,3 +134,14 @@ def test_the_bars_say_what_the_cells_are(bits: Instance) -> None:
     (rows,) = spec["datasets"].values()
     assert [row["cell"] for row in rows] == [cell.text for cell in info.cells]
     assert len(rows) <= 3
+
+
+def test_an_empty_cell_of_more_than_d_columns_forces_nothing() -> None:
+    """a, b and a xor b: half of the eight cells are empty, no cell of two columns is, and d = 2 takes all of the data."""
+    codes = np.array([[a, b, a ^ b] for a in (0, 1) for b in (0, 1)] * 10)
+    frame = pd.DataFrame(np.array(["no", "yes"], dtype=object)[codes], columns=["a", "b", "c"])
+    table = Table(frame, Domain.of(Attribute(c, "truth", ("no", "yes"), public=True) for c in frame.columns), "xor")
+    assert instance_of(table, degree=2).shrinkage(0.25, 2.0) == pytest.approx(0, abs=1e-9)
+    assert instance_of(table, degree=3).shrinkage(0.25, 2.0) >= 0.5 - 1e-9
+    for said in (EMPTY, LESSONS["What λ does"][0].look):
+        assert "up to d columns" in said

@@ -102,7 +102,8 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], in
         "Walsh functions on the cube",
         badge=True,
         caption="A column counts +1 for a one and −1 for a zero; $w_J$ is the product over the columns in J. Private "
-        "sampling keeps the averages of the functions of up to d columns, and with them every table of up to d columns.",
+        "sampling multiplies the averages of the functions of 1 to d columns by 1 − λ: every table of up to d columns is "
+        "(1 − λ)·data + λ·uniform, the data's own only where λ = 0.",
     ):
         names = instance.domain.names
         chosen = st.pills(
