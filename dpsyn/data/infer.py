@@ -16,6 +16,7 @@ import pandas as pd
 
 from dpsyn.attribute import LAST_DAY, Attribute
 from dpsyn.data._parse import (
+    COMMA_NUMBER,
     EXACT,
     NUMBER,
     THOUSANDS,
@@ -85,10 +86,12 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
     if words.taken_as_missing:
         listed = ", ".join(f"{word!r} ({count})" for word, count in words.taken_as_missing)
         notes.append(f"Column {name!r}: cells that say {listed} were taken as missing.")
-    return infer_texts(name, words, notes, typed=False)
+    return infer_texts(name, words, notes, typed=False, decimal_comma=decimal_comma)
 
 
-def infer_texts(name: str, words: Words, notes: Sequence[str] = (), *, typed: bool = True) -> Column:
+def infer_texts(
+    name: str, words: Words, notes: Sequence[str] = (), *, typed: bool = True, decimal_comma: bool = False
+) -> Column:
     """A column that is known not to be all numbers: truth values, dates, or categories. ``typed``: texts on purpose."""
     if len(words.texts) == 0:
         return _empty(name, len(words.codes), notes)
@@ -96,8 +99,8 @@ def infer_texts(name: str, words: Words, notes: Sequence[str] = (), *, typed: bo
     if dates is not None:
         found = [*notes, f"Column {name!r}: {dates.note}."] if dates.note else list(notes)
         return infer_dates(name, words.spread(dates.values), found)
-    more = () if typed else _mixed(name, words)
-    return _categories(name, words, [*notes, *more])
+    more = () if typed else _mixed(name, words, decimal_comma)
+    return _categories(name, words, [*notes, *more], explained=bool(more))
 
 
 def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
@@ -193,7 +196,8 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
     return Column(series, attribute, (*notes, *more))
 
 
-def _categories(name: str, words: Words, notes: Sequence[str]) -> Column:
+def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:
+    """``explained``: a note says why the values are text, and what to do."""
     texts = words.as_texts()
     distinct = len(texts) + words.unlisted
     if distinct > MAX_CATEGORIES:
@@ -211,7 +215,7 @@ def _categories(name: str, words: Words, notes: Sequence[str]) -> Column:
     rows = words.cells_in(~words.empty)
     more = (
         (f"Column {name!r}: nearly every value is different ({len(texts)} in {rows} rows); it is best left out.",)
-        if rows >= 20 and len(texts) > 0.9 * rows
+        if not explained and rows >= 20 and len(texts) > 0.9 * rows
         else ()
     )
     return Column(values, Attribute(name, "categorical", tuple(sorted(texts)), missing=missing), (*notes, *more))
@@ -225,21 +229,29 @@ def truth_pair(texts: npt.NDArray[np.object_]) -> tuple[str, str] | None:
     return next(((by_word[no], by_word[yes]) for no, yes in TRUTH_WORDS if {no, yes} == by_word.keys()), None)
 
 
-def _mixed(name: str, words: Words) -> tuple[str, ...]:
+def _mixed(name: str, words: Words, decimal_comma: bool) -> tuple[str, ...]:
     """A note on a text column that is nearly numbers."""
     if matches(words.texts, THOUSANDS).any() and matches(words.texts, f"{NUMBER}|{THOUSANDS}").all():
         return (f"Column {name!r}: numbers with thousands separators were kept as text; remove the separators.",)
     spoilt = impossible_dates(words.texts)
     if spoilt:
         return (f"Column {name!r} was kept as text, because {spoilt[0]!r} is not a date; correct it or empty the cell.",)
-    numeric = matches(words.texts, NUMBER)
+    plain = matches(words.texts, NUMBER)
+    with_comma = matches(words.texts, COMMA_NUMBER) & matches(words.texts, ",[0-9]") & decimal_comma
+    numeric = plain | with_comma
     if not numeric.any():
         return ()
+    if numeric.all():
+        both = with_comma.any() and matches(words.texts, r"\.").any()
+        said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
+        return (f"Column {name!r} {said}",) if both else ()
     counts = words.counts()
     others = np.flatnonzero(~numeric)
     others = others[np.argsort(-counts[others], kind="stable")]
     listed = ", ".join(f"{words.texts[int(i)].as_py()!r} ({counts[i]})" for i in others[:3])
+    odd = int(counts[others].sum())
     return (
-        f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text. "
-        "To have it as numbers, leave those cells empty.",
+        f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
+        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells in "
+        "the file, or write NA in them, and load it again.",
     )

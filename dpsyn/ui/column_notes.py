@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpsyn.attribute import Attribute
 from dpsyn.domain import listed
 from dpsyn.ui.state import MOST_CLASSES, Dataset
 from dpsyn.ui.widgets import plain_text
+
+_MOST_ALIKE = 3
 
 
 def notes_in_use(current: Dataset) -> list[str]:
@@ -17,7 +21,25 @@ def notes_in_use(current: Dataset) -> list[str]:
         one = len(single) == 1
         said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
         notes.append(f"Column{'s' * (not one)} {listed(map(repr, single))}: one value only: {said}.")
+    for attribute in current.table.domain.attributes:
+        alike = _alike(attribute.categories) if attribute.kind == "categorical" else []
+        if alike:
+            groups = "; ".join(listed(map(repr, group)) for group in alike[:_MOST_ALIKE])
+            more = f"; and {len(alike) - _MOST_ALIKE} more such groups" if len(alike) > _MOST_ALIKE else ""
+            notes.append(
+                f"Column {attribute.name!r}: categories that differ only in capitals or blanks count as different: "
+                f"{groups}{more}. If they mean the same, write them alike in the file and load it again."
+            )
     return notes
+
+
+def _alike(categories: Sequence[object]) -> list[list[str]]:
+    """Groups of texts that are the same but for capitals and blanks."""
+    groups: dict[str, list[str]] = {}
+    for category in categories:
+        if isinstance(category, str):
+            groups.setdefault(" ".join(category.split()).casefold(), []).append(category)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _is_single(current: Dataset, attribute: Attribute) -> bool:

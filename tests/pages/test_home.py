@@ -122,3 +122,14 @@ def test_several_columns_of_one_value_are_one_note(open_page):
     app.file_uploader(key="upload").upload("same.csv", b"a,b,c\n" + b"x,2.5,u\nx,2.5,v\n" * 20, "text/csv").run()
     (said,) = [i.value for i in app.info]
     assert "Columns 'a', 'b': one value only: they say nothing; leave them out." in said
+
+
+def test_categories_that_differ_only_in_capitals_or_blanks_are_named(open_page):
+    cells = ["Y", "y", "N", "Old  town", "old town", "new"]
+    rows = "\n".join(f"{cells[i % 3]},{cells[3 + i % 3]},{'ab'[i % 2]}" for i in range(30))
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("s.csv", f"ill,where,other\n{rows}\n".encode(), "text/csv").run()
+    said = " ".join(i.value for i in app.info)
+    assert "Column 'ill': categories that differ only in capitals or blanks count as different: 'Y', 'y'." in said
+    assert "'Old  town', 'old town'" in said
+    assert "'other'" not in said
