@@ -32,6 +32,15 @@ def short(value: float, digits: int = 6) -> str:
     return f"{value:,.0f}" if "e+" in text and abs(value) < _PLAIN_TO else readable(text)
 
 
+def gigabytes(count: float) -> str:
+    """A number of bytes as people say it: 0.5 GB, 45 GB, 1,200 GB, 5.7 million GB."""
+    value = count / 1e9
+    for size, name in ((1e9, "billion "), (1e6, "million ")):
+        if value >= 0.9995 * size:
+            return f"{short(value / size, 2)} {name}GB"
+    return f"{value:,.2g} GB" if value < 99.5 else f"{value:,.0f} GB"
+
+
 def _power(found: re.Match[str]) -> str:
     power = f"10{superscript(int(found[2]))}"
     return power if found[1] == "1" else f"{found[1]} × {power}"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsyn.notation import readable, short
+from dpsyn.notation import gigabytes, readable, short
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,24 @@ from dpsyn.notation import readable, short
 )
 def test_short_numbers(value: float, digits: int, text: str) -> None:
     assert short(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (5e8, "0.5 GB"),
+        (4e9, "4 GB"),
+        (99.4e9, "99 GB"),
+        (99.6e9, "100 GB"),
+        (1.2e12, "1,200 GB"),
+        (999_999e9, "1 million GB"),
+        (5_653_103e9, "5.7 million GB"),
+        (1.2e17, "120 million GB"),
+        (3.3e19, "33 billion GB"),
+    ],
+)
+def test_memory_in_words(count: float, text: str) -> None:
+    assert gigabytes(count) == text
 
 
 def test_numbers_in_a_sentence() -> None:

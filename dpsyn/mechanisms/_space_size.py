@@ -12,6 +12,7 @@ from dpsyn.basis.memory import available_memory, estimate_memory
 from dpsyn.basis.operator import LARGEST_BLOCK
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
+from dpsyn.notation import gigabytes
 from dpsyn.optim.control import solver_bytes
 
 MERGED_UP_TO = 1 << 22
@@ -100,7 +101,7 @@ def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool
     if allowed is None or needed <= allowed:
         return
     dimension = contrast_dimension(shape, degree)
-    says = f"with C = {dimension:,} functions it needs about {_gigabytes(needed)}, and {_gigabytes(allowed)} may be used"
+    says = f"with C = {dimension:,} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
     most = _largest_that_fits(shape, degree, dimension, m, elsewhere, allowed)
     if most is not None:
         raise ParameterError("reduced_space_size", m, f"{says}; at most about {most:,} points fit")
@@ -118,10 +119,6 @@ def _largest_that_fits(
         middle = (low + high) // 2
         low, high = (middle, high) if bytes_needed(shape, degree, middle, elsewhere=elsewhere) <= allowed else (low, middle)
     return int(float(f"{low:.1e}")) if float(f"{low:.1e}") <= low else low
-
-
-def _gigabytes(count: int) -> str:
-    return f"{count / 1e9:,.2g} GB" if count < 1e11 else f"{count / 1e9:,.0f} GB"
 
 
 def _kind(domain: Domain, space: str | None) -> str:

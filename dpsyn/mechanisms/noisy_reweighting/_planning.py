@@ -10,6 +10,7 @@ from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
+from dpsyn.notation import gigabytes
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.noisy_reweighting._config import NoisyReweighting, ReducedSpace
@@ -57,11 +58,11 @@ def planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
     if public is not None:
         m = min(config.reduced_space_size or len(public), len(public))
     if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
-        seconds, gigabytes = m * tables * 1.2e-6, m * tables * 16e-9
+        seconds = m * tables * 1.2e-6
         raise ParameterError(
             "reduced_space_size",
             m,
-            f"fewer points or tables: {m:,} points in {tables:,} tables would take about {gigabytes:.0f} GB and "
+            f"fewer points or tables: {m:,} points in {tables:,} tables would take about {gigabytes(m * tables * 16)} and "
             f"{seconds / 60:.0f} minutes",
         )
     if dense and m * (family.count if family.name != "contingency" else tables) > MOST_DENSE:
