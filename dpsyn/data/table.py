@@ -44,6 +44,15 @@ class Table:
         """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data."""
         return statistics_of_codes(self.codes, self.domain, name=self.name, two_valued_as_bit=two_valued_as_bit)
 
+    def smallest_class(self, column: str) -> int:
+        """Rows of the rarest value of a column: 0 if the domain has a value that no row has. It reads private rows.
+
+        Raises:
+            DomainError: there is no such column.
+        """
+        at = self.domain.index(column)
+        return int(np.bincount(self.codes[:, at], minlength=self.domain.attributes[at].size).min())
+
     def project(self, columns: Sequence[str]) -> Table:
         """The table of some of the columns."""
         return Table(self.frame, self.domain.project(columns), self.name)

@@ -66,6 +66,11 @@ class MixingSetting:
         return self.n // self.classes if self.smallest_class is None else self.smallest_class
 
     @property
+    def takes_balance_for_granted(self) -> bool:
+        """Whether the smallest class is nobody's knowledge: n // K then stands in, the largest that it can be."""
+        return self.smallest_class is None and self.classes > 1
+
+    @property
     def rows_per_class(self) -> int:
         """T_k."""
         return max(1, self.rows // self.classes)
@@ -145,13 +150,17 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
         mixable.append(whole_threshold("n", "at_least", log_l + math.log(setting.classes), math.log(setting.n)))
     else:
         mixable.append(whole_threshold("smallest_class", "at_least", log_l, log_size))
+    guessed = setting.takes_balance_for_granted
+    label = "Every class has enough records to mix"
     positive = () if setting.spec.delta > 0 else (Remedy("delta", "at_least", math.log(1e-5), -math.inf),)
     return (
         Condition(
-            "order_of_mixture", "Every class has enough records to mix", r"l \le \min_k N_k", "Section 3 (corrected)", "<=",
-            log_size, log_l, "validity", tuple(mixable),
-            note="" if setting.smallest_class is not None else
-            "The smallest class is taken as n / K, as if the classes were balanced: state it to be sure.",
+            "order_of_mixture", f"{label}, {_balanced(setting)}" if guessed else label, r"l \le \min_k N_k",
+            "Section 3 (corrected)", "<=", log_size, log_l, "validity", tuple(mixable),
+            # More than n / K is too many for certain; less may be too many for a class that is smaller.
+            assumed=guessed and log_l <= log_size,
+            note="The smallest class is taken as n / K, as if the classes were balanced: state it to be sure."
+            if guessed else "",
         ),
         Condition(
             "delta", "Delta is positive", r"\delta > 0", "Gaussian noise", ">=", -math.inf, log_of(setting.spec.delta),
@@ -173,6 +182,10 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
     )  # fmt: skip
 
 
+def _balanced(setting: MixingSetting) -> str:
+    return f"if the smallest class holds n/K = {setting.class_size:,} records"
+
+
 def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
     """Nothing where no noise scale is private: other conditions say why."""
     if not setting.can_be_accounted:
@@ -186,7 +199,13 @@ def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
             needed, now = math.log(exact_sigma(setting)), math.log(setting.noise_scale)
             remedies.append(threshold("noise_scale", "at_least", needed, now))
         formula = r"\varepsilon(\sigma) \le \varepsilon"
-        return (Condition("noise", label, formula, source, "<=", log_epsilon, log_of(epsilon), "privacy", tuple(remedies)),)
+        guessed = setting.takes_balance_for_granted
+        return (
+            Condition(
+                "noise", f"{label}, {_balanced(setting)}" if guessed else label, formula, source, "<=", log_epsilon,
+                log_of(epsilon), "privacy", tuple(remedies), assumed=guessed and epsilon <= setting.spec.epsilon,
+            ),
+        )  # fmt: skip
     needed = math.log(exact_sigma(setting) if setting.is_exact else plain_gaussian_sigma(setting))
     note = "σ is chosen so; " + (
         "the smallest by the exact accountant." if setting.is_exact
@@ -222,7 +241,12 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
         mechanism="dp_cda",
         title="DP-CDA",
         conditions=found,
-        summary=summarise(found, promise, lambda parameter, log_value: conditions(_changed(setting, parameter, log_value))),
+        summary=summarise(
+            found,
+            promise,
+            lambda parameter, log_value: conditions(_changed(setting, parameter, log_value)),
+            provided=_balanced(setting) if setting.takes_balance_for_granted else "",
+        ),
         facts=facts,
         notes=(
             "The paper proves nothing about accuracy, so no condition on accuracy is shown.",

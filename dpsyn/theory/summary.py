@@ -12,11 +12,18 @@ Evaluate = Callable[[str, float], Sequence[Condition]]
 """All conditions with one parameter changed to e^(log_value)."""
 
 
-def summarise(conditions: Sequence[Condition], promise: str, evaluate: Evaluate) -> str:
-    """What holds; else what is missed most and the cheapest single change that makes everything true, if there is one."""
+def summarise(conditions: Sequence[Condition], promise: str, evaluate: Evaluate, *, provided: str = "") -> str:
+    """What holds; else what is missed most and the cheapest single change that makes everything true, if there is one.
+
+    ``provided`` is what nobody knows and all of it rests on: "if …".
+    """
     missed = sorted((c for c in conditions if not c.holds), key=lambda c: c.slack_orders)
     if not missed:
-        return f"Every condition holds: {promise}."
+        return f"Every condition holds{provided and f' {provided}'}: {promise}."
+    return _missed(conditions, missed, evaluate) + (f" It is so {provided}." if provided else "")
+
+
+def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], evaluate: Evaluate) -> str:
     worst = missed[0]
     bound = {">=": ("at least", "more than"), "<=": ("at most", "less than")}[worst.relation][worst.strict]
     needs = f"needs {bound} {format_log(worst.log_required)}"

@@ -43,3 +43,10 @@ def test_a_split_shares_every_row_out_once() -> None:
 def test_an_impossible_split_is_refused(held_out: float) -> None:
     with pytest.raises(ParameterError, match="held_out"):
         table().split(held_out, np.random.default_rng(0))
+
+
+def test_the_smallest_class_counts_values_that_no_row_has() -> None:
+    assert table().take(np.array([0, 1, 2])).smallest_class("a") == 1
+    assert table().take(np.array([0, 2])).smallest_class("a") == 0
+    with pytest.raises(DomainError, match="no column 'b'"):
+        table().smallest_class("b")

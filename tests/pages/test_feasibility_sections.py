@@ -116,3 +116,16 @@ def test_charts_have_larger_words_while_somebody_presents(open_page):
 def subtitle_size(app):
     chart = [*app.get("vega_lite_chart"), *app.get("arrow_vega_lite_chart")][0]
     return json.loads(chart.proto.spec)["config"]["title"]["subtitleFontSize"]
+
+
+def test_loaded_data_have_their_real_smallest_class_and_others_are_said_to_be_taken_as_balanced(open_page):
+    app = section(open_page("feasibility"), "DP-CDA")
+    table = app.session_state["dataset"].table
+    smallest = table.smallest_class(app.session_state["dataset"].target)
+    (size,) = (n for n in app.number_input if n.label == "Smallest class Nₖ")
+    assert 0 < smallest == size.value < table.n // 2
+    assert not [c for c in app.caption if "nobody has said" in c.value]
+    app.pills(key="f_data").set_value(["Typed in"]).run()
+    assert [c for c in app.caption if "if the smallest class has n / K = 50,000 records" in c.value]
+    app.segmented_control(key="f_section").set_value(next(iter(SECTIONS))).run()
+    assert [m for m in app.markdown if "if the smallest class holds n/K = 50,000 records" in m.value]

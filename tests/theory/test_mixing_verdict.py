@@ -100,6 +100,18 @@ def test_balanced_classes_are_assumed_and_said_so() -> None:
     guess = replace(SETTING, smallest_class=None)
     assert guess.class_size == 1000
     assert "state it" in dp_cda_verdict(guess)["order_of_mixture"].note
+    for setting in (guess, replace(guess, noise_scale=5.0)):
+        verdict = dp_cda_verdict(setting)
+        assert verdict.holds
+        assert verdict["order_of_mixture"].assumed
+        assert verdict["noise"].assumed
+        assert verdict.summary.startswith("Every condition holds if the smallest class holds n/K = 1,000 records: ")
+    failing = dp_cda_verdict(replace(guess, noise_scale=1e-3))
+    assert not failing["noise"].assumed
+    assert failing.summary.endswith("It is so if the smallest class holds n/K = 1,000 records.")
+    for known in (SETTING, replace(guess, classes=1)):
+        assert not dp_cda_verdict(known)["order_of_mixture"].assumed
+        assert "n/K" not in dp_cda_verdict(known).summary
     few = dp_cda_verdict(replace(guess, n=7))["order_of_mixture"]
     assert not few.holds
     needed = few.remedy("n")

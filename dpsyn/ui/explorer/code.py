@@ -38,9 +38,10 @@ def verdict(explorer: Explorer, current: Dataset, asked: Mapping[str, Any]) -> s
         rows=explorer.rows,
         order_of_mixture=explorer.order_of_mixture,
         classes=explorer.focus.classes,
-        smallest_class=explorer.focus.smallest_class,
         exact_accounting=bool(asked.get("f_exact", False)),
     )
+    if explorer.focus.smallest_class is not None:
+        arguments += f"    smallest_class=table.smallest_class({current.target!r}),\n"
     body = f"""{begun}found = dpsyn.feasibility(
     statistics,
     spec,

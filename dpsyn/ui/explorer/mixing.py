@@ -28,13 +28,16 @@ def show(explorer: Explorer) -> None:
     """Draw the section."""
     stats, focus = explorer.stats, explorer.focus
     largest = max(1, stats.n // focus.classes)
+    known = focus.smallest_class
     columns = st.columns(4)
     place = state.dataset().tag if focus.loaded else largest
     size = columns[0].number_input(
-        "Smallest class Nₖ (public)", 1, largest, largest, key=f"f_class_{place}",
+        "Smallest class Nₖ", 1, largest, max(1, largest if known is None else known), key=f"f_class_{place}",
         # A link does not bring counted files along, and their size is nobody else's.
         bind="query-params" if focus.loaded or not focus.private else None,
-        help="n / K at most; state what is public knowledge.",
+        help="n / K at most. "
+        + ("It starts there, as if the classes were balanced; state what is public knowledge." if known is None
+           else "It starts at the smallest class of the loaded rows; a guarantee takes what is public knowledge."),
     )  # fmt: skip
     clip = columns[1].slider("c (largest norm of a record)", 0.1, 2.0, 1.0, 0.1, key="f_clip", bind="query-params")
     sigma = columns[2].select_slider(
@@ -59,6 +62,10 @@ def show(explorer: Explorer) -> None:
     features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
     # For the code of this section.
     st.session_state["f_mixing"] = {"facts": facts, "orders": orders, "sigma": sigma, "features": features}
+    if known is None and size == largest and focus.classes > 1:
+        st.caption(
+            f"All below holds if the smallest class has n / K = {largest:,} records: nobody has said how many it has."
+        )
     with st.spinner("Accounting …"):
         against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
         needed = replace(_needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.order_of_mixture, sigma))

@@ -24,6 +24,7 @@ _COUNTED = "NOT YET TRUE: the columns' values were inferred from the file, and n
 class Chosen:
     """One dataset on the page: its statistics and what DP-CDA needs to know of it.
 
+    ``smallest_class`` is the real one of loaded data with a target; None where nobody knows it, and n / K stands in.
     ``domain_warning`` says why no guarantee holds yet, and is empty where the domain is public.
     """
 
@@ -190,6 +191,7 @@ def _known(name: str) -> Chosen:
             True,
             loaded=True,
             classes=target.size if target else 2,
+            smallest_class=current.table.smallest_class(current.target) if current.target else None,
             domain_warning=domain_warning(current.table.domain),
         )
     if name in read:

@@ -67,7 +67,7 @@ def release_verdict(made: state.Made, current: state.Dataset) -> tuple[Verdict, 
             "accuracy 1/8 in the theorem"
         )
     elif name == DPCDA.name:
-        options, averages = _mixing(settings, stats), _of_averages(settings, spec)
+        options, averages = _mixing(made, stats, current), _of_averages(settings, spec)
         found = feasibility(stats, averages, **options).dp_cda
         per_class, order = options["rows"] // options["classes"], options["order_of_mixture"]
         words = f"l = {order}, T = {per_class:,} rows of each class"
@@ -112,7 +112,9 @@ def _of_averages(settings: Mapping[str, Any], spec: PrivacySpec) -> PrivacySpec:
     return PrivacySpec(entry["epsilon"], entry["delta"], spec.neighbouring)
 
 
-def _mixing(settings: Mapping[str, Any], stats: DatasetStatistics) -> dict[str, Any]:
+def _mixing(made: state.Made, stats: DatasetStatistics, current: state.Dataset) -> dict[str, Any]:
+    """The smallest class is the declared one, or else the real one among those that the release has rows of."""
+    settings = made.release.settings
     if settings["variant"] != "fixed_size":
         raise ParameterError(
             "variant", settings["variant"], "'fixed_size': the conditions are about mixing exactly l records"
@@ -121,6 +123,11 @@ def _mixing(settings: Mapping[str, Any], stats: DatasetStatistics) -> dict[str, 
         raise ParameterError("scaling", settings["scaling"], "'public': the conditions take public bounds for granted")
     order, classes, sizes = settings["order_of_mixture"], len(settings["classes"]), settings["class_sizes"]
     smallest = min(sizes.values()) if isinstance(sizes, Mapping) else sizes
+    target = settings["target"]
+    if smallest is None and target in current.table.domain.names:
+        mixed = made.release.rows[target].unique()
+        counts = current.parts[0].frame[target].value_counts()
+        smallest, classes = min(int(counts.get(value, 0)) for value in mixed), len(mixed)
     return {
         "order_of_mixture": order,
         "classes": classes,
