@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpsyn.ui import share, style
 
-st.set_page_config(page_title="dpsyn", page_icon=":material/blur_on:", layout="wide")
+st.set_page_config(page_title="dpsyn", page_icon=style.icon(), layout="wide")
 
 style.apply()
 share.take_over_data()

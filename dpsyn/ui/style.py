@@ -54,6 +54,7 @@ _RULES = """
 
 
 _CHARTS = "dpsyn"
+_DOTS = "#2aa398"
 _SOFT, _SOFT_ON_DARK = "#5a6a6c", "#9fb0b0"
 
 
@@ -62,6 +63,14 @@ def apply() -> None:
     if alt.theme.active != _CHARTS:
         alt.theme.register(_CHARTS, enable=True)(_chart_words)
     st.html(f"<style>{_RULES}</style>")
+
+
+def icon() -> str:
+    """Dots that fade out, as SVG: the page's icon. One of Streamlit's named icons would be fetched from a server of somebody
+    else's, which a page about privacy does not do."""
+    places = [(x, y) for x in range(4) for y in range(4)]
+    dots = "".join(f'<circle cx="{16 * x + 8}" cy="{16 * y + 8}" r="{7.4 - 1.6 * x:.1f}"/>' for x, y in places)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" fill="{_DOTS}">{dots}</svg>'
 
 
 def _chart_words() -> alt.theme.ThemeConfig:

@@ -27,12 +27,10 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> N
     accurate = verdict.holds_in("accuracy")
     has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
     with st.container(border=True, height="stretch"):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="xsmall"):
             st.markdown(f"## {verdict.title}", width="content", anchors=False)
-            # What a card opens is made when it is opened: a slider must answer at once.
-            with st.popover("Why?", key=f"why_{verdict.mechanism}", on_change="rerun") as why:
-                if why.open:
-                    formulas.show_verdict(verdict)
+            if st.button("Why?", key=f"why_{verdict.mechanism}", help="The formulas behind this verdict."):
+                _why(verdict)
         with st.container(horizontal=True, gap="xsmall"):
             if certified and domain_warning:
                 st.badge("private only once the domain is confirmed", icon=":material/warning:", color="orange")
@@ -46,6 +44,15 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> N
         if certified and domain_warning:
             st.caption(f":material/warning: {plain_text(domain_warning)} Confirm it on the page Data.")
         badge(private)
+
+
+def _why(verdict: Verdict) -> None:
+    @st.dialog(verdict.title, width="large")
+    def formulas_of_it() -> None:
+        st.caption(formulas.TITLE)
+        formulas.show_verdict(verdict)
+
+    formulas_of_it()
 
 
 def _badge(holds: bool, yes: str, no: str) -> None:

@@ -1,4 +1,4 @@
-"""Every page through axe, the accessibility checker: no serious finding, in light and dark."""
+"""Every page through axe, the accessibility checker: no serious finding, in light and dark; and nobody else is asked."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ def serious(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_no_serious_finding(browser: Browser, app_url: str, path: str, scheme: str) -> None:
+def test_no_serious_finding_and_no_request_elsewhere(browser: Browser, app_url: str, path: str, scheme: str) -> None:
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 1000})  # type: ignore[arg-type]
     page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{app_url}/{path}")
     expect(page.get_by_role("heading", name=PAGES[path], level=1)).to_be_visible(timeout=WAIT)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
     assert serious(page) == []
+    assert [url for url in asked if not url.startswith((app_url, "data:", f"blob:{app_url}"))] == []
     context.close()

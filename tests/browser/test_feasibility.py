@@ -115,3 +115,14 @@ def light_share(page: Page, png: bytes) -> float:
       return light / (pixels.length / 4);
     }"""
     return float(page.evaluate(script, base64.b64encode(png).decode()))
+
+
+def test_the_formulas_behind_a_verdict_open_beside_it(page: Page, app_url: str) -> None:
+    opened(page, f"{app_url}/feasibility?data=asia")
+    page.get_by_role("button", name="Why?").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".katex").first).to_be_visible(timeout=WAIT)
+    theorem = dialog.get_by_role("link", name="Theorem 4.1, Boedihardjo, Strohmer, Vershynin 2021a")
+    expect(theorem).to_have_attribute("href", "https://arxiv.org/abs/2109.14839")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
