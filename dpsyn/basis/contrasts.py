@@ -79,6 +79,10 @@ class ContrastBasis:
             start = stop
         self.index = [block.columns for block in self._blocks.values() for _ in range(block.stop - block.start)]
 
+    def spans(self) -> list[tuple[tuple[int, ...], int, int]]:
+        """By set of columns the functions that use exactly these: (columns, first, one past the last)."""
+        return [(columns, block.start, block.stop) for columns, block in self._blocks.items()]
+
     def matrix(self, codes: Codes) -> Floats:
         """W = [w_f(z_i)], shape (C, m), for codes of shape (m, number of columns)."""
         return self._matrix(checked_codes(codes, self.sizes))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.basis._items import Items
+from dpsyn.basis._pair_tables import PairTables, pair_cost
 from dpsyn.basis._products import ProductTable
 from dpsyn.basis._tables import TablePlan, plan_cost
 from dpsyn.basis.contrasts import ContrastBasis
@@ -50,6 +51,7 @@ class ProductFunctions:
         self._plans: dict[int, TablePlan] = {}
         self._gram_plans: dict[int, TablePlan] = {}
         self._products: ProductTable | None = None
+        self._pairs: PairTables | None = None
         self._lock = threading.RLock()
 
     def __reduce__(self) -> tuple[Callable[..., ProductFunctions], tuple[tuple[int, ...], int]]:
@@ -92,6 +94,8 @@ class ProductFunctions:
         by_moments += _NANOSECONDS_PER_PRODUCT * self.dimension**2
         by_matrices = points * self.dimension * (_NANOSECONDS_PER_ENTRY + self.dimension / _MULTIPLICATIONS_PER_NANOSECOND)
         if by_matrices < by_moments or self.dimension > MOST_FOR_PRODUCTS or not self._items.fits(width):
+            if self.dimension > MOST_FOR_PRODUCTS and pair_cost(self.basis.sizes, self.basis.degree, points) < by_matrices:
+                return self._pair_tables().gram(self.layout.decode(digits), scaling), 0.0
             return self._gram_by_matrices(digits, scaling, dtype), 0.0
         return 0.0, self._gram_plan(cells).apply(digits, scaling.astype(dtype, copy=False))
 
@@ -133,6 +137,12 @@ class ProductFunctions:
                 moments = self._product_table().moments
                 self._gram_plans[cells] = TablePlan(self.layout, self._items, moments, cells)
             return self._gram_plans[cells]
+
+    def _pair_tables(self) -> PairTables:
+        with self._lock:
+            if self._pairs is None:
+                self._pairs = PairTables(self.basis)
+            return self._pairs
 
     def _product_table(self) -> ProductTable:
         with self._lock:

@@ -252,6 +252,6 @@ def _mixed(name: str, words: Words, decimal_comma: bool) -> tuple[str, ...]:
     odd = int(counts[others].sum())
     return (
         f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
-        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells in "
-        "the file, or write NA in them, and load it again.",
+        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
+        "in the file, or write NA in them, and load it again.",
     )

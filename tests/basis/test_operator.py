@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpsyn.basis import functions as functions_module
 from dpsyn.basis import operator as module
+from dpsyn.basis._pair_tables import PairTables
 from dpsyn.basis.blocks import Block
 from dpsyn.basis.contrasts import ContrastBasis, all_codes
 from dpsyn.basis.digits import DigitLayout
@@ -61,7 +62,7 @@ def test_products_and_gram_against_the_matrix(sizes: tuple[int, ...], degree: in
     check_against_matrix(BlockOperator.from_codes(sizes, degree, codes), ContrastBasis(sizes, degree).matrix(codes))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=5),
     degree=st.integers(1, 4),
@@ -99,6 +100,22 @@ def test_gram_by_matrices_and_by_moments_agree(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(functions_module, "_MULTIPLICATIONS_PER_NANOSECOND", 1e9)
         assert block.gram(scaling) == pytest.approx(expected, abs=1e-10)
         assert block.gram(scaling, dtype=np.float32) == pytest.approx(expected, rel=1e-4, abs=0.01)
+
+
+@pytest.mark.parametrize(("sizes", "degree"), [((5, 4, 1, 3, 2), 2), ((3, 2, 4, 2), 3), ((6,), 2), ((1, 1), 2), ((3, 4), 1)])
+def test_gram_by_pairs_of_tables_agrees(sizes: tuple[int, ...], degree: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = random_codes(sizes, 300, 2)
+    basis = ContrastBasis(sizes, degree)
+    scaling = np.linspace(0, 1, 300)
+    expected = (basis.matrix(codes) * scaling) @ basis.matrix(codes).T
+    assert PairTables(basis).gram(codes, scaling) == pytest.approx(expected, abs=1e-10)
+    # Many functions in few tables take this way: no matrix is formed.
+    product_functions.cache_clear()
+    monkeypatch.setattr(functions_module, "MOST_FOR_PRODUCTS", 0)
+    monkeypatch.setattr(functions_module, "_NANOSECONDS_PER_ENTRY", 1e12)
+    monkeypatch.setattr(functions_module.ProductFunctions, "_gram_by_matrices", None)
+    block = Block(product_functions(sizes, degree), DigitLayout(sizes).encode(codes), 0, np.full(300, 1 / 300))
+    assert block.gram(scaling) == pytest.approx(expected, abs=1e-10)
 
 
 def test_walsh_functions_in_their_order() -> None:
@@ -261,7 +278,7 @@ def test_points_are_packed() -> None:
     assert DigitLayout((300, 2)).bytes_per_point == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sizes=st.lists(st.integers(1, 400), min_size=1, max_size=12), seed=st.integers(0, 999))
 def test_packing_and_unpacking(sizes: list[int], seed: int) -> None:
     codes = random_codes(tuple(sizes), 20, seed)

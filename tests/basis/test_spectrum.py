@@ -49,6 +49,21 @@ def test_a_few_points_prove_that_all_pass() -> None:
     assert exact.smallest == pytest.approx(smallest_singular_value(operator), rel=1e-12)
 
 
+@pytest.mark.parametrize("share", [0.5, 0.99, 1.01])
+def test_with_many_functions_a_factor_is_the_proof_and_decides_as_the_eigenvalues_do(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = BlockOperator.uniform((4, 3, 5, 2), 2, 600, np.random.default_rng(0))
+    smallest = smallest_singular_value(operator)
+    monkeypatch.setattr(module, "EIGENVALUES_UP_TO", 10)
+    if share < 1:
+        monkeypatch.setattr(module.np.linalg, "eigvalsh", None)  # not needed
+    found = conditioning(operator, share * smallest)
+    assert found.passes == (share < 1)
+    assert found.exact == (share > 1)
+    assert found.smallest == pytest.approx(smallest if share > 1 else share * smallest)
+
+
 def test_where_the_first_points_prove_nothing_all_are_summed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Sorted points: the first ones never show the last code of the first column.
     generator = np.random.default_rng(0)
@@ -63,7 +78,7 @@ def test_where_the_first_points_prove_nothing_all_are_summed(monkeypatch: pytest
     assert conditioning(operator, 0.05).exact
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.integers(5, 400), threshold=st.floats(0.0, 0.9), seed=st.integers(0, 999))
 def test_the_decision_is_that_of_the_singular_values(rows: int, threshold: float, seed: int) -> None:
     operator = BlockOperator.uniform((2, 2, 3), 1, rows, np.random.default_rng(seed))
