@@ -39,7 +39,8 @@ def symbol(vary: str) -> str:
 
 @dataclass(frozen=True)
 class Curve:
-    """One mechanism: values of the setting, mean of the measure, ends of its 95 % band, what to say of each point."""
+    """One mechanism: values of the setting, mean of the measure, ends of its 95 % band, what to say of each point, and which
+    points are of fewer runs than were asked for."""
 
     label: str
     values: tuple[float, ...]
@@ -48,6 +49,7 @@ class Curve:
     high: tuple[float, ...]
     notes: tuple[str, ...]
     over_budget: bool
+    fewer: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ def curves_info(
                 high=tuple(p.high for p in own),
                 notes=tuple(_note(p) for p in own),
                 over_budget=any(p.over_budget for p in own),
+                fewer=tuple(p.failed > 0 for p in own),
             )
         )
     lines = {name: height for name, height in (references or {}).items() if height > 0 or not proportional}
@@ -121,13 +124,16 @@ def curves_info(
 
 
 def _note(point: Point) -> str:
-    runs = f"{point.runs} run{'s' * (point.runs > 1)}, {point.draws} draw{'s' * (point.draws > 1)}"
+    runs = f"{point.runs_in_words}; {point.draws} draw{'s' * (point.draws > 1)}"
     over = f"<br>needs ε = {readable(rounded_up(point.claimed_epsilon, 4))}: not comparable" if point.over_budget else ""
     return f"{runs}; 95 %: {short(point.low, 4)} to {short(point.high, 4)}{over}"
 
 
 def draw_curves(info: CurvesInfo) -> go.Figure:
-    """Means with 95 % bars against the setting; floor, ceiling and wish across. Open, dotted: over the budget asked for."""
+    """Means with 95 % bars against the setting; floor, ceiling and wish across.
+
+    Open and dotted: over the budget asked for. Open with a dot inside: fewer runs than asked for, because some failed.
+    """
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -154,7 +160,7 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
                     "width": 4,
                 },
                 mode="lines+markers",
-                marker={**style, "size": 8, "symbol": style["symbol"] + ("-open" if curve.over_budget else "")},
+                marker={**style, "size": 8, "symbol": _symbols(style["symbol"], curve)},
                 line={"color": style["color"], "width": 2, "dash": "dot" if curve.over_budget else "solid"},
                 name=safe(shorten(name, 40)),
                 customdata=[[value, note] for value, note in zip(curve.values, curve.notes, strict=True)],
@@ -179,6 +185,11 @@ def draw_curves(info: CurvesInfo) -> go.Figure:
         figure.update_yaxes(type="log", tickmode="array", tickvals=ticks, ticktext=[_plain(v) for v in ticks])
     entries = len(info.curves) + len(info.references) + (info.wish is not None)
     return finish(figure, info.measure[0].upper() + info.measure[1:], entries=entries)
+
+
+def _symbols(name: str, curve: Curve) -> str | list[str]:
+    usual = name + ("-open" if curve.over_budget else "")
+    return [f"{name}-open-dot" if few else usual for few in curve.fewer] if any(curve.fewer) else usual
 
 
 def _log_ticks(info: CurvesInfo) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dpsyn.errors import ParameterError
@@ -81,3 +83,13 @@ def test_a_narrow_proportional_axis_has_ticks_where_the_curves_are(means: tuple[
     points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
     axis = draw_curves(curves_info(points, "error", "epsilon", proportional=True)).layout.yaxis
     assert sum(0.8 * min(means) <= tick <= 1.2 * max(means) for tick in axis.tickvals) >= 3
+
+
+def test_a_mean_of_fewer_runs_than_asked_for_looks_different_and_says_so() -> None:
+    few = replace(point("b", 0.1, 0.8), runs=1, failed=4)
+    (trace,) = draw_curves(curves_info([few, point("b", 10.0, 0.4)], "error", "epsilon")).data
+    assert trace.marker.symbol == ("circle-open-dot", "circle")
+    assert "1 of 5 runs, 4 failed" in trace.customdata[0][1]
+    assert "failed" not in trace.customdata[1][1]
+    (usual,) = draw_curves(curves_info([point("b", 10.0, 0.4)], "error", "epsilon")).data
+    assert usual.marker.symbol == "circle"

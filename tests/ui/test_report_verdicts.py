@@ -106,3 +106,15 @@ def test_rows_split_anew_since_are_said_and_not_judged(number):
     moved = replace(found, release=replace(found.release, settings={**found.release.settings, "n": number}))
     judged = len(release_parts(moved, asia())) > 1
     assert judged == (number == 600)
+
+
+def test_private_counts_are_judged_by_the_real_smallest_class():
+    """Nobody declared a size; the page reads the rows and says so, and does not take the classes as balanced."""
+    verdict, _ = release_verdict(made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC), asia())
+    learn = asia().parts[0]
+    smallest = learn.smallest_class("dysp")
+    assert smallest == learn.frame["dysp"].value_counts().min() < learn.n // 2
+    assert verdict.facts["class_size"] == smallest
+    assert "n/K" not in verdict.summary
+    assert "n/K" not in report_bytes(asia(), [], None, []).decode()
+    assert "n/K = 400 records" in report_bytes(replace(asia(), target=None), [], None, []).decode()

@@ -48,12 +48,14 @@ class Point:
     Attributes:
         label, value, measure: which.
         mean: over all runs and draws, each run counted alike.
-        low, high: 95 % confidence interval of the mean (Student's t over runs); equal to the mean for a single run.
+        low, high: 95 % confidence interval of the mean (Student's t over runs), cut off at the ends of the measure's range:
+            Student's t knows nothing of them, and with few runs it goes below 0; equal to the mean for a single run.
         mechanism_deviation: standard deviation between runs that is not the draw's, or None if it cannot be told: with one
             draw per run, or one run.
         draw_deviation: standard deviation between draws from the same fit, or None likewise.
         runs, draws: how many runs, and draws in all.
         claimed_epsilon: of the releases; ``over_budget`` if it is above what the experiment asked for.
+        failed: how many more runs were asked for here and ended without rows.
     """
 
     label: str
@@ -68,6 +70,22 @@ class Point:
     draws: int
     claimed_epsilon: float
     over_budget: bool
+    failed: int = 0
+
+    @property
+    def runs_in_words(self) -> str:
+        """How many runs it is the mean of, and of how many that were asked for."""
+        if self.failed:
+            return f"{self.runs} of {self.runs + self.failed} runs, {self.failed} failed"
+        return f"{self.runs} run{'s' * (self.runs > 1)}"
+
+
+def measure_range(measure: str) -> tuple[float, float]:
+    """The ends of what a measure can be, by its name; infinite where nothing is known of it."""
+    if measure.startswith("Brier score"):
+        return 0.0, 2.0
+    shares = ("accuracy", "ROC-AUC", "calibration error", "range queries")
+    return (0.0, 1.0) if measure.startswith(shares) or "-way error" in measure else (-math.inf, math.inf)
 
 
 def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
@@ -85,11 +103,12 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
         by_run = [part["number"].to_numpy(dtype=np.float64) for _, part in group.groupby("repeat")]
         claimed = float(group["claimed epsilon"].max())
         over = bool((group["budget"] == OVER_BUDGET).any())
-        points.append(_point(str(label), float(value), measure, by_run, claimed, over))
+        failed = sum(r.status != "done" and (r.label, r.value) == (label, value) for r in results)
+        points.append(_point(str(label), float(value), measure, by_run, claimed, over, failed))
     return points
 
 
-def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed: float, over: bool) -> Point:
+def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed: float, over: bool, failed: int) -> Point:
     from scipy.stats import t
 
     means = np.array([run.mean() for run in by_run])
@@ -105,9 +124,9 @@ def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed
             share = float(np.mean([1 / len(run) for run in by_run]))
             between = math.sqrt(max(0.0, float(means.var(ddof=1)) - draw_variance * share))
     draws = sum(len(run) for run in by_run)
-    return Point(
-        label, value, measure, mean, mean - half, mean + half, between, within, runs, draws, claimed, over_budget=over
-    )
+    least, most = measure_range(measure)
+    low, high = max(mean - half, min(least, mean)), min(mean + half, max(most, mean))
+    return Point(label, value, measure, mean, low, high, between, within, runs, draws, claimed, over, failed)
 
 
 @dataclass(frozen=True)

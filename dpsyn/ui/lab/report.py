@@ -21,7 +21,7 @@ from dpsyn.ui.lab.code import script_of
 from dpsyn.ui.lab.elsewhere import of_which_data
 from dpsyn.ui.lab.experiments import Experiment
 from dpsyn.ui.lab.report_verdicts import release_parts, verdict_parts
-from dpsyn.ui.lab.results import is_rising, points_table
+from dpsyn.ui.lab.results import is_rising, points_table, refusals
 
 _MEASURES = ("1-way error, mean", "2-way error, mean", "range queries, mean error")
 _SHOWN_SETTINGS = 40
@@ -100,7 +100,10 @@ def _verdicts(current: state.Dataset, releases: list[state.Made]) -> Section:
         return Section("Do the theorems apply?", PRIVATE, parts)
     spec = PrivacySpec(1.0, 1e-5)
     parts = ["Of one row at ε = 1 and δ = 10⁻⁵, replacing one of n rows, d = 2, l = 4."]
-    for verdict in feasibility(current.statistics, spec):
+    target = current.target
+    classes = 2 if target is None else current.table.domain[target].size
+    smallest = None if target is None else current.table.smallest_class(target)
+    for verdict in feasibility(current.statistics, spec, classes=classes, smallest_class=smallest):
         parts += verdict_parts(verdict, current)
     return Section("Do the theorems apply?", PRIVATE, parts)
 
@@ -190,8 +193,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
             proportional=not is_rising(measure),
         )
         parts += [draw_curves(info), points_table(points, experiment.grid.vary)]
-    refused = {(r.label, r.message) for r in results if r.status != "done"}
-    parts += [f"{label} was not run: {message}" for label, message in sorted(refused)]
+    parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     script = script_of(experiment)
     if script is not None:
         parts += ["The same from Python:", Code(script)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn.evaluation.experiments import crossings, results_frame, summarise
+from dpsyn.evaluation.experiments import CellResult, crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.summary import Point
 from dpsyn.figures.experiment import curves_info, draw_curves, draw_spread, spread_info, symbol
 from dpsyn.mechanisms.dp_cda import DPCDA
@@ -146,6 +148,12 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
             "as many fresh rows from the same source miss. It is a yardstick and no bound: a curve can go below."
         )
+        fewer = [f"{p.label} at {short(p.value)}: {p.runs_in_words}" for p in points if p.failed]
+        if fewer:
+            st.caption(
+                "Open symbols with a dot inside are means of fewer runs than asked for. "
+                f"{widgets.plain_text('; '.join(fewer))}."
+            )
     with spread:
         found = spread_info(points, measure, experiment.grid.vary)
         if found.names:
@@ -188,12 +196,7 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
 
 
 def _refusals(experiment: Experiment) -> None:
-    told: dict[tuple[str, str], list[float]] = {}
-    for result in experiment.results.values():
-        if result.status != "done":
-            told.setdefault((result.label, f"{result.status}: {result.message}"), []).append(result.value)
-    for (label, why), values in told.items():
-        at = ", ".join(short(v) for v in sorted(set(values)))
+    for label, at, why in refusals(list(experiment.results.values())):
         st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
     statuses = {result.status for result in experiment.results.values()}
     if "crashed" in statuses:
@@ -213,6 +216,22 @@ def _refusals(experiment: Experiment) -> None:
         )
 
 
+def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
+    """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
+    runs = Counter((result.label, result.value) for result in results)
+    told: dict[tuple[str, float, str], list[str]] = {}
+    for result in results:
+        if result.status != "done":
+            told.setdefault((result.label, result.value, result.status), []).append(result.message)
+    found: dict[tuple[str, str], list[str]] = {}
+    for (label, value, status), messages in sorted(told.items()):
+        count, of = len(messages), runs[label, value]
+        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
+        # Those of several runs differ in numbers only: what would have been enough for that one.
+        found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
+    return [(label, ", ".join(places), why) for (label, why), places in found.items()]
+
+
 def points_table(points: list[Point], vary: str) -> pd.DataFrame:
     """One line per mechanism and value of the setting that varies."""
     return pd.DataFrame(
@@ -226,6 +245,7 @@ def points_table(points: list[Point], vary: str) -> pd.DataFrame:
                 "Deviation, noise": p.mechanism_deviation,
                 "Deviation, draw": p.draw_deviation,
                 "Runs": p.runs,
+                "Failed": p.failed,
                 "Claimed ε": rounded_up(p.claimed_epsilon, 6),
             }
             for p in points

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,3 +95,25 @@ def test_bad_questions() -> None:
         crossings(curve([1.0]), math.nan, "below")
     with pytest.raises(ParameterError):
         crossings(curve([1.0]), 0.5, "beside")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("measure", "numbers", "ends"),
+    [
+        ("2-way error, mean", (0.01, 0.05), (0.0, 0.284)),
+        ("accuracy, logistic regression", (0.9, 0.98), (0.432, 1.0)),
+        ("Brier score, logistic regression", (1.2, 1.9), (0.0, 2.0)),
+        ("something else", (0.01, 0.05), (-0.224, 0.284)),
+    ],
+)
+def test_intervals_end_where_the_measure_does(measure: str, numbers: tuple[float, float], ends: tuple[float, float]) -> None:
+    runs = [replace(result(i, [1.0]), measures=({measure: number},)) for i, number in enumerate(numbers)]
+    (point,) = summarise(runs, measure)
+    assert (point.low, point.high) == pytest.approx(ends, abs=1e-3)
+
+
+def test_runs_without_rows_are_counted() -> None:
+    lost = [replace(result(i, []), status="failed", message="no class is large enough", measures=()) for i in range(1, 5)]
+    first, second = summarise([result(0, [1.0]), *lost, result(0, [1.0], value=3.0)], "error")
+    assert (first.runs, first.failed, first.runs_in_words) == (1, 4, "1 of 5 runs, 4 failed")
+    assert (second.runs, second.failed, second.runs_in_words) == (1, 0, "1 run")
