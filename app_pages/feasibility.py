@@ -10,6 +10,7 @@ from dpsyn.ui.explorer.sections import SECTIONS
 from dpsyn.ui.uploads import path_counter, show_fault, uploader
 
 st.title("Feasibility")
+widgets.own_table_lost()
 with st.expander("More data: upload a table, or count a large file where it lies", icon=":material/upload_file:"):
     left, right = st.columns(2, gap="medium")
     with left:

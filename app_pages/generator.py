@@ -101,4 +101,11 @@ if releases:
     st.caption(widgets.humanise(state.total_claim(releases)))
     st.page_link("app_pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
-    st.caption("Releases appear here. They stay until you close the page.")
+    st.caption(
+        "Releases appear here. "
+        + (
+            "They live in this visit: a reload of the page loses them. Download what you want to keep."
+            if state.workspace() is None
+            else "They are kept in the workspace; after a reload of the page, open it again on the page Comparison."
+        )
+    )

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from dpsyn.ui import documents, lessons
+from dpsyn.ui import documents, lessons, widgets
 
 st.title("Lessons")
+widgets.own_table_lost()
 st.caption(
     "Every step opens in a tab of its own, with its data, sliders and seed set; come back here for the next one. “Draw "
     "again” shows what is luck, “Freeze” keeps the draw while you move the sliders."

@@ -14,13 +14,15 @@ from dpsyn.errors import DpsynError
 from dpsyn.ui.state import HELD_OUT, Dataset, bundled
 
 DATA, TARGET, SHARE, BITS, COLUMNS = "data", "data_target", "data_held_out", "data_bits", "data_columns"
+OWN = "own"
+"""In place of a name: a table of the user's own was loaded."""
 NAMES = (DATA, TARGET, SHARE, BITS, COLUMNS)
 
 
 def described(current: Dataset) -> dict[str, str]:
-    """The parameters that :func:`restored` reads back; none for the user's own data."""
+    """The parameters that :func:`restored` reads back; for the user's own data that it was such, and nothing of it."""
     if current.sample is None:
-        return {}
+        return {DATA: OWN}
     found = {DATA: current.sample}
     if current.two_valued_as_bit:
         found[BITS] = "true"

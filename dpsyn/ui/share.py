@@ -40,13 +40,18 @@ def take_over_data() -> None:
         if found is not None:
             state.use(found)
             st.session_state[state.SAMPLE_KEY] = found.sample
+        elif wanted.get(data_link.DATA) == data_link.OWN and not state.has_dataset():
+            state.use_sample(state.DEFAULT_SAMPLE)
+            st.session_state[state.SAMPLE_KEY] = None  # nobody chose it
+            st.session_state[state.OWN_LOST] = True
     st.session_state[_FROM_LINK] = wanted
 
 
 def keep_data_in_address() -> None:
-    """Write the bundled dataset and its settings into the address, so that a reload opens it again; nothing of anybody's
-    own."""
-    wanted = data_link.described(state.dataset())
+    """Write the bundled dataset and its settings into the address, so that a reload opens it again; of the user's own data
+    that there was one, so that a reload can say that it is gone."""
+    current = state.dataset()
+    wanted = {data_link.DATA: data_link.OWN} if state.OWN_LOST in st.session_state else data_link.described(current)
     for name in data_link.NAMES:
         _write(name, wanted.get(name))
     st.session_state[_FROM_LINK] = wanted

@@ -29,6 +29,8 @@ from dpsyn.ui.jobs import Job
 DEFAULT_SAMPLE = "asia"
 SAMPLE_KEY = "sample"
 """Of the widget that chooses a bundled dataset; the session may set it."""
+OWN_LOST = "own_lost"
+"""In the session while the address speaks of a table of the user's own that is not there, and nothing else was loaded."""
 MOST_CLASSES = 50
 """Of a column that can be predicted."""
 SPLIT_SEED = 0
@@ -144,14 +146,20 @@ def with_workspace(do: Callable[[Workspace], T]) -> T | None:
 
 def dataset() -> Dataset:
     """The current dataset; the first call loads the bundled one."""
-    if "dataset" not in st.session_state:
+    if not has_dataset():
         use_sample(DEFAULT_SAMPLE)
     current: Dataset = st.session_state["dataset"]
     return current
 
 
+def has_dataset() -> bool:
+    """Whether this visit has loaded anything yet."""
+    return "dataset" in st.session_state
+
+
 def use(new: Dataset) -> None:
     """Make this the session's dataset."""
+    st.session_state.pop(OWN_LOST, None)
     st.session_state["dataset"] = new
 
 

@@ -152,9 +152,22 @@ def heading(title: str, reads: bool | Literal["release"]) -> None:
         badge(reads)
 
 
+def own_table_lost() -> None:
+    """Say that a table of the user's own did not survive the reload, until anything is loaded or chosen."""
+    if state.OWN_LOST not in st.session_state:
+        return
+    st.warning(
+        "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it again; until "
+        f"then {state.dataset().table.name} stands in its place.",
+        icon=":material/warning:",
+    )
+    st.page_link("app_pages/home.py", label="Load it on the page Data", icon=":material/table:")
+
+
 def dataset_bar() -> state.Dataset:
     """One line that says which dataset the app holds."""
     current = state.dataset()
+    own_table_lost()
     with st.container(horizontal=True, vertical_alignment="center"):
         rows, columns = current.table.n, len(current.table.domain)
         shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"

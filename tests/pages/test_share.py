@@ -99,3 +99,32 @@ def test_own_data_leaves_no_name_of_its_file_in_the_address(open_page):
     assert "data" not in app.query_params
     assert "secret" not in str(app.query_params)
     assert app.session_state["dataset"].tag.startswith("own_")
+
+
+def lost(app):
+    return any("The table that you had loaded is gone" in warning.value for warning in app.warning)
+
+
+def test_after_a_reload_every_page_says_that_a_table_of_ones_own_is_gone():
+    app = at("home")
+    app.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
+    assert not lost(app)
+    address = {name: app.query_params[name] for name in ("data", "data_columns") if name in app.query_params}
+    assert {name: str(value).strip("[']") for name, value in address.items()} == {"data": "own"}  # nothing of the table
+    for page in ("home", "feasibility", "generator", "inside", "lessons", "comparison"):
+        again = at(page, data="own")
+        assert lost(again)
+        assert lost(again.run())
+        assert "own" in again.query_params["data"]  # a second reload says it too
+    again = again.switch_page("app_pages/home.py").run()
+    again.pills(key="sample").set_value("asia").run()
+    assert not lost(again)
+    assert "asia" in again.query_params["data"]
+    again = at("home", data="own")
+    again.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
+    assert not lost(again)
+
+
+def test_generator_and_comparison_say_the_same_about_a_reload():
+    for page in ("generator", "comparison"):
+        assert any("a reload of the page loses them" in caption.value for caption in at(page).caption)
