@@ -157,8 +157,8 @@ def own_table_lost() -> None:
     if state.OWN_LOST not in st.session_state:
         return
     st.warning(
-        "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it again; until "
-        f"then {state.dataset().table.name} stands in its place.",
+        "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it again; "
+        f"until then {state.dataset().table.name} stands in its place.",
         icon=":material/warning:",
     )
     st.page_link("app_pages/home.py", label="Load it on the page Data", icon=":material/table:")
