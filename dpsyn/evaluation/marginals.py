@@ -204,7 +204,7 @@ def _summary(subsets: Subsets, errors: Sequence[tuple[float, float | None]], nam
     degree = len(subsets[0])
     return MarginalError(
         degree=degree,
-        mean=float(variation.mean()),
+        mean=float(min(variation.mean(), variation[worst])),  # equal errors may round to a mean above them
         max=float(variation[worst]),
         worst=named(worst),
         measured=len(subsets),

@@ -168,13 +168,14 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
             note="Gaussian noise gives no pure ε-differential privacy. Any δ > 0 does; well below 1/n is usual.",
         ),
         Condition(
-            "public_scaling", "Scaling by public bounds", "bounds known without the data", "Section 3.2 (corrected)", "<=",
-            0.0, 0.0, "privacy", assumed=True,
+            "public_scaling", "Scaling by public bounds", r"\text{bounds known without the data}",
+            "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
             note="Taken for granted: with the published z-score, one record shifts every other record and no noise of this "
             "size hides that.",
         ),
         Condition(
-            "public_classes", "Class list and smallest class size are public", "K, min N_k known without the data",
+            "public_classes", "Class list and smallest class size are public",
+            r"K,\ \min_k N_k\ \text{known without the data}",
             "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
             note="Taken for granted here; the mechanism can instead estimate the class counts privately, for part of ε.",
         ),

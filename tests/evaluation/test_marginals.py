@@ -107,7 +107,7 @@ def test_very_many_cells_do_not_collide() -> None:
     assert total_variation(real, real[:100], sizes) == pytest.approx(0.5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 40), k=st.integers(1, 40))
 def test_properties(seed: int, n: int, k: int) -> None:
     generator = np.random.default_rng(seed)
