@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def mixed_domain() -> Domain:

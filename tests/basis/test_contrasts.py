@@ -47,7 +47,7 @@ def test_same_span_as_the_contingency_tables(degree: int) -> None:
     assert cells @ functions.T @ functions / 24 == pytest.approx(cells, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5), degree=st.integers(1, 6), seed=st.integers(0, 999))
 def test_means_against_the_matrix(sizes: list[int], degree: int, seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -142,7 +142,7 @@ def test_a_function_that_looks_at_other_rows_cannot_break_the_guarantee():
     np.testing.assert_array_equal(family.sums(rows), family.sums(rows[:1]) + family.sums(rows[1:]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), functions=st.integers(1, 4), sizes=st.sampled_from([(2, 2), (3, 2), (4,), (2, 2, 2)]))
 def test_random_functions_on_small_domains(seed, functions, sizes):
     values = np.random.default_rng(seed).uniform(-1.2, 1.2, (math.prod(sizes), functions))

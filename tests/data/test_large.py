@@ -164,7 +164,7 @@ def test_encodings(tmp_path: Path, encoding: str, small: bool, request: pytest.F
     assert agree(tmp_path, b"a,b\n1,\x81x\n2,y\n" * 20)[2][0].endswith("save it as UTF-8.")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.one_of(st.binary(max_size=200), st.text(alphabet='ab,;\t|"\n\r 1.-é\x00', max_size=60).map(str.encode)))
 def test_any_bytes(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -203,7 +203,7 @@ def tables(draw: st.DrawFn) -> tuple[str, dict[str, list[str]]]:
     return draw(st.sampled_from([",", ";"])), columns
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(tables())
 def test_any_table(drawn: tuple[str, dict[str, list[str]]]) -> None:
     separator, columns = drawn
@@ -222,7 +222,7 @@ ATTRIBUTES = [
 ]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(tables(), st.sampled_from(ATTRIBUTES))
 def test_any_table_over_a_given_domain(drawn: tuple[str, dict[str, list[str]]], attribute: dpsyn.Attribute) -> None:
     separator, columns = drawn
@@ -339,7 +339,7 @@ def test_parquet_columns(tmp_path: Path, array: Any, small: bool, request: pytes
     assert streamed == whole
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.one_of(
         st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=40),

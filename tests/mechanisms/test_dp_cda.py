@@ -120,7 +120,7 @@ def test_a_class_that_is_smaller_than_the_order_is_filled_with_zero_records():
     assert (class_averages(np.zeros((0, 2)), 3, 4, np.random.default_rng(0)) == 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scale=st.floats(0.05, 200), classes=st.integers(1, 50), failure=st.floats(1e-12, 0.5))
 def test_the_count_margin_is_the_smallest_that_suffices(scale, classes, failure):
     def overstated(margin: int) -> float:

@@ -136,7 +136,7 @@ def test_loss_stays_below_the_experimental_bound_too() -> None:
     assert worst <= original["theorem_4_1_epsilon"]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 9999),
     rows=st.integers(1, 30),

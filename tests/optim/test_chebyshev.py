@@ -32,7 +32,7 @@ def test_attainable_targets_are_met_exactly() -> None:
     assert fit.status == "optimal"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), statistics=st.integers(1, 6), points=st.integers(1, 12))
 def test_no_density_beats_the_bound_and_the_fit_attains_it(seed: int, statistics: int, points: int) -> None:
     generator = np.random.default_rng(seed)

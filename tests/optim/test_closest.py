@@ -29,7 +29,7 @@ def test_agrees_with_another_solver(seed: int) -> None:
     assert found.status == "optimal"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 9999), floor=st.floats(0.005, 0.45), above=st.floats(0.05, 60), rows=st.integers(1, 200))
 def test_solved_at_the_least_shrinkage_whatever_the_box(seed: int, floor: float, above: float, rows: int) -> None:
     ceiling = 1 + floor + above

@@ -48,7 +48,7 @@ def test_lambda_of_every_box_is_that_of_the_linear_program(kind: str, seed: int)
         )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(mean=st.floats(0.05, 1), lower=st.floats(0.01, 0.99), upper=st.floats(1.01, 5))
 def test_one_bit_in_closed_form(mean: float, lower: float, upper: float) -> None:
     # Of a mean the box reaches min(1 - lower, upper - 1): φ(ρ) = min(1, ρ)/mean.

@@ -17,7 +17,7 @@ SIZES = (4, 3, 5, 2)
 PAIRS = tuple(combinations(range(4), 2))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(1, 200), st.integers(0, 10_000))
 def test_every_point_gets_its_share_rounded_up_or_down(points, rows, seed):
     random = np.random.default_rng(seed)

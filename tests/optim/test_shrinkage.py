@@ -17,7 +17,7 @@ from dpsyn.optim.shrinkage import least_shrinkage, shrinkage_dual_bound
 from tests.optim.problems import problem_on_domain, random_codes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(mean=st.floats(-1, 1), lower=st.floats(0.01, 0.99), upper=st.floats(1.01, 3))
 def test_one_bit_in_closed_form(mean: float, lower: float, upper: float) -> None:
     # x = (1 - z, 1 + z) has mean z, and |z| can be at most r = min(1 - lower, upper - 1): (1 - λ)|mean| <= r.
@@ -52,7 +52,7 @@ def test_agrees_with_another_solver(seed: int, sparse: bool) -> None:
     assert problem.residual(found.ratio, found.shrinkage) == found.residual
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 9999), scale=st.floats(1e-3, 10))
 def test_no_multipliers_prove_more_than_the_least_shrinkage(seed: int, scale: float) -> None:
     codes = random_codes((2, 3, 2), 15, seed)
@@ -61,7 +61,7 @@ def test_no_multipliers_prove_more_than_the_least_shrinkage(seed: int, scale: fl
     assert shrinkage_dual_bound(problem, multipliers) <= least_shrinkage(problem).shrinkage + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 9999), floor=st.floats(0.01, 0.45), degree=st.integers(1, 3))
 def test_an_empty_cell_forces_twice_the_floor(seed: int, floor: float, degree: int) -> None:
     sizes = (2, 3, 2)
@@ -99,7 +99,7 @@ def test_repeated_points_count_with_their_multiplicity() -> None:
     assert least_shrinkage(merged).shrinkage == pytest.approx(least_shrinkage(spread).shrinkage, abs=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 9999), rows=st.integers(1, 300), floor=st.floats(0.003, 0.49), above=st.floats(0.01, 1000))
 def test_the_interior_point_method_arrives_whatever_the_box(seed: int, rows: int, floor: float, above: float) -> None:
     problem = problem_on_domain((2, 3, 2, 2), 2, random_codes((2, 3, 2, 2), rows, seed), 2 * floor, 1 + above)

@@ -113,7 +113,7 @@ def test_renyi_accounting_says_which_epsilon_it_can_reach():
     assert dp_cda_noise_scale(0.05, DELTA, 4, 1.0, 500, 100, accountant="rdp") > 0
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data(), classes=st.integers(2, 8), variant=st.sampled_from(["fixed_size", "poisson"]))
 def test_classes_of_any_size_and_number_of_rows_cost_the_largest_of_all_changes(data, classes, variant):
     """Against every class and every ordered pair of classes; leaving some out must not change the result."""

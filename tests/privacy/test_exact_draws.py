@@ -13,7 +13,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, bounded_distribution, positions, shared, whole_counts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     seed=st.integers(0, 10_000),
     points=st.integers(1, 40),
@@ -43,7 +43,7 @@ def test_a_density_inside_the_box_is_kept() -> None:
     assert distribution.probabilities == pytest.approx(ratio * multiplicity / multiplicity.sum(), rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     blocks=st.lists(st.integers(1, 12), min_size=1, max_size=6),

@@ -244,7 +244,7 @@ def test_full_replace_one_is_the_largest_over_all_pairs_of_classes():
     assert mixing.replace_one_epsilon(class_sizes=sizes[:1], rows=30, **shared) == pytest.approx(every[0], rel=1e-9)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     order=st.integers(1, 12),
     size=st.integers(12, 500),

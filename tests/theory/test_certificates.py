@@ -71,7 +71,6 @@ def test_the_experimental_bound_crosses_and_is_never_the_certificate() -> None:
     assert math.exp(costs["stability"]) == pytest.approx(0.257, rel=2e-3)
 
 
-@settings(deadline=None)
 @given(SETTINGS)
 def test_crossing_in_n_and_m_by_hand(setting: PrivateSamplingSetting) -> None:
     gap = log_epsilon(setting, "theorem_4_1") - log_epsilon(setting, "bounded_ratio")
@@ -88,7 +87,7 @@ def test_crossing_in_n_and_m_by_hand(setting: PrivateSamplingSetting) -> None:
     assert crossings(setting, "rows", 0, 30, PROVEN) == ()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(SETTINGS, st.sampled_from(["floor", "ceiling"]))
 def test_sides_of_every_crossing_in_the_box(setting: PrivateSamplingSetting, vary: str) -> None:
     ends = (math.log(1e-4), math.log(0.49999)) if vary == "floor" else (math.log(1 + setting.floor) + 1e-9, 12.0)
@@ -104,7 +103,7 @@ def test_sides_of_every_crossing_in_the_box(setting: PrivateSamplingSetting, var
         assert log_epsilon(after, c.second) <= log_epsilon(after, c.first)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(SETTINGS)
 def test_answers_are_those_of_the_verdict(setting: PrivateSamplingSetting) -> None:
     answers = {a.certificate: a for a in certificate_answers(setting)}
@@ -121,7 +120,7 @@ def test_answers_are_those_of_the_verdict(setting: PrivateSamplingSetting) -> No
     assert enough(setting) == verdict["rows_upper"].holds
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(SETTINGS)
 def test_the_largest_number_of_rows_is_allowed_and_one_more_is_not(setting: PrivateSamplingSetting) -> None:
     for answer in certificate_answers(setting):

@@ -90,7 +90,7 @@ BOXES = st.tuples(st.floats(0.01, 0.99), st.floats(1, 100))
 SIZES = st.tuples(st.integers(1, 10**9), st.one_of(st.none(), st.integers(1, 10**40)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(STATISTICS, SPECS, st.integers(1, 3), BOXES, SIZES)
 def test_any_setting_gives_an_answer_that_json_can_hold(
     statistics: tuple[int, int, float],
@@ -118,7 +118,7 @@ def missed(answer: Feasibility) -> list[set[str]]:
     return [{c.key for c in verdict.missed} for verdict in answer]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(-3, 3), st.floats(1.01, 100), st.integers(1, 10**6), st.integers(1000, 10**12))
 def test_more_epsilon_never_breaks_anything(order: float, factor: float, rows: int, n: int) -> None:
     stats = DatasetStatistics(p=30, n=n, max_frequency=1e-3)
@@ -129,7 +129,7 @@ def test_more_epsilon_never_breaks_anything(order: float, factor: float, rows: i
         assert after <= before
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(-3, 3), st.integers(2, 1000), st.integers(1, 10**6), st.integers(1000, 10**12))
 def test_more_data_never_break_anything_and_rows_break_only_privacy(order: float, factor: int, rows: int, n: int) -> None:
     spec = PrivacySpec(10**order)

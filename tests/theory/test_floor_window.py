@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.privacy.certificates import is_degenerate
@@ -38,7 +38,6 @@ SETTINGS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(SETTINGS, st.floats(-5, math.log(0.5)))
 def test_floors_in_the_window_work_and_others_do_not(setting: PrivateSamplingSetting, log_floor: float) -> None:
     window = floor_window(setting)

@@ -108,7 +108,7 @@ def allowed_values(setting: PrivateSamplingSetting, parameter: str) -> list[floa
     return [float(x) for x in np.linspace(low, high, 5)]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SAMPLING)
 def test_every_entry_for_private_sampling_is_true(setting: PrivateSamplingSetting) -> None:
     table = sampling_inverses(setting)
@@ -138,7 +138,7 @@ def reweighting_values(setting: ReweightingSetting, parameter: str) -> list[floa
     return [float(x) for x in np.linspace(*ends[parameter], 5)]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(REWEIGHTING)
 def test_every_entry_for_noisy_reweighting_is_true(setting: ReweightingSetting) -> None:
     table = reweighting_inverses(setting)

@@ -44,7 +44,7 @@ def test_noise_levels(facts: MixingFacts, order: int, published: float, exact: f
     assert 0.998 * exact <= found <= 1.03 * exact
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from([(1797, 10), (2000, 2), (500, 1)]),
     st.integers(1, 5000),

@@ -173,13 +173,13 @@ def by_key(setting: ReweightingSetting) -> dict[str, Condition]:
     return {c.key: c for c in conditions(setting)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(SETTINGS)
 def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: ReweightingSetting) -> None:
     check_inverses(setting)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(GAUSSIAN)
 def test_inverses_with_gaussian_noise(setting: ReweightingSetting) -> None:
     check_inverses(setting)

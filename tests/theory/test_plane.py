@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
@@ -39,7 +39,6 @@ SETTINGS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(SETTINGS)
 def test_quick_answer_is_that_of_the_conditions(setting: PrivateSamplingSetting) -> None:
     slow = {c.key for c in (*theorem_4_2(setting), *promise_conditions(setting)) if not c.holds}
@@ -47,7 +46,6 @@ def test_quick_answer_is_that_of_the_conditions(setting: PrivateSamplingSetting)
     assert ("box" in missed_accuracy(setting)) == (not setting.is_valid)
 
 
-@settings(deadline=None)
 @given(SETTINGS, st.sampled_from([2, 10, 60, 130, 200, 10**4]), st.floats(0, 69), st.sampled_from(["data", "ideal"]))
 def test_thresholds_say_what_the_conditions_say(setting: PrivateSamplingSetting, p: int, log_n: float, spread: str) -> None:
     one = column(setting, p, spread)  # type: ignore[arg-type]

@@ -132,7 +132,7 @@ def worse(remedy: Remedy) -> float | None:
     return remedy.log_value + sign * 0.01
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SETTINGS)
 def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: PrivateSamplingSetting) -> None:
     for key, found in all_conditions(setting).items():

@@ -89,7 +89,7 @@ def test_what_is_required_is_what_the_conditions_say(accuracy: float) -> None:
         assert (setting.log_n >= row.log_n) == (found["n_noise"].holds and found["n_sampling"].holds)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.floats(-3, 3), st.integers(1, 10**30), st.sampled_from([1, 8, 62, 10**4]), st.floats(1.1, 100))
 def test_more_data_and_more_epsilon_never_hurt(order: float, n: int, p: int, factor: float) -> None:
     stats = DatasetStatistics(p=p, n=n, max_frequency=1.0)
