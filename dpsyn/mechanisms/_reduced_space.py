@@ -15,6 +15,7 @@ from dpsyn.basis.spectrum import conditioning, spectrum
 from dpsyn.domain import Codes
 from dpsyn.errors import FailureError
 from dpsyn.mechanisms._space_size import MERGED_UP_TO, SpaceSize, failure_threshold, safe_draws
+from dpsyn.mechanisms.base import Progress
 from dpsyn.optim.operators import DenseOperator, PointOperator
 
 Integers = npt.NDArray[np.int64]
@@ -75,11 +76,19 @@ class ReducedSpace:
         return DenseOperator(self.operator.functions.basis.matrix(self.codes), self.operator.weights)
 
 
-def draw_space(size: SpaceSize, generator: np.random.Generator, executor: Executor | None = None) -> ReducedSpace:
+def draw_space(
+    size: SpaceSize, generator: np.random.Generator, executor: Executor | None = None, progress: Progress | None = None
+) -> ReducedSpace:
     """Step 1 and step 2 of the algorithm; neither looks at the data.
 
     A draw that fails is replaced by a new one, at most MOST_DRAWS_OF_S in all. That costs no privacy: whether S fails
     depends on S alone, so the density is a function of the data and of a space that knows nothing of them.
+
+    Args:
+        size: of S, from public facts.
+        generator: of the draws.
+        executor: where sums over the points are computed; None for threads.
+        progress: is told which part begins.
 
     Raises:
         FailureError: in every draw the smallest singular value of W is below the threshold: the algorithm's own outcome
@@ -93,6 +102,9 @@ def draw_space(size: SpaceSize, generator: np.random.Generator, executor: Execut
     largest = 0.0
     for redraws in range(MOST_DRAWS_OF_S):
         operator, counts = _draw(size, generator, executor)
+        if progress is not None:
+            again = f" (draw {redraws + 1})" if redraws else ""
+            progress(f"testing whether {size.dimension:,} functions are independent on {size.m:,} points{again}", 0.01)
         values: Floats | None = None
         if operator.shape[1] * size.dimension**2 <= _SPECTRUM_WORK:
             values = spectrum(operator)

@@ -22,6 +22,9 @@ FEWEST_DRAWS = 2_000
 DRAWS_PER_FUNCTION = 4
 """m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
 SPACES = ("cube", "product")
+_SECONDS, _POWER = 1.2e-6, 0.9
+"""Through measured runs of 10, 14, 46 and 189 s at C = 2,139, 2,798, 4,417 and 9,885, each within a quarter; the
+linear program is most of it."""
 _DENSE_UP_TO = 4_000_000
 """Entries of W up to which it is kept as an array."""
 
@@ -85,6 +88,17 @@ def space_size(
         )
     _require_memory(shape, degree, m, elsewhere, available_memory() if memory_limit is None else memory_limit)
     return SpaceSize(shape, degree, dimension, m, whole, kind)
+
+
+def rough_seconds(size: SpaceSize) -> float:
+    """About how long a run takes on two cores, right to a factor of a few: 1.2e-6 s · 4C · C^0.9 · (m/4C)^e.
+
+    e is 1 up to m = 4C and 1/2 beyond. Measured at m = 4C on columns of Adult, d = 2, as _SECONDS says; for larger m the
+    square root is that of docs/measurements.md, and gives 460 s where 621 s were measured (C = 1,082, m = 1.2e8) and 850 s
+    for 563 s (1,486, 1.66e8). How many steps the linear program takes depends on the data too, which this must not look at.
+    """
+    usual = DRAWS_PER_FUNCTION * size.dimension
+    return _SECONDS * min(usual, size.m) * math.sqrt(max(1.0, size.m / usual)) * math.pow(size.dimension, _POWER)
 
 
 def bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool = False) -> int:

@@ -17,8 +17,10 @@ import streamlit as st
 from dpsyn.attribute import Attribute
 from dpsyn.data.table import Table
 from dpsyn.figures.reweighting_inside.budget import budget_info, draw_budget
+from dpsyn.mechanisms._space_size import SpaceSize, rough_seconds
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
+from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.ui import formulas, widgets
 from dpsyn.ui.charts import show_chart
@@ -26,6 +28,8 @@ from dpsyn.ui.state import Made
 
 _REMEMBERED = 50
 _DIGITS, _MOST_DECIMALS = 5, 10
+_SHORT_WAIT = 30.0
+"""Seconds of a run from which on the page says how long it will take."""
 _DROWNED = 2.0
 """Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
 
@@ -70,6 +74,8 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
         said.append(("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}."))
     else:
         said.append(("caption", "The run will make as many rows as there are by a private estimate."))
+    if isinstance(mechanism, PrivateSamplingMechanism):
+        said += _how_long(mechanism.size)
     if isinstance(mechanism, NoisyReweightingMechanism):
         noise = float(mechanism.spreads.max()) * mechanism.statistics.unit / mechanism.n
         sentence = (
@@ -90,6 +96,22 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
         else:
             said.append(("caption", f"{sentence}."))
     return said
+
+
+def _how_long(size: SpaceSize) -> list[tuple[str, str]]:
+    """About how long private sampling takes and what would make it shorter, where that is more than a short wait."""
+    seconds = rough_seconds(size)
+    if seconds <= _SHORT_WAIT:
+        return []
+    minutes = max(1, round(seconds / 60))
+    about = f"{minutes} minute{'s' * (minutes != 1)}" if minutes < 120 else f"{minutes / 60:,.0f} hours"
+    return [
+        (
+            "caption",
+            f"It will take about {about}, perhaps a few times that: C = {size.dimension:,} functions are matched on "
+            f"m = {size.m:,} points. Fewer columns, fewer bins or categories, or a lower d make it shorter.",
+        )
+    ]
 
 
 def noise_on_tables(mechanism: NoisyReweightingMechanism) -> tuple[int, float]:

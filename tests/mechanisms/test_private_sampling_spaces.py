@@ -190,6 +190,15 @@ def test_wrong_parameters(parameter: str, value: object) -> None:
     assert caught.value.field == parameter
 
 
+@pytest.mark.parametrize(
+    ("dimension", "m", "measured"),
+    [(2139, 8556, 10.3), (2798, 11_192, 14.0), (4417, 17_668, 45.9), (9885, 39_540, 189), (1082, 120_000_000, 621)],
+)
+def test_rough_times_are_near_what_was_measured(dimension: int, m: int, measured: float) -> None:
+    size = sizes_module.SpaceSize((2,), 2, dimension, m, False)
+    assert measured / 1.6 < sizes_module.rough_seconds(size) < 1.6 * measured
+
+
 def test_too_many_functions_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
     domain = _domain(*(30,) * 12)

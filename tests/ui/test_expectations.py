@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.ui.releases import expectations, noise_on_tables
@@ -70,3 +72,28 @@ def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, 
     degree, total = noise_on_tables(mechanism)
     assert degree == 2
     assert total == pytest.approx(np.mean(found), rel=0.03)
+
+
+def sampling(sizes, **options):
+    columns = [Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)]
+    return dpsyn.PrivateSampling(**options).calibrate(dpsyn.PrivacySpec(3.16), Domain.of(columns), n=1000)
+
+
+def test_a_long_run_of_private_sampling_says_how_long_and_what_makes_it_shorter():
+    adult = (10, 9, 10, 16, 10, 7, 15, 6, 5, 2, 10, 10, 10, 42, 2)
+    (said,) = [sentence for _, sentence in expectations(sampling(adult)) if "minutes" in sentence]
+    assert "C = 9,885" in said
+    minutes = int(said.split("about ")[1].split(" ")[0])
+    assert 1.5 <= minutes <= 10  # 3 minutes were measured
+    assert "lower d" in said
+    for short in (sampling(adult[:4]), sampling(adult, degree=1), sampling((2,) * 8)):
+        assert not any("minute" in sentence for _, sentence in expectations(short))
+
+
+def test_the_progress_of_a_draw_of_the_reduced_space_names_its_parts():
+    told = []
+    mechanism = sampling((4,) * 9, degree=1)
+    rows = np.random.default_rng(0).integers(0, 4, (1000, 9))
+    table = Table(pd.DataFrame(rows, columns=mechanism.domain.names), mechanism.domain, "rows")
+    mechanism(np.random.default_rng(0), table, lambda step, share: told.append(step))
+    assert any("testing whether 28 functions are independent on 2,000 points" in step for step in told)

@@ -78,7 +78,7 @@ class PrivateSamplingMechanism(Mechanism):
         clock = Clock(progress)
         config = self.settings
         clock("drawing the reduced space", 0.0)
-        space = draw_space(self.size, noise.generator, executor)
+        space = draw_space(self.size, noise.generator, executor, clock.tell)
         densities = Densities.on(space, config.floor, config.ceiling)
         clock("measuring the marginals of the data", 0.1)
         problem = densities.problem_of(table.codes)

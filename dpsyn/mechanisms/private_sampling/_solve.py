@@ -159,7 +159,7 @@ class Clock:
 
     def __call__(self, step: str, share: float) -> None:
         self._steps.append((step, time.perf_counter()))
-        self._tell(step, share)
+        self.tell(step, share)
 
     def inside(self, step: str, low: float, high: float) -> SolverProgress:
         """A listener for a solver whose work is the part from ``low`` to ``high`` of the whole."""
@@ -167,13 +167,14 @@ class Clock:
         def listen(what: str, share: float, numbers: Mapping[str, float]) -> None:
             known = [f"{name} {value:.3g}" for name, value in numbers.items()]
             try:
-                self._tell(f"{step}: {', '.join([what, *known])}", low + (high - low) * share)
+                self.tell(f"{step}: {', '.join([what, *known])}", low + (high - low) * share)
             except Exception as reason:
                 raise _Stopped from reason
 
         return listen
 
-    def _tell(self, step: str, share: float) -> None:
+    def tell(self, step: str, share: float) -> None:
+        """Tell of a part of a step."""
         self._furthest = max(self._furthest, share)
         self._progress(step, self._furthest)
 
