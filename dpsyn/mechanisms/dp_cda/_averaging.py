@@ -27,17 +27,16 @@ def gaussian_noise(noise_scale: float, generator: np.random.Generator, *, on_gri
     error of size e changes the rounded sum with a probability of about 2e/step. The generator's steps and the rounding of
     product and sum make e about 2^-50·σ + 2^-53·|average|, so that is 2^-41 where the average is below 8σ.
     """
-    step = grid_step(noise_scale)
+    # Doubles between 2^52 and 2^53 steps are whole multiples of a step: adding this rounds, taking it off is exact.
+    shift = 1.5 * 2.0**52 * grid_step(noise_scale)
 
     def add(values: Floats) -> Floats:
         noise = generator.standard_normal(values.shape)
         noise *= noise_scale
         noise += values
         if on_grid:
-            # A power of two: dividing and multiplying are exact.
-            noise /= step
-            np.rint(noise, out=noise)
-            noise *= step
+            noise += shift
+            noise -= shift
         return noise
 
     return add
