@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_page() -> Callable[[str], AppTest]:
-    """Open the app at a page: ``open_page("generator")``."""
+    """Open the app at a page, each time for a new visitor: ``open_page("generator")``."""
 
     def at(name: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()

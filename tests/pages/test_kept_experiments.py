@@ -19,16 +19,23 @@ from tests.pages.test_kept_measures import open_workspace, said
 CAR = load_sample("car")
 
 
-@pytest.fixture
-def folder(open_page, tmp_path):
+@pytest.fixture(scope="module")
+def filled(open_page, tmp_path_factory):
     """A workspace with an experiment about CAR: two values of ε, one repeat, a third of the rows held out."""
+    path = tmp_path_factory.mktemp("filled")
     app = small(open_page)
     app.slider(key=f"roles_share_{app.session_state['dataset'].revision}").set_value(0.35)
     next(b for b in app.button if b.label == "Apply").click().run()
-    app = open_workspace(app, tmp_path)
+    app = open_workspace(app, path)
     app = plan(app, repeats=1)
     finish_job(app.button(key="lab_start").click().run())
-    return tmp_path
+    return path
+
+
+@pytest.fixture
+def folder(filled, tmp_path):
+    """A copy of that workspace, for one test."""
+    return shutil.copytree(filled, tmp_path / "workspace")
 
 
 def experiments(app, folder):
