@@ -12,24 +12,49 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 WAIT = 120_000
 LARGEST = 250_000
 CUBE = "".join(f"&is_columns_asia={c}&is_cube_asia={c}" for c in ("smoke", "lung", "bronc"))
-PAGES = {
-    "feasibility": ("feasibility?data=asia", "light"),
-    "inside_cube": (f"inside?data=asia&is_section=3+·+Density{CUBE}", "light"),
+
+
+def run_experiment(page: Page) -> None:
+    """Three mechanisms against ε, run to the end, and the curves in view."""
+    values = page.get_by_label("Its values")
+    values.fill("0.3, 1, 3, 10, 30")
+    values.press("Enter")
+    page.get_by_role("button", name="Run 75 cells").click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=10 * WAIT)
+    # Below the form: the pictures.
+    page.get_by_role("heading", name="3 mechanisms against ε").evaluate("e => e.scrollIntoView({block: 'start'})")
+    page.get_by_test_id("stMain").evaluate("e => e.scrollBy(0, -90)")
+
+
+def open_formulas(page: Page) -> None:
+    """The formulas behind the claim."""
+    page.get_by_text("Formulas, with the numbers filled in").first.click()
+    page.get_by_text("This guarantee is proven").evaluate("e => e.scrollIntoView({block: 'center'})")
+
+
+PAGES: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
+    "feasibility": ("feasibility?data=asia", "light", None),
+    "comparison": ("comparison?data=asia&comparison_what=Experiments", "light", run_experiment),
+    "inside_cube": (f"inside?data=asia&is_section=3+·+Density{CUBE}", "light", None),
     "inside_digits": (
         "inside?data=digits&inside_mechanism=DP-CDA&in_cda_view=What+mixing+does&in_cda_order=64&in_cda_epsilon=100"
         "&in_cda_rows_digits=100&in_cda_seed=3",
         "dark",
+        None,
     ),
-    "lessons": ("lessons?data=asia", "light"),
+    "generator": ("generator?data=asia&mechanism=Noisy+reweighting", "dark", open_formulas),
+    "lessons": ("lessons?data=asia", "light", None),
 }
 
 
@@ -47,21 +72,23 @@ def main() -> None:
             wait(f"http://127.0.0.1:{port}/_stcore/health")
             with sync_playwright() as playwright:
                 opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
-                for name, (address, scheme) in PAGES.items():
-                    picture(opened, f"http://127.0.0.1:{port}/{address}", IMAGES / f"{name}.png", scheme)
+                for name, (address, scheme, prepare) in PAGES.items():
+                    picture(opened, f"http://127.0.0.1:{port}/{address}", IMAGES / f"{name}.png", scheme, prepare)
                 opened.close()
         finally:
             server.terminate()
 
 
-def picture(browser: Browser, url: str, file: Path, scheme: str) -> None:
-    """One page as it looks when it has settled."""
+def picture(browser: Browser, url: str, file: Path, scheme: str, prepare: Callable[[Page], None] | None) -> None:
+    """One page as it looks when it has settled, after whatever is to be done there first."""
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 1150})  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(url)
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=WAIT)
+    if prepare is not None:
+        prepare(page)
     page.wait_for_timeout(2500)  # charts fade in
     page.screenshot(path=file)
     context.close()
