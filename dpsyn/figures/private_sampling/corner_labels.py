@@ -85,15 +85,13 @@ def label_places(
     crowded = np.argsort(distance.min(axis=1), kind="stable")
     options = [_options(at[i], radius[i], half[i]) for i in range(len(at))]
     costs = [_cost_of_discs_and_edges(options[i], at, radius, half[i], lines) for i in range(len(at))]
-    chosen: dict[int, Floats] = {}
+    chosen, known = np.zeros_like(at), np.zeros(len(at), dtype=bool)
     for _ in range(_SWEEPS):
         for i in crowded:
-            cost = costs[i].copy()
-            for j, other in chosen.items():
-                if j != i:
-                    cost += _ON_WORD * _overlap(options[i], half[i], other, half[j])
-            chosen[int(i)] = options[i][int(np.argmin(cost))]
-    return view.moved(places, np.array([chosen[i] for i in range(len(at))]) - at)
+            known[i] = False
+            covered = _overlap(options[i], half[i], chosen[known], half[known])
+            chosen[i], known[i] = options[i][int(np.argmin(costs[i] + _ON_WORD * covered))], True
+    return view.moved(places, chosen - at)
 
 
 def _options(corner: Floats, radius: float, half: Floats) -> Floats:
@@ -111,14 +109,16 @@ def _options(corner: Floats, radius: float, half: Floats) -> Floats:
 def _cost_of_discs_and_edges(options: Floats, at: Floats, radius: Floats, half: Floats, lines: Floats) -> Floats:
     apart = np.maximum(np.abs(options[:, None] - at[None]) - half, 0)
     into = np.maximum(radius + 1 - np.linalg.norm(apart, axis=2), 0).sum(axis=1)
-    crossed = (np.abs(options[:, None] - lines[None]) < half).all(axis=2).sum(axis=1)
+    near = [np.abs(options[:, None, axis] - lines[None, :, axis]) < half[axis] for axis in (0, 1)]
+    crossed = np.count_nonzero(near[0] & near[1], axis=1)
     step = np.repeat(np.array(_STEPS), _DIRECTIONS)
     return np.asarray(_ON_DISC * into + _ON_EDGE * crossed + _AWAY * step)
 
 
-def _overlap(options: Floats, half: Floats, other: Floats, other_half: Floats) -> Floats:
-    """Pixels by which two boxes cover each other, the smaller of both directions."""
-    return np.asarray(np.maximum((half + other_half + 1 - np.abs(options - other)).min(axis=1), 0))
+def _overlap(options: Floats, half: Floats, others: Floats, other_halves: Floats) -> Floats:
+    """Pixels by which a box at each option covers other boxes, of each the smaller of both directions, in all."""
+    free = half + other_halves + 1 - np.abs(options[:, None] - others[None])
+    return np.asarray(np.maximum(np.minimum(free[..., 0], free[..., 1]), 0).sum(axis=1))
 
 
 def _along(at: Floats, edges: Sequence[tuple[int, int]]) -> Floats:
