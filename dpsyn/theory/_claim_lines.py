@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from dpsyn.privacy.spec import rounded_up
 from dpsyn.theory.filled import latex_number
 
 OUR_PROOF = "Our proof"
 """The source of what is proven in docs/guarantees.md."""
 TIMES = r"\cdot "
-_SLACK = 1e-12
 _EXACT = 1e-9
 _MOST_DIGITS = 6
 
@@ -67,10 +67,9 @@ def up(value: float, digits: int = 4) -> str:
 
 
 def _ceiling(value: float, digits: int) -> float:
-    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
     if 1000 <= value < 1e6:
-        unit = max(unit, 1.0)  # these are written as whole numbers
-    return math.ceil(value * (1 - _SLACK) / unit) * unit
+        digits = min(digits, len(str(int(value))))  # these are written as whole numbers
+    return float(rounded_up(value, digits))
 
 
 def power(base: str, exponent: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from dpsyn.notation import short
 from dpsyn.privacy._mixed_classes import Change, Variant, mixed_classes
 from dpsyn.privacy.mixing import change_epsilon
 from dpsyn.privacy.spec import Guarantee
@@ -119,7 +120,7 @@ def _standard(guarantee: Guarantee, entry: Mapping[str, Any]) -> str:
     bound = "2√q" if guarantee.neighbouring == "replace_one" else "√(2q + 1), with n among the sums"
     return (
         "G is the pair (N(Δ′, s²), N(0, s²)) of the means and deviations of the q numbers: Gaussian noise of the scale s = "
-        f"{float(entry['scale']):.4g} on their sums, which one record moves by Δ′ = {bound}. "
+        f"{short(float(entry['scale']), 4)} on their sums, which one record moves by Δ′ = {bound}. "
     )
 
 

@@ -67,6 +67,13 @@ class Dataset:
         return self.table.statistics(two_valued_as_bit=self.two_valued_as_bit)
 
     @cached_property
+    def balance(self) -> tuple[int, int | None]:
+        """Classes of the target and rows of the smallest one, read from the rows; two and None without a target."""
+        if self.target is None:
+            return 2, None
+        return self.table.domain[self.target].size, self.table.smallest_class(self.target)
+
+    @cached_property
     def parts(self) -> tuple[Table, Table | None]:
         """Rows to learn from and held-out rows. The split is fixed, so every release is compared on the same rows."""
         if self.table.n < 2:

@@ -185,13 +185,13 @@ def _known(name: str) -> Chosen:
     current = state.dataset()
     read = state.read_statistics()
     if name == YOURS:
-        target = current.table.domain[current.target] if current.target else None
+        classes, smallest = current.balance
         return Chosen(
             current.statistics,
             True,
             loaded=True,
-            classes=target.size if target else 2,
-            smallest_class=current.table.smallest_class(current.target) if current.target else None,
+            classes=classes,
+            smallest_class=smallest,
             domain_warning=domain_warning(current.table.domain),
         )
     if name in read:

@@ -100,9 +100,7 @@ def _verdicts(current: state.Dataset, releases: list[state.Made]) -> Section:
         return Section("Do the theorems apply?", PRIVATE, parts)
     spec = PrivacySpec(1.0, 1e-5)
     parts = ["Of one row at ε = 1 and δ = 10⁻⁵, replacing one of n rows, d = 2, l = 4."]
-    target = current.target
-    classes = 2 if target is None else current.table.domain[target].size
-    smallest = None if target is None else current.table.smallest_class(target)
+    classes, smallest = current.balance
     for verdict in feasibility(current.statistics, spec, classes=classes, smallest_class=smallest):
         parts += verdict_parts(verdict, current)
     return Section("Do the theorems apply?", PRIVATE, parts)
