@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpsyn.ui import share, style
+from dpsyn.app import share, style
 
 st.set_page_config(page_title="dpsyn", page_icon=style.icon(), layout="wide")
 

@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from dpsyn.ui import share, state, widgets
-from dpsyn.ui.lab import experiments, results
-from dpsyn.ui.lab.bar import workspace_bar
-from dpsyn.ui.lab.code import code_of, code_popover
-from dpsyn.ui.lab.elsewhere import other_releases
-from dpsyn.ui.lab.measures import findings, measure_form
-from dpsyn.ui.lab.planner import planner
-from dpsyn.ui.lab.report import report_button
-from dpsyn.ui.lab.runs import runs_panel, transfer
+from dpsyn.app import state
+from dpsyn.app.lab import experiments, results
+from dpsyn.app.lab.bar import workspace_bar
+from dpsyn.app.lab.code import code_of, code_popover
+from dpsyn.app.lab.elsewhere import other_releases
+from dpsyn.app.lab.measures import findings, measure_form
+from dpsyn.app.lab.planner import planner
+from dpsyn.app.lab.report import report_button
+from dpsyn.app.lab.runs import runs_panel, transfer
+from dpsyn.kit import screen, widgets
 
 st.title("Comparison")
 current = widgets.dataset_bar()
@@ -30,7 +31,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         report_button()
 releases = state.comparable()
 others = [made for made in state.made() if made.number not in {own.number for own in releases}]
-share.offer(None)
+screen.offer(None)
 if what == "Experiments":
     st.caption(
         "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and draws "
@@ -62,7 +63,7 @@ if not releases:
     other_releases(current, others)
     st.stop()
 
-share.offer(lambda: code_of(current, releases))
+screen.offer(lambda: code_of(current, releases))
 st.subheader("Releases of this data", anchor=False)
 with st.container(horizontal=True):
     runs_panel(releases)

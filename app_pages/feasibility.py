@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from dpsyn.app.explorer import setting
+from dpsyn.app.explorer.code import ASKED, CODE, verdict
+from dpsyn.app.explorer.sections import SECTIONS
 from dpsyn.errors import ParameterError
-from dpsyn.ui import share, state, widgets
-from dpsyn.ui.explorer import setting
-from dpsyn.ui.explorer.code import ASKED, CODE, verdict
-from dpsyn.ui.explorer.sections import SECTIONS
-from dpsyn.ui.uploads import path_counter, show_fault, uploader
+from dpsyn.kit import screen, visit, widgets
+from dpsyn.kit.uploads import path_counter, show_fault, uploader
 
 st.title("Feasibility")
 widgets.own_table_lost()
@@ -30,10 +30,10 @@ if explorer.private:
         "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "
         "publication. The section “Export” offers statistics that may be published."
     )
-share.offer(None)
+screen.offer(None)
 try:
     SECTIONS[section](explorer)
-    current, asked = state.dataset(), {name: st.session_state[name] for name in ASKED if name in st.session_state}
-    share.offer(lambda: CODE.get(section, verdict)(explorer, current, asked))
+    current, asked = visit.dataset(), {name: st.session_state[name] for name in ASKED if name in st.session_state}
+    screen.offer(lambda: CODE.get(section, verdict)(explorer, current, asked))
 except ParameterError as fault:
     st.error(str(fault), icon=":material/error:")

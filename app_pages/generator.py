@@ -2,12 +2,15 @@
 
 import streamlit as st
 
+from dpsyn.app import state
+from dpsyn.app.forms import FORMS
+from dpsyn.app.releases import budget_bar, diagnostics_table, expectations, show_release
 from dpsyn.errors import DpsynError
+from dpsyn.kit import code, formulas, jobs, screen, visit, widgets
+from dpsyn.kit.visit import calibrated
+from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from dpsyn.ui import code, formulas, jobs, share, state, widgets
-from dpsyn.ui.forms import FORMS
-from dpsyn.ui.releases import budget_bar, calibrated, diagnostics_table, expectations, show_release
 
 st.title("Generator")
 current = widgets.dataset_bar()
@@ -55,29 +58,29 @@ def settings(name: str) -> None:
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", bind="query-params")) if demo else None
     if mechanism is not None:
-        share.offer(lambda: code.generator(current, config, spec, seed))
+        screen.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
-        formulas.claim(config.name, mechanism.guarantee, mechanism.facts())
+        formulas.expander(claim_formulas(config.name, mechanism.guarantee, mechanism.facts()), config.name)
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)
         if isinstance(mechanism, NoisyReweightingMechanism):
             budget_bar(mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         with st.expander("What calibration made of the settings"):
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
-    running = state.job() is not None
+    running = visit.job() is not None
     if st.button("Run", type="primary", icon=":material/play_arrow:", disabled=mechanism is None or running, key="run"):
         context = {
-            "kind": "release",
+            "done": state.take_release,
             "title": config.title,
             "seed": seed,
             "revision": current.revision,
             "table": learn,
             "config": config,
         }
-        state.set_job(
+        visit.set_job(
             jobs.start(
-                "dpsyn.ui.tasks:run_mechanism",
+                "dpsyn.app.tasks:run_mechanism",
                 label=config.title,
                 context=context,
                 mechanism=mechanism,

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+from dpsyn.app import column_notes
+from dpsyn.app.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
-from dpsyn.ui import code, column_notes, share, state, widgets
-from dpsyn.ui.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
-from dpsyn.ui.uploads import show_fault, uploader
+from dpsyn.kit import code, screen, visit, widgets
+from dpsyn.kit.uploads import show_fault, uploader
 
 st.title("What can differentially private synthetic data do with your data?")
 st.markdown(
@@ -19,10 +20,10 @@ st.markdown(
 
 def take_sample() -> None:
     """Load the chosen sample."""
-    chosen = st.session_state[state.SAMPLE_KEY]
+    chosen = st.session_state[visit.SAMPLE_KEY]
     if chosen:
         st.session_state.pop("upload_fault", None)
-        state.use_sample(chosen)
+        visit.use_sample(chosen)
 
 
 left, right = st.columns([3, 2], gap="large")
@@ -31,12 +32,12 @@ with left:
         "Bundled data",
         list(SAMPLES),
         format_func=lambda name: SAMPLES[name].title,
-        key=state.SAMPLE_KEY,
+        key=visit.SAMPLE_KEY,
         on_change=take_sample,
         persist_state="session",
     )
-    if st.session_state.get(state.SAMPLE_KEY):
-        st.caption(SAMPLES[st.session_state[state.SAMPLE_KEY]].description)
+    if st.session_state.get(visit.SAMPLE_KEY):
+        st.caption(SAMPLES[st.session_state[visit.SAMPLE_KEY]].description)
 with right:
     uploader("upload")
 show_fault()
@@ -44,7 +45,7 @@ show_fault()
 if "applied" in st.session_state:
     st.toast(st.session_state.pop("applied"), icon=":material/check:")
 current = widgets.dataset_bar()
-share.offer(lambda: code.data(current))
+screen.offer(lambda: code.data(current))
 notes = column_notes.notes_in_use(current)
 if notes:
     st.info("What to know of these data:\n" + "\n".join(f"- {note}" for note in notes), icon=":material/info:")
@@ -65,7 +66,7 @@ as_bit = st.toggle(
     help="As the papers count, only truth values (0/1, yes/no, true/false) are one bit and every other column is one-hot.",
 )
 if as_bit != current.two_valued_as_bit:
-    state.use(current.changed(two_valued_as_bit=as_bit))
+    visit.use(current.changed(two_valued_as_bit=as_bit))
     st.rerun()
 with st.container(horizontal=True, vertical_alignment="center"):
     widgets.badge(True)
@@ -121,7 +122,7 @@ with domain_tab:
         except InputError as fault:
             st.error(f"Nothing was changed: {fault}", icon=":material/error:")
         else:
-            state.use(current.changed(table=changed))
+            visit.use(current.changed(table=changed))
             st.session_state["applied"] = "The domain was applied" + (" and confirmed." if confirm else ".")
             st.rerun()
 with rows_tab:
@@ -144,7 +145,7 @@ with roles_tab:
             key=f"roles_share_{current.revision}",
         )  # fmt: skip
         if st.form_submit_button("Apply"):
-            state.use(current.changed(target=target, held_out=held_out))
+            visit.use(current.changed(target=target, held_out=held_out))
             st.rerun()
     left_out = column_notes.not_classes(current)
     if left_out is not None:

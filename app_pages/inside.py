@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from dpsyn.app.panels import PANELS
+from dpsyn.kit import widgets
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from dpsyn.ui import widgets
-from dpsyn.ui.inside import PANELS
 
 st.title("Inside the mechanisms")
 current = widgets.dataset_bar()

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from dpsyn.ui import documents, lessons, widgets
+from dpsyn.app import lessons
+from dpsyn.kit import documents, widgets
 
 st.title("Lessons")
 widgets.own_table_lost()

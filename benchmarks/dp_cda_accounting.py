@@ -23,10 +23,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dpsyn.figures.mixing import accounting
-from dpsyn.figures.mixing.noise import noise_info
-from dpsyn.privacy import _mixing_rdp, mixing
-from dpsyn.theory.dp_cda import corrected_rdp_epsilon
+from dpsyn.mechanisms.dp_cda.accounting import _rdp as _mixing_rdp
+from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.counterexamples import corrected_rdp_epsilon
+from dpsyn.mechanisms.dp_cda.figures import accounting
+from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
 
 DELTA = 1e-5
 SETTINGS = [  # name, N_k, T_k, l, sigma

@@ -24,7 +24,7 @@ def server_time(runs: int) -> None:
     """Reruns of each section, with values that were not seen before."""
     from streamlit.testing.v1 import AppTest
 
-    from dpsyn.ui.inside.sampling.sections import SECTIONS
+    from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS
 
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     app = app.switch_page("app_pages/inside.py").run()

@@ -21,9 +21,9 @@ import dpsyn
 from dpsyn.data.samples import SAMPLES
 from dpsyn.evaluation.experiments import references, results_frame, run_grid, summarise
 from dpsyn.evaluation.experiments.standard import CLASSIFIERS, HELD_OUT, SPLIT_SEED, standard_degrees, standard_grid
+from dpsyn.evaluation.figures.standings import draw_standings, standings_info
 from dpsyn.evaluation.report import real_baseline
-from dpsyn.figures.export import chart_svg
-from dpsyn.figures.standings import draw_standings, standings_info
+from dpsyn.kit.export import chart_svg
 
 ADULT = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "income")
 SHOWN = ("2-way error, mean", "accuracy, boosted trees", "ROC-AUC, boosted trees")

@@ -12,8 +12,8 @@ from dpsyn.data._job import Job, Progress, quiet
 from dpsyn.data._parquet_statistics import of_parquet
 from dpsyn.data._text_statistics import of_text
 from dpsyn.data.read import PARQUET_NAMES, TAB_NAMES, Wide, check_choices, parquet_only_in_name, stem, unreadable
-from dpsyn.data.statistics import DatasetStatistics, bits_of
 from dpsyn.domain import Domain
+from dpsyn.statistics import DatasetStatistics, bits_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def file_statistics(
         domain: as in :func:`~dpsyn.data.read.read_with_notes`, as are the next two.
         columns: the columns to keep.
         wide: what to do with a text column of more than 10,000 distinct values.
-        two_valued_as_bit: as in :func:`~dpsyn.data.statistics.bits_of`.
+        two_valued_as_bit: as in :func:`~dpsyn.statistics.bits_of`.
         memory_limit: memory for counting equal rows, such as ``"1GB"``; more rows are spilled to a private temporary
             folder. Reading takes a few hundred megabytes besides.
         progress: told of each step, with the share of the work done.

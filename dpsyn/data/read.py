@@ -1,4 +1,4 @@
-"""Read a table: CSV, TSV, Parquet or a DataFrame in; a :class:`~dpsyn.data.table.Table`, or a message what to do, out."""
+"""Read a table: CSV, TSV, Parquet or a DataFrame in; a :class:`~dpsyn.table.Table`, or a message what to do, out."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dpsyn.data._fit import fit_words
 from dpsyn.data._frames import PARQUET, checked_frame, infer_typed, read_parquet
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError, infer_words
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError
+from dpsyn.table import Table
 
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")

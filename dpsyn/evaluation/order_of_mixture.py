@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.data.table import Table
 from dpsyn.errors import CalibrationError, FailureError, ParameterError
 from dpsyn.evaluation.classifiers import LOGISTIC, RealScores, classification, real_scores
-from dpsyn.mechanisms._feature_map import FeatureMap, class_averages, clip_to_ball
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, class_averages, clip_to_ball
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
 
 Progress = Callable[[str, float], None]
 
@@ -102,7 +102,7 @@ def accuracy_by_order(
         draws: repetitions.
         seed: of everything.
         classifier: one of :data:`~dpsyn.evaluation.classifiers.CLASSIFIERS`.
-        settings: further arguments of :class:`~dpsyn.mechanisms.dp_cda.DPCDA`.
+        settings: further arguments of :class:`DPCDA`.
         progress: told the step and the share of the work done.
 
     Raises:

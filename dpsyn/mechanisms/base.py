@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
+from dpsyn.table import Table
 
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpsyn.data.statistics import DatasetStatistics
 from dpsyn.errors import ParameterError
+from dpsyn.statistics import DatasetStatistics
 
 ASIA = DatasetStatistics(p=8, n=20000, max_frequency=0.2904, sizes=(2,) * 8, name="ASIA")
 MUSHROOM = DatasetStatistics(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpsyn.data.samples import load_sample
-from dpsyn.data.table import Table
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.order_of_mixture import OrderScores, accuracy_by_order
+from dpsyn.table import Table
 
 
 @pytest.fixture(scope="module")

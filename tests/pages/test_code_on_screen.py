@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.ui.explorer.sections import SECTIONS as FEASIBILITY
-from dpsyn.ui.inside.mixing import VIEWS as MIXING
-from dpsyn.ui.inside.reweighting import VIEWS as REWEIGHTING
-from dpsyn.ui.inside.sampling.sections import SECTIONS as SAMPLING
-from dpsyn.ui.lab.planner import NO_TARGET
-from dpsyn.ui.widgets import humanise
+from dpsyn.app.explorer.sections import SECTIONS as FEASIBILITY
+from dpsyn.app.lab.planner import NO_TARGET
+from dpsyn.kit.widgets import humanise
+from dpsyn.mechanisms.dp_cda.panels import VIEWS as MIXING
+from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS as REWEIGHTING
+from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS as SAMPLING
 from tests.pages.conftest import finish_job
 from tests.pages.test_share import at, code_of
 

@@ -81,8 +81,8 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     def write_file():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.runs import export_bytes
+        from dpsyn.app import state
+        from dpsyn.app.lab.runs import export_bytes
 
         st.session_state["the_file"] = export_bytes(state.made(), [])
 
@@ -115,10 +115,10 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     def write_script():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.code import code_of
+        from dpsyn.app import state
+        from dpsyn.app.lab.code import code_of
 
-        st.session_state["the_script"] = code_of(state.dataset(), state.comparable())
+        st.session_state["the_script"] = code_of(state.visit.dataset(), state.comparable())
 
     writer = AppTest.from_function(write_script, default_timeout=60)
     for key in ("dataset", "releases"):

@@ -7,8 +7,8 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.notation import readable
-from dpsyn.ui.lab.planner import NO_TARGET
 from tests.pages.conftest import finish_job
 
 
@@ -141,12 +141,13 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
     def write_report():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab import experiments
-        from dpsyn.ui.lab.report import report_bytes
+        from dpsyn.app import state
+        from dpsyn.app.lab import experiments
+        from dpsyn.app.lab.report import report_bytes
+        from dpsyn.kit import visit
 
         tried, _ = experiments.by_data()
-        st.session_state["the_report"] = report_bytes(state.dataset(), state.comparable(), None, tried)
+        st.session_state["the_report"] = report_bytes(visit.dataset(), state.comparable(), None, tried)
 
     writer = AppTest.from_function(write_report, default_timeout=60)
     for key in ("dataset", "releases", "experiments"):

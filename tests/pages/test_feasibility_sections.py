@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpsyn.ui.explorer.sections import SECTIONS
+from dpsyn.app.explorer.sections import SECTIONS
 from tests.pages.conftest import finish_job
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from dpsyn.ui.widgets import humanise
 from tests.pages.conftest import finish_job
 
 

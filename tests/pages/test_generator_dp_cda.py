@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpsyn.ui.forms.dp_cda import WAYS
+from dpsyn.mechanisms.dp_cda.form import WAYS
 from tests.pages.conftest import finish_job
 
 

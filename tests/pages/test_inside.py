@@ -9,7 +9,7 @@ import pytest
 import dpsyn
 from dpsyn.data.samples import SAMPLES
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.ui.inside.sampling.sections import SECTIONS
+from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS
 from tests.pages.conftest import finish_job
 
 SPACE, SHRINKAGE, DENSITY, PRIVACY, TIME = SECTIONS

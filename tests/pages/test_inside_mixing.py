@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import dpsyn
-from dpsyn.ui.inside.mixing import VIEWS
-from dpsyn.ui.inside.mixing._order import MEASURED
+from dpsyn.mechanisms.dp_cda.panels import VIEWS
+from dpsyn.mechanisms.dp_cda.panels._order import MEASURED
 from tests.pages.conftest import finish_job
 
 

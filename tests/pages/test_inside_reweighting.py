@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpsyn.ui.inside.reweighting import VIEWS
+from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS
 
 
 def charts(app):

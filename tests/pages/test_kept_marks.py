@@ -51,8 +51,8 @@ def test_through_a_file(published, open_page):
     def write_file():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.runs import export_bytes
+        from dpsyn.app import state
+        from dpsyn.app.lab.runs import export_bytes
 
         st.session_state["the_file"] = export_bytes(state.made(), [])
 
@@ -71,10 +71,10 @@ def test_no_experiment_is_offered_with_its_settings(published):
     def offered():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.planner import choices
+        from dpsyn.app.lab.planner import choices
+        from dpsyn.kit import visit
 
-        st.session_state["offered"] = list(choices(state.dataset()))
+        st.session_state["offered"] = list(choices(visit.dataset()))
 
     reader = AppTest.from_function(offered, default_timeout=60)
     for key in ("dataset", "releases"):

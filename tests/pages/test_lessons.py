@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from dpsyn.figures.reweighting_inside.statistics import statistics_info
-from dpsyn.figures.reweighting_inside.trial import trial
+from dpsyn.app.lessons import LESSONS, Step
+from dpsyn.kit.documents import DOCS, DOCUMENTS
+from dpsyn.mechanisms.noisy_reweighting.figures.statistics import statistics_info
+from dpsyn.mechanisms.noisy_reweighting.figures.trial import trial
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.ui.documents import DOCS, DOCUMENTS
-from dpsyn.ui.lessons import LESSONS, Step
 from tests.pages.test_share import at
 
 STEPS = {f"{name} {i}": step for name, steps in LESSONS.items() for i, step in enumerate(steps, start=1)}

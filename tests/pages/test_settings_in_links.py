@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.app.explorer.sections import SECTIONS as FEASIBILITY
+from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.data.samples import SAMPLES
-from dpsyn.ui.explorer.sections import SECTIONS as FEASIBILITY
-from dpsyn.ui.inside.mixing import VIEWS as MIXING
-from dpsyn.ui.inside.reweighting import VIEWS as REWEIGHTING
-from dpsyn.ui.inside.sampling.sections import SECTIONS as SAMPLING
-from dpsyn.ui.lab.planner import NO_TARGET
-from dpsyn.ui.state import SAMPLE_KEY
+from dpsyn.kit.visit import SAMPLE_KEY
+from dpsyn.mechanisms.dp_cda.panels import VIEWS as MIXING
+from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS as REWEIGHTING
+from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS as SAMPLING
 from tests.pages.conftest import ROOT, finish_job
 from tests.pages.test_share import at, code_of
 
@@ -28,12 +28,12 @@ CALLS = {
 }  # fmt: skip
 
 EXCEPTIONS = {
-    # Kept in the address by dpsyn.ui.data_link, once they are applied (tested below).
+    # Kept in the address by dpsyn.app.data_link, once they are applied (tested below).
     rf"(state\.)?{SAMPLE_KEY}$|state\.SAMPLE_KEY": "the bundled dataset",
     r"as_bit_": "how two-valued columns are counted",
     r"lines_": "the domain",
     r"roles_": "target and held-out share",
-    # Kept in the address by dpsyn.ui.share.keep (tested below).
+    # Kept in the address by dpsyn.app.share.keep (tested below).
     r"cda_table_": "rows and sizes of DP-CDA class by class",
     # They choose among releases and experiments of this visit, which no link brings along.
     r"comparison_releases": "releases to measure",

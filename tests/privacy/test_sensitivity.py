@@ -6,9 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpsyn.basis.contingency import ContingencyBasis
-from dpsyn.basis.contrasts import all_codes
-from dpsyn.basis.walsh import walsh_matrix
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import (
     changed_walsh_functions,
@@ -17,6 +14,9 @@ from dpsyn.privacy.sensitivity import (
     walsh_sum_l1,
     walsh_sum_l2,
 )
+from dpsyn.solvers.contingency import ContingencyBasis
+from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.walsh import walsh_matrix
 
 
 @pytest.mark.parametrize("p", [1, 2, 4, 5, 6])

@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.attribute import Attribute, settled
+from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.plan import Grid, config_from_dict
 from dpsyn.evaluation.experiments.run import CellResult
-from dpsyn.evaluation.experiments.script import DataSource
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun
 from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS

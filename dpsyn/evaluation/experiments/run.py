@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from dpsyn.data.table import Table
 from dpsyn.errors import CalibrationError, DpsynError, ParameterError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS, RealScores
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
 from dpsyn.evaluation.report import Baseline, Closeness, Report, evaluate, real_baseline
 from dpsyn.mechanisms.base import Mechanism
+from dpsyn.table import Table
 
 Status = Literal["done", "refused", "failed", "crashed"]
 Backend = Literal["here", "joblib", "dask"]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.mechanisms._class_averages import class_averages, poisson_averages
-from dpsyn.privacy.dp_cda import Variant
+from dpsyn.mechanisms.dp_cda._class_averages import class_averages, poisson_averages
+from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 
 Floats = npt.NDArray[np.float64]
 AddNoise = Callable[[Floats], Floats]

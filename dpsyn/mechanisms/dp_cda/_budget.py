@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpsyn.mechanisms._class_sizes import count_margin
+from dpsyn.mechanisms.dp_cda._class_sizes import count_margin
 from dpsyn.mechanisms.dp_cda._standard import StandardRelease, standard_release
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -76,7 +76,7 @@ class Budget:
         rest = self.epsilon / spec.epsilon
         share = 0.0
         if self.standard is not None:
-            from dpsyn.privacy._pld import gaussian_epsilon
+            from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
 
             alone = gaussian_epsilon(1 / self.standard.multiplier, self.delta)
             share = rest * alone / self.epsilon

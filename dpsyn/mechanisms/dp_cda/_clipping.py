@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.data.table import Table
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms._feature_map import FeatureMap
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
 from dpsyn.mechanisms.dp_cda._standard import SMALLEST_SPREAD
+from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 

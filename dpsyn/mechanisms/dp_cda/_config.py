@@ -11,11 +11,11 @@ import numpy as np
 
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms._class_sizes import public_class_sizes, rows_of_classes
-from dpsyn.mechanisms._feature_map import FeatureMap
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
 from dpsyn.mechanisms.dp_cda._budget import Budget
-from dpsyn.privacy.dp_cda import Variant
+from dpsyn.mechanisms.dp_cda._class_sizes import public_class_sizes, rows_of_classes
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
+from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class DPCDA(Config):
         return settings
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> DPCDAMechanism:
-        """The smallest σ that meets ``spec`` by the exact accountant (:mod:`dpsyn.privacy.mixing`).
+        """The smallest σ that meets ``spec`` by the exact accountant (:mod:`exact`).
 
         With public class sizes L_k this is the guarantee between any two neighbours in which every class holds at least L_k
         records; ``replace_one`` covers a change of the label. With ``class_sizes=None`` ε is split: the K counts are

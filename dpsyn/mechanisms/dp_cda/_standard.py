@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsyn.data.table import Table
-from dpsyn.mechanisms._feature_map import FeatureMap, Standard
-from dpsyn.privacy._loss_pairs import Part
-from dpsyn.privacy._pld import gaussian_epsilon, smallest_multiplier
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard
+from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, smallest_multiplier
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import Neighbouring
+from dpsyn.table import Table
 
 SMALLEST_SPREAD = 1e-3
 """In units of half the distance between the bounds: a constant column must not be divided by nothing."""

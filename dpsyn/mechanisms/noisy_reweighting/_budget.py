@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpsyn.basis.families import Family, TableFamily
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part
+from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.spec import PrivacySpec
 
 N_IS_PUBLIC = "The number of rows n is public."

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from dpsyn.basis.dimension import contingency_cells
-from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFamily
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import Config
@@ -24,7 +21,10 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, 
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting._planning import planned
 from dpsyn.mechanisms.noisy_reweighting._statistics import parts_of
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.solvers.dimension import contingency_cells
+from dpsyn.table import Table
 
 Statistics = Literal["auto", "walsh", "contingency", "conjunctions"]
 Noise = Literal["auto", "laplace", "gaussian", "as_published"]
@@ -56,7 +56,7 @@ class NoisyReweighting(Config):
         statistics: ``"walsh"`` (binary domains), ``"contingency"`` (tables, any domain), ``"conjunctions"`` (monotone ones,
             any domain), or ``"auto"``: Walsh where the domain is binary, tables elsewhere.
         tables: sets of column names whose contingency tables are matched, instead of all d-way tables.
-        family: statistics of one's own (:mod:`dpsyn.basis.families`, :mod:`dpsyn.basis.user_functions`), instead of the
+        family: statistics of one's own (:mod:`families`, :mod:`user_functions`), instead of the
             above.
         noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
             or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included, for

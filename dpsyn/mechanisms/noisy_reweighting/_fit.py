@@ -10,16 +10,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.basis.families import Family
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._statistics import Cells, Tables, cells_of, noisy_marginals
-from dpsyn.optim.density_spaces import Combined, DenseFunctions, PointTables, Space, WholeDomain, cell_offsets
-from dpsyn.optim.max_entropy import MaxEntropyFit, max_entropy
-from dpsyn.optim.refinement import refined_max_entropy
-from dpsyn.optim.rounding import repaired_rows, systematic_rows
-from dpsyn.optim.table_model import TableModel
+from dpsyn.mechanisms.noisy_reweighting.families import Family
+from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, WholeDomain, cell_offsets
+from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy
+from dpsyn.solvers.refinement import refined_max_entropy
+from dpsyn.solvers.rounding import repaired_rows, systematic_rows
+from dpsyn.solvers.table_model import TableModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -147,7 +147,7 @@ def _on_one_space(
     facts: dict[str, Any] = {}
     log_density: Callable[[Codes], Floats] | None = None
     if plan.objective == "max":
-        from dpsyn.optim.chebyshev import fit_density
+        from dpsyn.solvers.chebyshev import fit_density
 
         matrix = family.matrix(_listed(codes))
         progress(f"minimax program: {len(target):,} statistics on {matrix.shape[1]:,} points", 0.1)
@@ -161,7 +161,7 @@ def _on_one_space(
             "duality_gap": program.gap,
         }
     elif plan.objective == "least_squares":
-        from dpsyn.optim.least_squares import least_squares
+        from dpsyn.solvers.least_squares import least_squares
 
         progress(f"least squares: {len(target):,} statistics on {space.points:,} points", 0.1)
         squares = least_squares(space, target, spread)

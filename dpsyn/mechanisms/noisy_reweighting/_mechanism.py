@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.basis.families import Family, TableFamily
-from dpsyn.data.table import Table
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, draw_rows, fit
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
 from dpsyn.mechanisms.noisy_reweighting._values import smooth_rows
+from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.table import Table
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.noisy_reweighting._config import NoisyReweighting

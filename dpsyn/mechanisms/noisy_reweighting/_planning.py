@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpsyn.basis.families import Family, TableFamily
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
+from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.notation import gigabytes
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms._space_size import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
-from dpsyn.privacy.certificates import (
+from dpsyn.mechanisms.private_sampling._space_size import SPACES, SpaceSize, space_size
+from dpsyn.mechanisms.private_sampling.certificates import (
     SMALLEST_RATIO,
     bounded_ratio_epsilon,
     box_for,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import scipy.sparse as sp
 
-from dpsyn.basis.contrasts import ContrastBasis
 from dpsyn.domain import Codes
-from dpsyn.mechanisms._reduced_space import ReducedSpace
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling._solve import Clock, Matched, match, uniform
-from dpsyn.optim.matching import Floats, MatchingProblem
-from dpsyn.privacy.certificates import is_degenerate
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
+from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.solvers.matching import Floats, MatchingProblem
 
 _SPARSE_ENTRIES = 20_000_000
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn.basis.contrasts import ContrastBasis, contrasts
 from dpsyn.domain import Domain
-from dpsyn.mechanisms._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling._draws import Drawn
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling._solve import Matched
-from dpsyn.optim.matching import Floats, MatchingProblem
-from dpsyn.privacy.certificates import ReducedSpaceGeometry, measured_geometry
+from dpsyn.mechanisms.private_sampling.certificates import ReducedSpaceGeometry, measured_geometry
+from dpsyn.solvers.contrasts import ContrastBasis, contrasts
+from dpsyn.solvers.matching import Floats, MatchingProblem
 
 POINTS_KEPT = 1_000_000
 """Points of S up to which the diagnostics hold all of them, with their probabilities."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.basis.blocks import Block
 from dpsyn.domain import Codes
-from dpsyn.mechanisms._reduced_space import ReducedSpace
-from dpsyn.optim.matching import Floats
-from dpsyn.optim.solution import ClippedDensity, Density
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, WholeCounts, positions, shared, whole_counts
+from dpsyn.solvers.blocks import Block
+from dpsyn.solvers.matching import Floats
+from dpsyn.solvers.solution import ClippedDensity, Density
 
 Integers = npt.NDArray[np.int64]
 

@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.basis.executors import Executor, executor_for
-from dpsyn.data.table import Table
-from dpsyn.mechanisms._reduced_space import draw_space
-from dpsyn.mechanisms._space_size import SpaceSize
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.private_sampling._config import IGNORES_DATA, PrivateSampling
 from dpsyn.mechanisms.private_sampling._densities import Densities
 from dpsyn.mechanisms.private_sampling._diagnostics import POINTS_KEPT, binding_cells, geometry_of, of_density, of_space
 from dpsyn.mechanisms.private_sampling._draws import draw_rows
+from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
 from dpsyn.mechanisms.private_sampling._solve import Clock
-from dpsyn.privacy.certificates import (
+from dpsyn.mechanisms.private_sampling._space_size import SpaceSize
+from dpsyn.mechanisms.private_sampling.certificates import (
     ReducedSpaceGeometry,
     bounded_ratio_epsilon,
     stability_epsilon,
     whole_cube_geometry,
 )
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.solvers.executors import Executor, executor_for
+from dpsyn.table import Table
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from dpsyn.evaluation.experiments.archive import (
 )
 from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun, Workspace
+from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.theory.claim_formulas import claim_formulas
 
 AWKWARD = Domain.of(
     [

@@ -9,7 +9,6 @@ import pytest
 
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
-from dpsyn.data.table import Table
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import CellResult, Grid, references, run_cell, run_grid
 from dpsyn.evaluation.report import Baseline, evaluate, real_baseline
@@ -17,6 +16,7 @@ from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
 
 SPEC = PrivacySpec(1.0)
 

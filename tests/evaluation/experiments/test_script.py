@@ -11,7 +11,8 @@ import pytest
 
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
-from dpsyn.evaluation.experiments import DataSource, Grid, experiment_script, results_frame, run_grid
+from dpsyn.data.source import DataSource
+from dpsyn.evaluation.experiments import Grid, experiment_script, results_frame, run_grid
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 

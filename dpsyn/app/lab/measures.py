@@ -1,0 +1,157 @@
+"""Releases beside the real rows: what to measure, and what was found."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+import streamlit as st
+
+from dpsyn.app.comparisons import (
+    column_chart,
+    errors_chart,
+    floor_meaning,
+    heatmaps,
+    scores_chart,
+    scores_table,
+    summary_table,
+)
+from dpsyn.app.lab.experiments import fingerprint
+from dpsyn.app.lab.kept import keep_comparison, kept_measures
+from dpsyn.app.state import Made
+from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS
+from dpsyn.evaluation.figures.worst_tables import draw_table, table_info
+from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit.charts import show_figure
+from dpsyn.kit.visit import Dataset
+
+
+def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
+    """Choose releases, tables and classifiers, and start measuring."""
+    learn, held_out = current.parts
+    with st.form("comparison_form", border=True):
+        chosen = st.multiselect(
+            "Releases",
+            list(releases),
+            default=list(releases),
+            key=f"comparison_releases_{zlib.crc32(repr(list(releases)).encode())}",
+        )
+        left, middle, right = st.columns([2, 3, 4])
+        possible = [d for d in DEGREES if d <= len(learn.domain)]
+        degrees = left.multiselect(
+            "Columns in a table",
+            possible,
+            default=possible,
+            key=f"comparison_degrees_{len(possible)}",
+            bind="query-params",
+            help="Tables over one, two or three columns are compared.",
+        )
+        options = list(current.classes)
+        target = middle.selectbox(
+            "Column that the classifiers predict",
+            options,
+            index=options.index(current.target) if current.target in options else None,
+            key=f"comparison_target_{current.tag}",
+            bind="query-params",
+        )
+        models = right.multiselect(
+            "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", bind="query-params"
+        )
+        measure = st.form_submit_button(
+            "Measure", type="primary", icon=":material/straighten:", disabled=visit.job() is not None
+        )
+    if not measure:
+        return
+    if not chosen or not degrees:
+        st.warning("Choose at least one release and one number of columns.", icon=":material/warning:")
+        return
+    predicted = target if models else None
+    visit.set_job(
+        jobs.start(
+            "dpsyn.app.tasks:compare",
+            label="Comparison",
+            context={
+                "done": keep_comparison,
+                "revision": current.revision,
+                "fingerprint": fingerprint(learn, held_out),
+                "numbers": {label: releases[label].number for label in chosen},
+                "target": predicted,
+            },
+            releases={label: releases[label].release for label in chosen},
+            table=learn,
+            holdout=held_out,
+            target=predicted,
+            degrees=tuple(degrees),
+            classifiers=tuple(models) or DEFAULT_CLASSIFIERS,
+        )
+    )
+    st.rerun()
+
+
+def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
+    """What the last measurement of this data found."""
+    found = st.session_state.get("comparison")
+    if found is None or found["revision"] != current.revision:
+        if not kept_measures(current, list(releases.values())):
+            st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
+        return
+    learn, held_out = current.parts
+    reports: dict[str, Report] = found["reports"]
+    with st.container(border=True):
+        widgets.badge(True)
+        st.caption(
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw. {floor_meaning(reports)} All of this "
+            "depends on the private rows: it is not for publication."
+        )
+        for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
+            st.info(note, icon=":material/info:")
+        marginals, worst, pairs, classifiers, columns = st.tabs(
+            ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
+        )
+        with marginals:
+            show_figure(errors_chart(reports), key="errors")
+            st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
+        with worst:
+            _worst_tables(current, reports, releases)
+        with pairs:
+            side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
+            for i, (name, figure) in enumerate(heatmaps(reports).items()):
+                show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
+        with classifiers:
+            chart = scores_chart(reports)
+            if isinstance(chart, str):
+                st.info(f"No classifiers: {chart}.", icon=":material/info:")
+            else:
+                show_figure(chart, key="scores")
+                st.dataframe(
+                    widgets.with_thousands(scores_table(reports)), hide_index=True, placeholder="—",
+                    column_config={"Note": st.column_config.TextColumn(width=330)},
+                )  # fmt: skip
+                st.caption(
+                    f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**. Brier "
+                    "score: mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "
+                    "confidence is from accuracy, over ten groups of rows of about the same confidence."
+                )
+        with columns:
+            name = st.selectbox("Column", learn.domain.names, key="comparison_column", bind="query-params")
+            if name in learn.domain:
+                shown = {label: releases[label].release for label in reports if label in releases}
+                show_figure(column_chart(learn, shown, name, held_out), key="column")
+
+
+@st.fragment
+def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, Made]) -> None:
+    learn, held_out = current.parts
+    names = [label for label in reports if label in releases]
+    if not names:
+        return
+    label = st.selectbox("Release", names, key="worst_release")
+    if label not in names:
+        return
+    st.caption("Of every number of columns the table that is furthest from the real rows: what went wrong, and where.")
+    rows = learn.domain.encode(releases[label].release.rows)
+    held = None if held_out is None else held_out.codes
+    for degree, error in reports[label].marginals.items():
+        info = table_info(learn.domain, error.worst, learn.codes, rows, label, at=list(reports).index(label), held_out=held)
+        show_figure(draw_table(info), key=f"worst_{degree}")

@@ -1,0 +1,154 @@
+"""What Theorems 2.2 and 2.3 of Boedihardjo, Strohmer and Vershynin (2021b) depend on, and their bounds in logarithms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting.condition_number import log_condition_number_bound
+from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice, StatisticsFamily, family_of
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.logarithms import exp_of
+
+Noise = Literal["laplace", "gaussian"]
+LN2 = math.log(2)
+
+
+@dataclass(frozen=True)
+class ReweightingSetting:
+    """Everything that Theorems 2.2 and 2.3 depend on; n, k, m and κ as natural logarithms.
+
+    Args:
+        family: F.
+        log_n: ln n.
+        epsilon, delta: the privacy asked for; δ matters for Gaussian noise only.
+        accuracy: the papers' δ.
+        failure_probability: γ.
+        log_rows: ln k.
+        log_m: ln m; None takes the smallest m that Theorem 2.3 allows.
+        log_condition_number: ln of K >= κ(ν‖μ).
+        noise: ``"laplace"`` (the paper's) or ``"gaussian"``.
+        corrected: exact sensitivities and Hoeffding, or the theorems as published.
+        n_is_public: the mechanism divides by n; under add/remove neighbours n is a secret.
+        bits: p where the family is Walsh on p bits and p may be varied.
+    """
+
+    family: StatisticsFamily
+    log_n: float
+    epsilon: float
+    accuracy: float
+    failure_probability: float = 0.125
+    delta: float = 0.0
+    log_rows: float = 0.0
+    log_m: float | None = None
+    log_condition_number: float = 0.0
+    noise: Noise = "laplace"
+    corrected: bool = True
+    n_is_public: bool = True
+    bits: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ParameterError("epsilon", self.epsilon, "a finite number > 0")
+        if not (math.isfinite(self.accuracy) and self.accuracy > 0):
+            raise ParameterError("accuracy", self.accuracy, "a finite number > 0; Theorem 2.3 needs accuracy <= 1/2")
+        if not 0 < self.failure_probability < 1:
+            raise ParameterError("failure_probability", self.failure_probability, "0 < failure_probability < 1")
+        if self.noise not in ("laplace", "gaussian"):
+            raise ParameterError("noise", self.noise, "'laplace' or 'gaussian'")
+        if self.noise == "gaussian" and not 0 < self.delta < 1:
+            raise ParameterError("delta", self.delta, "0 < delta < 1: Gaussian noise gives no pure differential privacy")
+
+    @property
+    def log_size_over_gamma(self) -> float:
+        """ln(|F|/γ)."""
+        return self.family.log_size - math.log(self.failure_probability)
+
+    @property
+    def log_sum_scale(self) -> float:
+        """ln of n·σ: the noise scale of a sum, Laplace L1/ε or Gaussian L2/√(2ρ)."""
+        if self.noise == "gaussian":
+            return self.family.log_l2 - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
+        return (self.family.log_l1 if self.corrected else self.family.log_l1_published) - math.log(self.epsilon)
+
+    @property
+    def log_sigma(self) -> float:
+        """ln σ, the noise scale of an average: the smallest that is private."""
+        return self.log_sum_scale - self.log_n
+
+    @property
+    def log_spread(self) -> float:
+        """ln of the factor t with P(some |noise| > t·σ) <= γ: ln(|F|/γ) for Laplace, √(2 ln(2|F|/γ)) for Gaussian."""
+        if self.noise == "gaussian":
+            return 0.5 * math.log(2 * (LN2 + self.log_size_over_gamma))
+        return math.log(self.log_size_over_gamma)
+
+    @property
+    def log_n_for_noise(self) -> float:
+        """ln of the n at which the noise stays below the accuracy: Theorem 2.2."""
+        return self.log_sum_scale + self.log_spread - math.log(self.accuracy)
+
+    @property
+    def log_sampling(self) -> float:
+        """ln of min(n, k) in Theorem 2.3 times accuracy²: ln(|F|/γ) as published, 2 ln(2|F|/γ) by Hoeffding."""
+        return math.log(2 * (LN2 + self.log_size_over_gamma) if self.corrected else self.log_size_over_gamma)
+
+    @property
+    def log_smallest_m(self) -> float:
+        """ln of accuracy^{-2} K |F| / γ: Theorem 2.3."""
+        return self.log_condition_number + self.log_size_over_gamma - 2 * math.log(self.accuracy)
+
+    @property
+    def log_reduced_space(self) -> float:
+        """ln m."""
+        return self.log_smallest_m if self.log_m is None else self.log_m
+
+    @property
+    def smallest_accuracy(self) -> float:
+        """The smallest accuracy that the conditions on n allow: max(n·σ·t/n, √(sampling/n))."""
+        return exp_of(max(self.log_sigma + self.log_spread, (self.log_sampling - self.log_n) / 2))
+
+
+def reweighting_setting(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    accuracy: float = 0.125,
+    statistics: FamilyChoice = "auto",
+    noise: Noise = "laplace",
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+    condition_number: float | None = None,
+) -> ReweightingSetting:
+    """The setting for one dataset and one privacy specification; arguments as in :func:`dpsyn.feasibility`."""
+    if not 1 <= degree <= stats.p:
+        raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
+    if rows < 1:
+        raise ParameterError("rows", rows, "at least 1")
+    if reduced_space_size is not None and reduced_space_size < 1:
+        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
+    if condition_number is not None and not 1 <= condition_number < math.inf:
+        raise ParameterError("condition_number", condition_number, "a finite number >= 1")
+    family, bits = family_of(stats, degree, statistics)
+    log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
+    bound = log_condition_number_bound(stats.max_frequency, log_points)
+    return ReweightingSetting(
+        family=family,
+        log_n=math.log(stats.n),
+        epsilon=spec.epsilon,
+        delta=spec.delta,
+        accuracy=accuracy,
+        failure_probability=failure_probability,
+        log_rows=math.log(rows),
+        log_m=None if reduced_space_size is None else math.log(reduced_space_size),
+        log_condition_number=bound if condition_number is None else math.log(condition_number),
+        noise=noise,
+        n_is_public=spec.neighbouring == "replace_one",
+        bits=bits,
+    )
