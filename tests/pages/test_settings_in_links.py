@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.app.explorer.sections import SECTIONS as FEASIBILITY
+from dpsyn.app.explorer.sections import sections
 from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit.visit import SAMPLE_KEY
@@ -19,6 +19,8 @@ from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS as REWEIGHTING
 from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS as SAMPLING
 from tests.pages.conftest import ROOT, finish_job
 from tests.pages.test_share import at, code_of
+
+FEASIBILITY = sections()
 
 SETTINGS = {"Checkbox", "Slider", "NumberInput", "TextInput", "TextArea", "Selectbox", "MultiSelect", "Radio", "ButtonGroup"}
 CALLS = {

@@ -11,7 +11,7 @@ from dpsyn.kit.charts import show_chart
 from dpsyn.kit.panel import panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting.figures.budget import budget_info, draw_budget
 from dpsyn.mechanisms.noisy_reweighting.figures.noise import draw_noise, noise_info
-from dpsyn.mechanisms.noisy_reweighting.formulas import claim
+from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
 from dpsyn.mechanisms.noisy_reweighting.panels import _code as code
 from dpsyn.mechanisms.noisy_reweighting.panels._controls import Bench
 
@@ -68,4 +68,4 @@ def noise_panels(bench: Bench) -> None:
             hide_index=True,
         )
         st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
-        formulas.expander(claim(guarantee, mechanism.facts()), mechanism.config.name)
+        formulas.expander(claim(guarantee, mechanism.facts()), PAPER)
