@@ -37,8 +37,8 @@ def server_time(runs: int) -> None:
 
     from dpsyn.app.explorer.sections import sections
 
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    app = app.switch_page("app_pages/feasibility.py").run()
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
+    app = app.switch_page("feasibility.py").run()
     first, *others = sections()
     for key, values, kind in (
         ("f_epsilon", [0.1, 1.0, 10.0], "select_slider"),

@@ -146,7 +146,7 @@ def own_table_lost() -> None:
         f"until then {visit.dataset().table.name} stands in its place.",
         icon=":material/warning:",
     )
-    st.page_link("app_pages/home.py", label="Load it on the page Data", icon=":material/table:")
+    st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
 
 
 def dataset_bar() -> visit.Dataset:

@@ -104,7 +104,7 @@ if releases:
         with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
             show_release(made)
     st.caption(widgets.humanise(state.total_claim(releases)))
-    st.page_link("app_pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
+    st.page_link("comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
     st.caption(
         "Releases appear here. "
