@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dpsyn.attribute import Attribute
-from dpsyn.data._parse import Parsed, parse_dates, parse_numbers
+from dpsyn.data._parse import EXACT, Parsed, as_floats, parse_dates, parse_numbers, read_dates
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Locate
+from dpsyn.data.infer import Column, Locate
 from dpsyn.errors import DomainError
-
-
-def fit_words(attribute: Attribute, column: Any, *, decimal_comma: bool, locate: Locate) -> pd.Series[Any]:
-    """Values of a column whose cells are text, an Arrow array; see :func:`fit`."""
-    return fit(attribute, Words.of(column, keep=not_missing(attribute)), decimal_comma=decimal_comma, locate=locate)
 
 
 def not_missing(attribute: Attribute) -> frozenset[str]:
@@ -27,8 +22,8 @@ def not_missing(attribute: Attribute) -> frozenset[str]:
     return frozenset() if attribute.is_binned else frozenset(str(c).strip() for c in attribute.categories)
 
 
-def fit(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> pd.Series[Any]:
-    """Values of the words' entries.
+def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> Column:
+    """The column of a text file as values of a given attribute.
 
     A cell that is the text of a category is that category, even where it also is a word for missing values.
 
@@ -36,36 +31,36 @@ def fit(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Loca
         DomainError: a cell is no value of the attribute; the message names the line and the value.
     """
     if words.empty.any() and not attribute.missing:
-        _refuse(
-            attribute,
-            words,
-            words.empty,
-            "an empty cell",
-            "but the domain allows no missing values; allow them or fill the cell",
-            locate,
-        )
+        why = "but the domain allows no missing values; allow them or fill the cell"
+        _refuse(attribute, words, words.empty, "an empty cell", why, locate)
     if attribute.is_binned:
-        return words.spread(_binned(attribute, words, decimal_comma, locate)).rename(attribute.name)
-    values = _categories(attribute, words, locate)
-    return words.spread(values).rename(attribute.name)
+        values, read = _binned(attribute, words, decimal_comma, locate)
+    else:
+        values, read = _categories(attribute, words, locate), partial(_found, category_of(attribute))
+    return Column(words.spread(values).rename(attribute.name), attribute, read=read)
 
 
-def _binned(attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate) -> npt.NDArray[Any]:
+def _binned(
+    attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate
+) -> tuple[npt.NDArray[Any], Callable[[Any], Any]]:
     def parse(texts: Any) -> Parsed | None:
         return parse_dates(texts) if attribute.kind == "date" else parse_numbers(texts, decimal_comma=decimal_comma)
 
+    read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
     parsed = parse(words.texts)
     if parsed is not None:
         values = parsed.values
+        if attribute.kind == "date":
+            return values, partial(read_dates, written=parsed.written)
         whole = (
             values.dtype.kind == "f"
             and attribute.integer
             and np.isfinite(values).all()
             and (values == np.floor(values)).all()
         )
-        return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
+        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read
     if len(words.texts) == 0:
-        return np.empty(0, dtype=np.float64)
+        return np.empty(0, dtype=np.float64), read
     first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
     if first is None:
         raise DomainError(
@@ -105,6 +100,10 @@ def _categories(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArr
     return values
 
 
+def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:
+    return [find(text) for text in texts.to_pylist()]
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -115,7 +114,7 @@ def _number(text: str) -> float:
 def _refuse(
     attribute: Attribute, words: Words, entries: npt.NDArray[np.bool_], value: str, why: str, locate: Locate
 ) -> NoReturn:
-    line, rows = locate(int(np.argmax(entries))), words.cells_in(entries)
+    line, rows = locate(words.first_of(entries)), words.cells_in(entries)
     raise DomainError(
         f"column {attribute.name!r}: line {line} has {value} ({rows} such rows), {why}",
         column=attribute.name,

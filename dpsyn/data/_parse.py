@@ -16,6 +16,7 @@ EXACT = 2**53
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
 LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
 THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
 
 ISO = "ISO8601"
@@ -86,6 +87,28 @@ def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
     if np.isnan(floats).any():
         return None
     return Parsed(floats, note)
+
+
+def as_floats(texts: Any, *, decimal_comma: bool) -> npt.NDArray[np.float64]:
+    """Texts that all are numbers, as numbers; the same whichever texts are read together."""
+    parsed = parse_numbers(texts, decimal_comma=decimal_comma)
+    return np.empty(0) if parsed is None else parsed.values.astype(np.float64)
+
+
+def read_numbers(texts: Any, *, decimal_comma: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """A number for every text by itself, and which texts are none (their numbers mean nothing)."""
+    import pyarrow as pa
+
+    parsed = parse_numbers(texts, decimal_comma=decimal_comma)
+    if parsed is not None:
+        return parsed.values.astype(np.float64), np.zeros(len(texts), dtype=bool)
+    values, readable = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool)
+    with_point = matches(texts, NUMBER) | matches(texts, _INFINITE)
+    with_comma = matches(texts, COMMA_NUMBER) & matches(texts, "[0-9],[0-9]|^[+-]?,[0-9]") & decimal_comma
+    for alike in (with_point, with_comma):
+        values[alike] = as_floats(texts.filter(pa.array(alike)), decimal_comma=decimal_comma)
+        readable |= alike
+    return values, ~readable
 
 
 def parse_dates(texts: Any) -> Parsed | None:

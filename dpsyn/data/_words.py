@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,23 @@ MISSING_WORDS = frozenset(
 
 
 @dataclass(frozen=True)
+class Weights:
+    """What the entries of a short column say of a long one.
+
+    Attributes:
+        cells: number of rows of every entry, shape (entries,).
+        first: the first row of every entry, from 0, shape (entries,).
+        some: number of rows that are not missing.
+        distinct: the number of different values of the long column, each read by a function; None: all have an entry.
+    """
+
+    cells: Positions
+    first: Positions
+    some: int
+    distinct: Callable[[Callable[[Any], Any]], int] | None = None
+
+
+@dataclass(frozen=True)
 class Words:
     """Texts of a column.
 
@@ -27,15 +45,13 @@ class Words:
         texts: the distinct texts, an Arrow array of strings, none missing.
         codes: position of every row's text in ``texts``, -1 where the cell is missing. Shape (n,).
         taken_as_missing: words (not empty ones) that were taken as missing, with their number of cells.
-        cells: how many cells of the table every entry of ``codes`` stands for; None: one each.
-        unlisted: number of further distinct texts that ``texts`` leaves out.
+        weights: what the rows stand for, if they are entries of a short column.
     """
 
     texts: Any
     codes: Positions
     taken_as_missing: tuple[tuple[str, int], ...] = ()
-    cells: Positions | None = None
-    unlisted: int = 0
+    weights: Weights | None = None
 
     @classmethod
     def of(cls, column: Any, *, strip: bool = True, keep: frozenset[str] = frozenset()) -> Words:
@@ -76,15 +92,25 @@ class Words:
     def counts(self) -> Positions:
         """Number of cells of every distinct text."""
         some = self.codes >= 0
-        if self.cells is None:
+        if self.weights is None:
             return np.bincount(self.codes[some], minlength=len(self.texts)).astype(np.int64)
         counts = np.zeros(len(self.texts), dtype=np.int64)
-        np.add.at(counts, self.codes[some], self.cells[some])
+        np.add.at(counts, self.codes[some], self.weights.cells[some])
         return counts
 
-    def cells_in(self, entries: npt.NDArray[np.bool_]) -> int:
-        """Number of cells that some of the entries stand for."""
-        return int(entries.sum()) if self.cells is None else int(self.cells[entries].sum())
+    def distinct(self) -> int:
+        """Number of different texts."""
+        count = self.weights.distinct if self.weights else None
+        return count(lambda texts: texts) if count else len(self.texts)
+
+    def cells_in(self, rows: npt.NDArray[np.bool_]) -> int:
+        """Number of cells that some of the rows stand for."""
+        return int(rows.sum()) if self.weights is None else int(self.weights.cells[rows].sum())
+
+    def first_of(self, rows: npt.NDArray[np.bool_]) -> int:
+        """The first of some of the rows, from 0."""
+        row = int(np.argmax(rows))
+        return row if self.weights is None else int(self.weights.first[row])
 
     def spread(self, values: npt.NDArray[Any]) -> pd.Series[Any]:
         """One value a row from one value a distinct text: Int64, NaN, NaT or None where missing."""

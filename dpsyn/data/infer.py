@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from dpsyn.data._parse import (
     NUMBER,
     THOUSANDS,
     Parsed,
+    as_floats,
     has_leading_zeros,
     impossible_dates,
     matches,
     parse_dates,
     parse_numbers,
+    read_dates,
 )
-from dpsyn.data._words import Words
+from dpsyn.data._words import Weights, Words
 from dpsyn.errors import DataError
 
 MAX_CATEGORIES = 10_000
@@ -50,11 +53,15 @@ Locate = Callable[[int], int]
 
 @dataclass(frozen=True)
 class Column:
-    """A column as read: values in the data's own terms, what they may be, and notes in full sentences."""
+    """A column as read: values in the data's own terms, what they may be, and notes in full sentences.
+
+    ``read``: the values of any texts of the column, where they can be had one by one.
+    """
 
     values: pd.Series[Any]
     attribute: Attribute
     notes: tuple[str, ...] = ()
+    read: Callable[[Any], Any] | None = None
 
 
 class WideColumnError(DataError):
@@ -78,9 +85,10 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
     if parsed is not None:
         if parsed.note:
             notes.append(f"Column {name!r}: {parsed.note}.")
-        column = _numbers(name, words, parsed, locate)
+        read = partial(as_floats, decimal_comma=decimal_comma)
+        column = _numbers(name, words, parsed, read, locate)
         if column is not None:
-            return Column(column.values, column.attribute, (*notes, *column.notes))
+            return replace(column, notes=(*notes, *column.notes), read=read)
         notes.append(f"Column {name!r} holds whole numbers beyond 2^53 and was kept as text.")
         return _categories(name, words, notes)
     if words.taken_as_missing:
@@ -98,7 +106,7 @@ def infer_texts(
     dates = parse_dates(words.texts)
     if dates is not None:
         found = [*notes, f"Column {name!r}: {dates.note}."] if dates.note else list(notes)
-        return infer_dates(name, words.spread(dates.values), found)
+        return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else _mixed(name, words, decimal_comma)
     return _categories(name, words, [*notes, *more], explained=bool(more))
 
@@ -108,7 +116,7 @@ def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
     return Column(values, Attribute(name, "categorical", missing=True), (*notes, f"Column {name!r} is empty."))
 
 
-def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column | None:
+def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any], locate: Locate) -> Column | None:
     """None where double precision cannot hold the numbers: they are identifiers."""
     values = parsed.values
     if values.dtype.kind == "f":
@@ -122,11 +130,11 @@ def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column 
                 return None
     elif values.max() >= EXACT or values.min() <= -EXACT:
         return None
-    return describe_numbers(name, words.spread(values), words.cells)
+    return describe_numbers(name, words.spread(values), words.weights, read)
 
 
 def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, locate: Locate) -> None:
-    line = locate(int(np.argmax(infinite)))
+    line = locate(words.first_of(infinite))
     raise DataError(
         f"column {name!r}, line {line}: the number is infinite or larger than double precision holds "
         f"({words.cells_in(infinite)} such rows); leave the cell empty or write a finite number",
@@ -135,10 +143,16 @@ def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, l
     )
 
 
-def describe_numbers(name: str, values: pd.Series[Any], cells: npt.NDArray[np.int64] | None = None) -> Column:
+def describe_numbers(
+    name: str, values: pd.Series[Any], weights: Weights | None = None, read: Callable[[Any], Any] = lambda values: values
+) -> Column:
     """A column of finite numbers (int64, Int64 or float64): truth values, few whole numbers, or numeric.
 
-    ``cells``: how many rows every value stands for; None: one each.
+    Args:
+        name: the column's name.
+        values: its values, or its entries if it is short for a longer column.
+        weights: what the entries stand for.
+        read: how the longer column's values become numbers.
 
     Raises:
         DataError: all are missing.
@@ -147,28 +161,25 @@ def describe_numbers(name: str, values: pd.Series[Any], cells: npt.NDArray[np.in
     empty = series.isna().to_numpy()
     some = series[~empty].to_numpy()
     integer = some.dtype.kind in "iu" or isinstance(some[0], int)
+    notes: tuple[str, ...] = ()
     if integer:
         some = some.astype(np.int64)
-        distinct = (
-            np.unique(some)
-            if some.max() - some.min() >= len(some)
-            else np.flatnonzero(np.bincount(some - some.min())) + some.min()
-        )
+        spread = some.max() - some.min()
+        distinct = np.unique(some) if spread >= len(some) else np.flatnonzero(np.bincount(some - some.min())) + some.min()
         if len(distinct) <= FEW_INTEGERS:
             listed = tuple(int(v) for v in distinct)
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
             return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
-        single = len(distinct) == (len(some) if cells is None else int(cells[~empty].sum())) >= NUMBERED_ROWS
+        rows = weights.some if weights else len(some)
+        if spread + 1 >= rows >= NUMBERED_ROWS:
+            number = weights.distinct(read) if weights and weights.distinct else len(distinct)
+            if number == rows:
+                notes = (f"Column {name!r}: every value is different; if it numbers the rows, leave it out.",)
     lower, upper = _bounds(float(some.min()), float(some.max()))
     attribute = Attribute(
         name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
     )
-    return Column(series, attribute, (row_numbers_note(name),) if integer and single else ())
-
-
-def row_numbers_note(name: str) -> str:
-    """What to know of a column of whole numbers that are all different."""
-    return f"Column {name!r}: every value is different; if it numbers the rows, leave it out."
+    return Column(series, attribute, notes)
 
 
 def _bounds(lower: float, upper: float) -> tuple[float, float]:
@@ -199,11 +210,10 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
 def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:
     """``explained``: a note says why the values are text, and what to do."""
     texts = words.as_texts()
-    distinct = len(texts) + words.unlisted
-    if distinct > MAX_CATEGORIES:
+    if len(texts) > MAX_CATEGORIES:
         raise WideColumnError(
-            f"column {name!r} holds {distinct} different texts, more than the {MAX_CATEGORIES} that a categorical column "
-            f"may have (the first is {texts[0]!r}); leave it out, or group its values"
+            f"column {name!r} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that a categorical "
+            f"column may have (the first is {texts[0]!r}); leave it out, or group its values"
             + "".join(f". {note}" for note in notes),
             column=name,
         )

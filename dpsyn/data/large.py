@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dpsyn.data._frames import PARQUET
-from dpsyn.data._job import Job, Progress, quiet
-from dpsyn.data._parquet_statistics import of_parquet
-from dpsyn.data._text_statistics import of_text
-from dpsyn.data.read import PARQUET_NAMES, TAB_NAMES, Wide, check_choices, parquet_only_in_name, stem, unreadable
+from dpsyn.attribute import Attribute, Codes
+from dpsyn.data import infer
+from dpsyn.data._count import RowCounts, count_rows, packed
+from dpsyn.data._delimited import Batch, Delimited
+from dpsyn.data._fit import fit_words
+from dpsyn.data._fold import CHANGED, Fold, TextFold
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, infer_typed
+from dpsyn.data._text import look
+from dpsyn.data._words import Words
+from dpsyn.data.infer import Column, infer_texts, infer_words
+from dpsyn.data.read import (
+    PARQUET_NAMES,
+    TAB_NAMES,
+    Wide,
+    check_choices,
+    chosen_columns,
+    inferred_columns,
+    left_out,
+    parquet_only_in_name,
+    stem,
+    unreadable,
+)
 from dpsyn.data.statistics import DatasetStatistics, bits_of
 from dpsyn.domain import Domain
+from dpsyn.errors import DataError, DomainError
+
+Progress = Callable[[str, float], None]
+Encode = Callable[[Any], Codes]
+"""Codes of a batch of one column, an Arrow array."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +86,20 @@ def file_statistics(
     """
     check_choices(columns, wide)
     place = Path(path)
-    name = place.name.lower()
-    job = Job(domain, columns, wide, memory_limit, progress or quiet)
     try:
         with place.open("rb") as stream:
             head = stream.read(len(PARQUET))
     except (OSError, ValueError) as error:
         raise unreadable(place, error) from error
+    job = _Job(place, domain, columns, wide, memory_limit, progress or _quiet)
     try:
-        if head != PARQUET and name.endswith(PARQUET_NAMES):
+        if head != PARQUET and place.name.lower().endswith(PARQUET_NAMES):
             raise parquet_only_in_name(place.name)
-        found = of_parquet(place, job) if head == PARQUET else of_text(place, job, tabs=name.endswith(TAB_NAMES))
+        source, found = _of_parquet(job) if head == PARQUET else _of_text(job)
+        counts = _count(source, found.plans, job)
     except OSError as error:
         raise unreadable(place, error) from error
-    attributes, notes, counts = found.attributes, found.notes, found.counts
+    attributes = [plan.attribute for plan in found.plans]
     statistics = DatasetStatistics(
         p=sum(bits_of(attribute, two_valued_as_bit=two_valued_as_bit) for attribute in attributes),
         n=counts.rows,
@@ -85,4 +108,155 @@ def file_statistics(
         sizes=tuple(attribute.size for attribute in attributes),
         name=stem(place.name),
     )
-    return FileStatistics(statistics, Domain.of(attributes), notes)
+    return FileStatistics(statistics, Domain.of(attributes), found.notes)
+
+
+def _quiet(step: str, share: float) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What to read of a file, and how."""
+
+    path: Path
+    domain: Domain | None
+    columns: Sequence[str] | None
+    wide: Wide
+    memory_limit: str
+    tell: Progress
+
+    def tell_reading(self, share: float) -> None:
+        """Report the first reading."""
+        self.tell("reading the columns", share / 2)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One column: what it is, and how to encode it."""
+
+    attribute: Attribute
+    encode: Encode
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a file holds."""
+
+    plans: list[_Plan]
+    notes: tuple[str, ...]
+
+
+class _Folds(dict[str, Fold]):
+    """One fold a column."""
+
+    def append(self, batch: Batch) -> None:
+        """Take in the next batch of all columns."""
+        for fold, array in zip(self.values(), batch, strict=True):
+            fold.add(array)
+
+    def plan(self, column: Column) -> _Plan:
+        """How to encode a column, once it is known what it is."""
+        return _Plan(column.attribute, self[column.attribute.name].encoder(column))
+
+
+def _of_text(job: _Job) -> tuple[Delimited, _Found]:
+    job.tell("looking through the file", 0.0)
+    source = Delimited(look(lambda: job.path.open("rb")), tabs=job.path.name.lower().endswith(TAB_NAMES))
+    comma = source.separator != ","
+    wanted = chosen_columns(source.names, job.domain, job.columns)
+    positions = [source.names.index(name) for name in wanted]
+
+    def new(name: str) -> TextFold:
+        attribute = job.domain[name] if job.domain is not None else None
+        capacity = max(infer.MAX_CATEGORIES, 2 * len(attribute.categories) if attribute else 0)
+        count = _counter(source, name, job)
+        return TextFold(capacity, count, strip=True, decimal_comma=comma, attribute=attribute)
+
+    folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), job.tell_reading)
+    first_row = [array[0].as_py() for array in next(source.batches(range(len(source.names))))[1]]
+    notes = (*source.text.notes, *source.header_notes(first_row))
+
+    def words(name: str) -> Words:
+        fold = folds[name]
+        assert isinstance(fold, TextFold)
+        return fold.words()
+
+    def inferred(name: str) -> Column:
+        return infer_words(name, words(name), decimal_comma=comma, locate=source.line_of)
+
+    if job.domain is not None:
+        fitted = [fit_words(job.domain[name], words(name), decimal_comma=comma, locate=source.line_of) for name in wanted]
+        plans = [folds.plan(column) for column in fitted]
+        return source, _Found(plans, (*notes, *left_out(source.names, job.domain.names)))
+    found, more = inferred_columns(wanted, inferred, job.wide)
+    return source, _Found([folds.plan(column) for column in found], (*notes, *more))
+
+
+def _of_parquet(job: _Job) -> tuple[Parquet, _Found]:
+    source = Parquet(job.path)
+    check_shape(source.names, source.rows)
+    wanted = chosen_columns(source.names, job.domain, job.columns)
+    if job.domain is not None:
+        plans = [_Plan(job.domain[name], _Encoder(job.domain[name])) for name in wanted]
+        return source, _Found(plans, (*source.notes, *left_out(source.names, job.domain.names)))
+    folds = _Folds()
+    for name in wanted:
+        count = _counter(source, name, job)
+        text = name in source.texts
+        most = infer.MAX_CATEGORIES
+        folds[name] = TextFold(most, count, strip=False) if text else Fold(most, count)
+    for share, batch in source.batches([source.names.index(name) for name in wanted]):
+        job.tell_reading(share)
+        folds.append(batch)
+
+    def inferred(name: str) -> Column:
+        fold = folds[name]
+        if isinstance(fold, TextFold):
+            return infer_texts(name, fold.words())
+        return infer_typed(name, fold.entries(), fold.weights())
+
+    found, more = inferred_columns(wanted, inferred, job.wide)
+    return source, _Found([folds.plan(column) for column in found], (*source.notes, *more))
+
+
+class _Encoder:
+    """Encodes the batches of a column and counts the rows, so that a refusal says where it counts from."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self._attribute = attribute
+        self._rows = 0
+
+    def __call__(self, array: Any) -> Codes:
+        try:
+            codes = self._attribute.encode(as_series(array).rename(self._attribute.name))
+        except DomainError as error:
+            where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
+            raise DomainError(f"{error}{where}", column=error.column) from error
+        self._rows += len(array)
+        return codes
+
+
+def _counter(source: Delimited | Parquet, name: str, job: _Job) -> Callable[[Callable[[Any], Any]], int]:
+    """How to count the different values that a function of batches of one column gives."""
+
+    def count(values: Callable[[Any], Any]) -> int:
+        batches = source.batches([source.names.index(name)])
+        return count_rows(([values(array)] for _, (array,) in batches), job.memory_limit).distinct
+
+    return count
+
+
+def _count(source: Delimited | Parquet, plans: Sequence[_Plan], job: _Job) -> RowCounts:
+    """Encode all rows and count equal ones."""
+    sizes = [plan.attribute.size for plan in plans]
+
+    def keys() -> Iterator[Sequence[Any]]:
+        for share, batch in source.batches([source.names.index(plan.attribute.name) for plan in plans]):
+            job.tell("counting equal rows", 0.5 + share / 2)
+            yield packed([plan.encode(array) for plan, array in zip(plans, batch, strict=True)], sizes)
+
+    counts = count_rows(keys(), job.memory_limit)
+    if counts.rows != source.rows:
+        raise DataError(CHANGED)
+    return counts

@@ -1,0 +1,245 @@
+"""A column of any length, folded batch by batch into the few values that decide what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.attribute import Attribute, Codes
+from dpsyn.data._fit import category_of, not_missing
+from dpsyn.data._frames import as_series
+from dpsyn.data._parse import COMMA_NUMBER, LEADING_ZERO, matches, read_dates, read_numbers, ways_to_write, zoned
+from dpsyn.data._words import Weights, Words
+from dpsyn.data.infer import FEW_INTEGERS, Column
+from dpsyn.errors import DataError
+
+CHANGED = "the file changed while it was read; read it again when nobody writes to it"
+
+Mask = npt.NDArray[np.bool_]
+Counter = Callable[[Callable[[Any], Any]], int]
+"""Counts the different values that a function of the batches of a column gives."""
+
+_ODD = 1000
+_DAY = np.timedelta64(1, "D")
+
+
+class Fold:
+    """The different values of a column of a Parquet file in the order of their first rows; past a limit, only some.
+
+    A column with more than ``capacity`` different values is all numbers, all dates, or refused. So once there are more, a
+    value is forgotten if nothing is telling about it: the values kept are inferred, or fitted to an attribute, as if they
+    were all, and what they are does not depend on where the batches end. Listed categories are never forgotten.
+    """
+
+    def __init__(self, capacity: int, count: Counter) -> None:
+        self.rows = 0
+        self.shortened = False
+        self._capacity = capacity
+        self._count = count
+        self._values: Any = None
+        self._cells = np.empty(0, dtype=np.int64)
+        self._first = np.empty(0, dtype=np.int64)
+
+    def add(self, array: Any) -> None:
+        """Take in the next batch, an Arrow array."""
+        self._fold(*self.split(array))
+
+    def _fold(self, values: Any, codes: npt.NDArray[np.int64]) -> None:
+        known = 0 if self._values is None else len(self._values)
+        both = values if self._values is None else _joined(self._values, values)
+        kept, at = _distinct(both)
+        self._first = np.append(self._first, self.rows + _first_of(codes, len(values)))[kept]
+        self._cells = np.append(self._cells, np.zeros(len(kept) - known, dtype=np.int64))
+        np.add.at(self._cells, at[known:], np.bincount(codes, minlength=len(values)))
+        self._values = both.take(kept)
+        self.rows += len(codes)
+        # One more than may be listed, so that a column that is neither numbers nor dates is known to be too wide; and
+        # one more for a missing value.
+        certain = self._capacity + 2
+        if len(kept) > certain and not _is_listed(both):
+            self._shorten(certain)
+
+    def _shorten(self, certain: int) -> None:
+        import pyarrow as pa
+
+        others = self._values.slice(certain)
+        some = np.asarray(others.is_valid())
+        telling = np.ones(len(self._values), dtype=bool)
+        telling[certain:][some] = self._telling(others.drop_null())
+        self.shortened |= not telling.all()
+        self._values = self._values.filter(pa.array(telling))
+        self._cells, self._first = self._cells[telling], self._first[telling]
+
+    def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
+        """The different values of a batch, one of them perhaps missing, and the position of every row's value."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_floating(array.type):
+            array = pc.if_else(pc.is_nan(array), None, array)
+        first, codes = _distinct(array)
+        return array.take(first), codes
+
+    def _telling(self, values: Any) -> Mask:
+        """Which of some values, none missing, may not be forgotten."""
+        series = as_series(values)
+        if pd.api.types.is_datetime64_any_dtype(series.dtype):
+            zone = isinstance(series.dtype, pd.DatetimeTZDtype)
+            return _bounds(_days((series.dt.tz_localize(None) if zone else series).to_numpy(dtype="datetime64[us]")))
+        return _bounds(pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def entries(self) -> pd.Series[Any]:
+        """The values kept as a short column, a missing one among them."""
+        return as_series(self._values)
+
+    def weights(self) -> Weights:
+        """What the values kept stand for."""
+        some = self.rows - int(self._cells[np.asarray(self._values.is_null())].sum())
+        return Weights(self._cells, self._first, some, self._distinct if self.shortened else None)
+
+    def _distinct(self, read: Callable[[Any], Any]) -> int:
+        return self._count(lambda array: read(self.split(array)[0].drop_null()))
+
+    def encoder(self, column: Column) -> Callable[[Any], Codes]:
+        """How to encode a batch as the column that the values kept are."""
+        attribute = column.attribute
+        entries = attribute.encode(column.values)
+
+        def encode(array: Any) -> Codes:
+            values, codes = self.split(array)
+            if self.shortened:
+                return self._read(column, values)[codes]
+            kept, at = _distinct(_joined(self._values, values))
+            if len(kept) > len(entries):
+                raise DataError(CHANGED)
+            return entries[at[len(entries) :]][codes]
+
+        return encode
+
+    def _read(self, column: Column, values: Any) -> Codes:
+        return column.attribute.encode(as_series(values))
+
+
+class TextFold(Fold):
+    """The different texts of a column; see :class:`Fold`.
+
+    Args:
+        capacity: number of different texts from which on only telling ones are kept; at least as many as a categorical
+            column may have.
+        count: counts what is not kept.
+        strip: cells are those of a text file: stripped, and words for missing values are missing.
+        decimal_comma: numbers may be written with decimal commas.
+        attribute: what the column is, if that is known.
+    """
+
+    def __init__(
+        self, capacity: int, count: Counter, *, strip: bool, decimal_comma: bool = False, attribute: Attribute | None = None
+    ) -> None:
+        super().__init__(capacity, count)
+        self._strip = strip
+        self._decimal_comma = decimal_comma
+        self._keep = not_missing(attribute) if attribute else frozenset[str]()
+        self._find = category_of(attribute) if attribute and not attribute.is_binned else None
+        self._taken: dict[str, int] = {}
+
+    def add(self, array: Any) -> None:
+        """Take in the next batch, an Arrow array of strings."""
+        words = self._words(array)
+        for word, count in words.taken_as_missing:
+            self._taken[word] = self._taken.get(word, 0) + count
+        self._fold(*self._parts(words))
+
+    def _words(self, array: Any) -> Words:
+        return Words.of(array, strip=self._strip, keep=self._keep)
+
+    def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
+        """See :class:`Fold`."""
+        return self._parts(self._words(array))
+
+    def _parts(self, words: Words) -> tuple[Any, npt.NDArray[np.int64]]:
+        import pyarrow as pa
+
+        empty = words.empty
+        if not empty.any():
+            return words.texts, words.codes
+        values = pa.concat_arrays([words.texts, pa.nulls(1, words.texts.type)])
+        return values, np.where(empty, len(words.texts), words.codes)
+
+    def _telling(self, texts: Any) -> Mask:
+        if self._find is not None:
+            return _some(np.array([self._find(text) is None for text in texts.to_pylist()], dtype=bool))
+        values, bad = read_numbers(texts, decimal_comma=self._decimal_comma)
+        kept = _bounds(np.where(bad, np.nan, values)) | _some(bad)
+        for kind in (~matches(texts, r"^[+-]?[0-9]+$"), matches(texts, LEADING_ZERO)):
+            kept |= _some(kind & ~bad, 1)
+        if self._decimal_comma:
+            kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)
+        for written in ways_to_write(self._values.drop_null()[0].as_py()):
+            days = _days(read_dates(texts, written))
+            kept |= _bounds(days) | _some(zoned(texts), 1) | _some(np.isnan(days))
+        return kept
+
+    def words(self) -> Words:
+        """The texts kept as a short column that stands for the whole."""
+        some = np.asarray(self._values.is_valid())
+        codes = np.where(some, np.cumsum(some) - 1, -1)
+        return Words(self._values.drop_null(), codes, tuple(self._taken.items()), self.weights())
+
+    def _read(self, column: Column, values: Any) -> Codes:
+        codes = np.full(len(values), column.attribute.size - 1, dtype=np.int32)
+        some = np.asarray(values.is_valid())
+        if column.read is not None and some.any():
+            read = column.read(values.drop_null())
+            if len(read) != some.sum():
+                raise DataError(CHANGED)
+            codes[some] = column.attribute.encode(pd.Series(read))
+        return codes
+
+
+def _is_listed(array: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(array.type))
+
+
+def _joined(first: Any, second: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.concat_arrays([first, second])
+
+
+def _distinct(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The first row of every different value, in order, and the position of every row's value among them."""
+    indices = array.indices if _is_listed(array) else array.dictionary_encode("encode").indices
+    codes = pd.factorize(indices.fill_null(-1).to_numpy(zero_copy_only=False))[0].astype(np.int64)
+    return _first_of(codes, int(codes.max(initial=-1)) + 1), codes
+
+
+def _first_of(codes: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    first = np.zeros(count, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return first
+
+
+def _some(which: Mask, most: int = _ODD) -> Mask:
+    """The first of some values."""
+    return which & (np.cumsum(which) <= most)
+
+
+def _days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
+    return np.where(np.isnat(moments), np.nan, (moments - np.datetime64(0, "us")) / _DAY)
+
+
+def _bounds(values: npt.NDArray[np.float64]) -> Mask:
+    """Infinite numbers, the extremes of the others, the first that is not whole, and more than a few different ones."""
+    kept = np.isinf(values)
+    finite = np.flatnonzero(np.isfinite(values))
+    if len(finite):
+        numbers = values[finite]
+        few = np.unique(numbers, return_index=True)[1][: FEW_INTEGERS + 1]
+        kept[finite[[*few, np.argmax(numbers), np.argmax(numbers != np.floor(numbers))]]] = True
+    return kept
