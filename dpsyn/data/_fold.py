@@ -110,9 +110,9 @@ class Fold:
         entries = attribute.encode(column.values)
 
         def encode(array: Any) -> Codes:
-            values, codes = self.split(array)
             if self.shortened:
-                return self._read(column, values)[codes]
+                return self._encoded(column, array)
+            values, codes = self.split(array)
             kept, at = _distinct(_joined(self._values, values))
             if len(kept) > len(entries):
                 raise DataError(CHANGED)
@@ -120,8 +120,8 @@ class Fold:
 
         return encode
 
-    def _read(self, column: Column, values: Any) -> Codes:
-        return column.attribute.encode(as_series(values))
+    def _encoded(self, column: Column, array: Any) -> Codes:
+        return column.attribute.encode(as_series(array))
 
 
 class TextFold(Fold):
@@ -174,8 +174,9 @@ class TextFold(Fold):
             return _some(np.array([self._find(text) is None for text in texts.to_pylist()], dtype=bool))
         values, bad = read_numbers(texts, decimal_comma=self._decimal_comma)
         kept = _bounds(np.where(bad, np.nan, values)) | _some(bad)
-        for kind in (~matches(texts, r"^[+-]?[0-9]+$"), matches(texts, LEADING_ZERO)):
-            kept |= _some(kind & ~bad, 1)
+        if not bad.all():
+            for kind in (~matches(texts, r"^[+-]?[0-9]+$"), matches(texts, LEADING_ZERO)):
+                kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)
         for written in ways_to_write(self._values.drop_null()[0].as_py()):
@@ -189,15 +190,15 @@ class TextFold(Fold):
         codes = np.where(some, np.cumsum(some) - 1, -1)
         return Words(self._values.drop_null(), codes, tuple(self._taken.items()), self.weights())
 
-    def _read(self, column: Column, values: Any) -> Codes:
-        codes = np.full(len(values), column.attribute.size - 1, dtype=np.int32)
-        some = np.asarray(values.is_valid())
-        if column.read is not None and some.any():
-            read = column.read(values.drop_null())
-            if len(read) != some.sum():
+    def _encoded(self, column: Column, array: Any) -> Codes:
+        words = self._words(array)
+        codes = np.full(len(words.texts) + 1, column.attribute.size - 1, dtype=np.int32)
+        if column.read is not None and len(words.texts):
+            read = column.read(words.texts)
+            if len(read) != len(words.texts):
                 raise DataError(CHANGED)
-            codes[some] = column.attribute.encode(pd.Series(read))
-        return codes
+            codes[:-1] = column.attribute.encode(pd.Series(read))
+        return codes[words.codes]
 
 
 def _is_listed(array: Any) -> bool:
@@ -214,8 +215,10 @@ def _joined(first: Any, second: Any) -> Any:
 
 def _distinct(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first row of every different value, in order, and the position of every row's value among them."""
-    indices = array.indices if _is_listed(array) else array.dictionary_encode("encode").indices
-    codes = pd.factorize(indices.fill_null(-1).to_numpy(zero_copy_only=False))[0].astype(np.int64)
+    if _is_listed(array):
+        codes = pd.factorize(array.indices.fill_null(-1).to_numpy(zero_copy_only=False))[0].astype(np.int64)
+    else:
+        codes = array.dictionary_encode("encode").indices.to_numpy().astype(np.int64)
     return _first_of(codes, int(codes.max(initial=-1)) + 1), codes
 
 
@@ -240,6 +243,7 @@ def _bounds(values: npt.NDArray[np.float64]) -> Mask:
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite):
         numbers = values[finite]
-        few = np.unique(numbers, return_index=True)[1][: FEW_INTEGERS + 1]
-        kept[finite[[*few, np.argmax(numbers), np.argmax(numbers != np.floor(numbers))]]] = True
+        codes = pd.factorize(numbers)[0]
+        few = _first_of(codes, int(codes.max()) + 1)[: FEW_INTEGERS + 1]
+        kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(numbers != np.floor(numbers))]]] = True
     return kept

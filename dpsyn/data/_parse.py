@@ -16,7 +16,7 @@ EXACT = 2**53
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
 LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
-_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_INFINITE = r"^[+-]?(?i:inf(inity)?)$"
 THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
 
 ISO = "ISO8601"
@@ -99,13 +99,16 @@ def read_numbers(texts: Any, *, decimal_comma: bool) -> tuple[npt.NDArray[np.flo
     """A number for every text by itself, and which texts are none (their numbers mean nothing)."""
     import pyarrow as pa
 
-    parsed = parse_numbers(texts, decimal_comma=decimal_comma)
-    if parsed is not None:
-        return parsed.values.astype(np.float64), np.zeros(len(texts), dtype=bool)
+    # Most columns are all numbers or have none; a cast that fails costs as much as one that does not.
+    if parse_numbers(texts[:1], decimal_comma=decimal_comma) is not None:
+        parsed = parse_numbers(texts, decimal_comma=decimal_comma)
+        if parsed is not None:
+            return parsed.values.astype(np.float64), np.zeros(len(texts), dtype=bool)
     values, readable = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool)
-    with_point = matches(texts, NUMBER) | matches(texts, _INFINITE)
-    with_comma = matches(texts, COMMA_NUMBER) & matches(texts, "[0-9],[0-9]|^[+-]?,[0-9]") & decimal_comma
-    for alike in (with_point, with_comma):
+    kinds = [matches(texts, f"{NUMBER}|{_INFINITE}")]
+    if decimal_comma:
+        kinds.append(matches(texts, COMMA_NUMBER) & matches(texts, "[0-9],[0-9]|^[+-]?,[0-9]"))
+    for alike in kinds:
         values[alike] = as_floats(texts.filter(pa.array(alike)), decimal_comma=decimal_comma)
         readable |= alike
     return values, ~readable
