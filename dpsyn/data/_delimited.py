@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 from dpsyn.data._text import Open, Text
 from dpsyn.errors import DataError
@@ -24,15 +24,7 @@ _FIELD_LIMIT = 1 << 20
 _CHUNK = 50_000
 
 
-class Sink(Protocol):
-    """Takes in all batches of some columns."""
-
-    def append(self, batch: Batch, /) -> None:
-        """Take in the next one."""
-        ...
-
-
-T = TypeVar("T", bound=Sink)
+T = TypeVar("T")
 
 
 class Delimited:
@@ -90,31 +82,36 @@ class Delimited:
         """The line on which a row (counted from 0) starts, as a text editor counts."""
         return next(islice(self._rows(), row, None))[0]
 
-    def gather(self, columns: Sequence[int], begin: Callable[[], T], tell: Callable[[float], None] | None = None) -> T:
-        """Hand all batches of some columns, by position, to a new sink; ``tell`` is told the share of the text read."""
+    def gather(
+        self,
+        columns: Sequence[int],
+        begin: Callable[[], T],
+        add: Callable[[T, Batch], None],
+        tell: Callable[[float], None] = lambda share: None,
+    ) -> T:
+        """All batches of some columns, by position, added to what ``begin`` makes; ``tell`` is told the share read."""
         import pyarrow as pa
 
         def gathered() -> T:
-            sink, self.rows = begin(), 0
+            whole, self.rows = begin(), 0
             for share, batch in self.batches(columns):
-                if tell is not None:
-                    tell(share)
-                sink.append(batch)
+                tell(share)
+                add(whole, batch)
                 self.rows += len(batch[0])
-            return sink
+            return whole
 
         try:
-            sink = gathered()
+            whole = gathered()
             trusted = self._expected in (None, self.rows)
         except pa.ArrowInvalid:
             trusted = False
         if not trusted:
             self._strict = True
-            sink = gathered()
+            whole = gathered()
         if self.rows == 0:
             line, named = self.text.first_line, counted(len(self.names), "column")
             raise DataError(f"line {line} names {named}, but there is no row below it", line=line)
-        return sink
+        return whole
 
     def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, Batch]]:
         """Batches of columns that were gathered before, each with the share of the text read so far."""
@@ -163,12 +160,10 @@ class Delimited:
 
     def _end_of_header(self) -> int:
         """Number of bytes of the header with its line end."""
-        lines = 1
-        if self.text.quoted:
-            with io.TextIOWrapper(self.text.open(), encoding="utf-8", newline="") as stream:
-                reader = csv.reader(stream, delimiter=self.separator)
-                next(reader)
-                lines = reader.line_num
+        with io.TextIOWrapper(self.text.open(), encoding="utf-8", newline="") as stream:
+            reader = csv.reader(stream, delimiter=self.separator)
+            next(reader)
+            lines = reader.line_num
         with self.text.open() as raw:
             return sum(len(raw.readline()) for _ in range(lines))
 

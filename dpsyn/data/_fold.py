@@ -10,11 +10,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute, Codes
-from dpsyn.data._fit import category_of, not_missing
 from dpsyn.data._frames import as_series
-from dpsyn.data._parse import COMMA_NUMBER, LEADING_ZERO, matches, read_dates, read_numbers, ways_to_write, zoned
-from dpsyn.data._words import Weights, Words
-from dpsyn.data.infer import FEW_INTEGERS, Column
+from dpsyn.data._words import (
+    COMMA_NUMBER,
+    LEADING_ZERO,
+    Weights,
+    Words,
+    matches,
+    read_dates,
+    read_numbers,
+    ways_to_write,
+    zoned,
+)
+from dpsyn.data.infer import FEW_INTEGERS, Column, category_of
 from dpsyn.errors import DataError
 
 CHANGED = "the file changed while it was read; read it again when nobody writes to it"
@@ -142,7 +150,7 @@ class TextFold(Fold):
         super().__init__(capacity, count)
         self._strip = strip
         self._decimal_comma = decimal_comma
-        self._keep = not_missing(attribute) if attribute else frozenset[str]()
+        self._attribute = attribute
         self._find = category_of(attribute) if attribute and not attribute.is_binned else None
         self._taken: dict[str, int] = {}
 
@@ -154,7 +162,7 @@ class TextFold(Fold):
         self._fold(*self._parts(words))
 
     def _words(self, array: Any) -> Words:
-        return Words.of(array, strip=self._strip, keep=self._keep)
+        return Words.of(array, self._attribute, strip=self._strip)
 
     def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
         """See :class:`Fold`."""

@@ -14,8 +14,7 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute, settled
 from dpsyn.data._delimited import check_distinct, counted
-from dpsyn.data._parse import EXACT
-from dpsyn.data._words import Weights, Words
+from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
 from dpsyn.errors import DataError
 

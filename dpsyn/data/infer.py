@@ -1,6 +1,6 @@
-"""Guess what a column is: its values, its attribute, and what the reader should know of the guess.
+"""What a column of a text file is: its values and its attribute, guessed or given, and what to know of a guess.
 
-Everything inferred here is read from private data: every attribute has ``public=False``.
+Everything guessed here is read from private data: every attribute has ``public=False``.
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import LAST_DAY, Attribute
-from dpsyn.data._parse import (
+from dpsyn.data._words import (
     COMMA_NUMBER,
     EXACT,
     NUMBER,
     THOUSANDS,
     Parsed,
+    Weights,
+    Words,
     as_floats,
     has_leading_zeros,
     impossible_dates,
@@ -30,8 +32,7 @@ from dpsyn.data._parse import (
     parse_numbers,
     read_dates,
 )
-from dpsyn.data._words import Weights, Words
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, DomainError
 
 MAX_CATEGORIES = 10_000
 """A text column with more distinct values is not made categorical."""
@@ -264,4 +265,103 @@ def _mixed(name: str, words: Words, decimal_comma: bool) -> tuple[str, ...]:
         f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
         f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
         "in the file, or write NA in them, and load it again.",
+    )
+
+
+def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> Column:
+    """The column of a text file as values of a given attribute.
+
+    A cell that is the text of a category is that category, even where it also is a word for missing values.
+
+    Raises:
+        DomainError: a cell is no value of the attribute; the message names the line and the value.
+    """
+    if words.empty.any() and not attribute.missing:
+        why = "but the domain allows no missing values; allow them or fill the cell"
+        _refuse(attribute, words, words.empty, "an empty cell", why, locate)
+    if attribute.is_binned:
+        values, read = _binned(attribute, words, decimal_comma, locate)
+    else:
+        values, read = _listed(attribute, words, locate), partial(_found, category_of(attribute))
+    return Column(words.spread(values).rename(attribute.name), attribute, read=read)
+
+
+def _binned(
+    attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate
+) -> tuple[npt.NDArray[Any], Callable[[Any], Any]]:
+    def parse(texts: Any) -> Parsed | None:
+        return parse_dates(texts) if attribute.kind == "date" else parse_numbers(texts, decimal_comma=decimal_comma)
+
+    read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
+    parsed = parse(words.texts)
+    if parsed is not None:
+        values = parsed.values
+        if attribute.kind == "date":
+            return values, partial(read_dates, written=parsed.written)
+        whole = (
+            values.dtype.kind == "f"
+            and attribute.integer
+            and np.isfinite(values).all()
+            and (values == np.floor(values)).all()
+        )
+        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read
+    if len(words.texts) == 0:
+        return np.empty(0, dtype=np.float64), read
+    first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
+    if first is None:
+        raise DomainError(
+            f"column {attribute.name!r} mixes several ways to write dates; write them as 2024-12-31", column=attribute.name
+        )
+    what = "a date (write it as 2024-12-31)" if attribute.kind == "date" else "a number"
+    _refuse(attribute, words, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
+
+
+def category_of(attribute: Attribute) -> Callable[[str], Any]:
+    """How to find the category that a text stands for; None where there is none."""
+    known: dict[str, Any] = {str(category).strip(): category for category in attribute.categories}
+    numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
+    truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
+
+    def find(text: str) -> Any:
+        value = known.get(text)
+        if value is None:
+            value = truths.get(text.lower())
+        if value is None and numbers:
+            value = numbers.get(_number(text))
+        return value
+
+    return find
+
+
+def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
+    find = category_of(attribute)
+    values = np.empty(len(words.texts), dtype=object)
+    for i, text in enumerate(words.as_texts()):
+        value = find(text)
+        if value is None:
+            shown = ", ".join(repr(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
+            why = f"which is not one of the categories {shown}; add it to the domain or change the data"
+            _refuse(attribute, words, words.codes == i, repr(text), why, locate)
+        values[i] = value
+    return values
+
+
+def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:
+    return [find(text) for text in texts.to_pylist()]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _refuse(
+    attribute: Attribute, words: Words, entries: npt.NDArray[np.bool_], value: str, why: str, locate: Locate
+) -> NoReturn:
+    line, rows = locate(words.first_of(entries)), words.cells_in(entries)
+    raise DomainError(
+        f"column {attribute.name!r}: line {line} has {value} ({rows} such rows), {why}",
+        column=attribute.name,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,11 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._count import RowCounts, count_rows, packed
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._fit import fit_words
 from dpsyn.data._fold import CHANGED, Fold, TextFold
 from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, infer_typed
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, infer_texts, infer_words
+from dpsyn.data.infer import Column, fit_words, infer_texts, infer_words
 from dpsyn.data.read import (
     PARQUET_NAMES,
     TAB_NAMES,
@@ -95,11 +94,11 @@ def file_statistics(
     try:
         if head != PARQUET and place.name.lower().endswith(PARQUET_NAMES):
             raise parquet_only_in_name(place.name)
-        source, found = _of_parquet(job) if head == PARQUET else _of_text(job)
-        counts = _count(source, found.plans, job)
+        source, plans, notes = _of_parquet(job) if head == PARQUET else _of_text(job)
+        counts = _count(source, plans, job)
     except OSError as error:
         raise unreadable(place, error) from error
-    attributes = [plan.attribute for plan in found.plans]
+    attributes = [attribute for attribute, _ in plans]
     statistics = DatasetStatistics(
         p=sum(bits_of(attribute, two_valued_as_bit=two_valued_as_bit) for attribute in attributes),
         n=counts.rows,
@@ -108,7 +107,7 @@ def file_statistics(
         sizes=tuple(attribute.size for attribute in attributes),
         name=stem(place.name),
     )
-    return FileStatistics(statistics, Domain.of(attributes), found.notes)
+    return FileStatistics(statistics, Domain.of(attributes), notes)
 
 
 def _quiet(step: str, share: float) -> None:
@@ -131,36 +130,24 @@ class _Job:
         self.tell("reading the columns", share / 2)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """One column: what it is, and how to encode it."""
-
-    attribute: Attribute
-    encode: Encode
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a file holds."""
-
-    plans: list[_Plan]
-    notes: tuple[str, ...]
+Plan = tuple[Attribute, Encode]
+"""One column: what it is, and how to encode it."""
 
 
 class _Folds(dict[str, Fold]):
     """One fold a column."""
 
-    def append(self, batch: Batch) -> None:
+    def add(self, batch: Batch) -> None:
         """Take in the next batch of all columns."""
         for fold, array in zip(self.values(), batch, strict=True):
             fold.add(array)
 
-    def plan(self, column: Column) -> _Plan:
-        """How to encode a column, once it is known what it is."""
-        return _Plan(column.attribute, self[column.attribute.name].encoder(column))
+    def plans(self, columns: Iterable[Column]) -> list[Plan]:
+        """How to encode the columns, once it is known what they are."""
+        return [(column.attribute, self[column.attribute.name].encoder(column)) for column in columns]
 
 
-def _of_text(job: _Job) -> tuple[Delimited, _Found]:
+def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
     job.tell("looking through the file", 0.0)
     source = Delimited(look(lambda: job.path.open("rb")), tabs=job.path.name.lower().endswith(TAB_NAMES))
     comma = source.separator != ","
@@ -173,7 +160,7 @@ def _of_text(job: _Job) -> tuple[Delimited, _Found]:
         count = _counter(source, name, job)
         return TextFold(capacity, count, strip=True, decimal_comma=comma, attribute=attribute)
 
-    folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), job.tell_reading)
+    folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), _Folds.add, job.tell_reading)
     first_row = [array[0].as_py() for array in next(source.batches(range(len(source.names))))[1]]
     notes = (*source.text.notes, *source.header_notes(first_row))
 
@@ -187,19 +174,18 @@ def _of_text(job: _Job) -> tuple[Delimited, _Found]:
 
     if job.domain is not None:
         fitted = [fit_words(job.domain[name], words(name), decimal_comma=comma, locate=source.line_of) for name in wanted]
-        plans = [folds.plan(column) for column in fitted]
-        return source, _Found(plans, (*notes, *left_out(source.names, job.domain.names)))
+        return source, folds.plans(fitted), (*notes, *left_out(source.names, job.domain.names))
     found, more = inferred_columns(wanted, inferred, job.wide)
-    return source, _Found([folds.plan(column) for column in found], (*notes, *more))
+    return source, folds.plans(found), (*notes, *more)
 
 
-def _of_parquet(job: _Job) -> tuple[Parquet, _Found]:
+def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
     source = Parquet(job.path)
     check_shape(source.names, source.rows)
     wanted = chosen_columns(source.names, job.domain, job.columns)
     if job.domain is not None:
-        plans = [_Plan(job.domain[name], _Encoder(job.domain[name])) for name in wanted]
-        return source, _Found(plans, (*source.notes, *left_out(source.names, job.domain.names)))
+        plans: list[Plan] = [(job.domain[name], _Encoder(job.domain[name])) for name in wanted]
+        return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
     folds = _Folds()
     for name in wanted:
         count = _counter(source, name, job)
@@ -208,7 +194,7 @@ def _of_parquet(job: _Job) -> tuple[Parquet, _Found]:
         folds[name] = TextFold(most, count, strip=False) if text else Fold(most, count)
     for share, batch in source.batches([source.names.index(name) for name in wanted]):
         job.tell_reading(share)
-        folds.append(batch)
+        folds.add(batch)
 
     def inferred(name: str) -> Column:
         fold = folds[name]
@@ -217,7 +203,7 @@ def _of_parquet(job: _Job) -> tuple[Parquet, _Found]:
         return infer_typed(name, fold.entries(), fold.weights())
 
     found, more = inferred_columns(wanted, inferred, job.wide)
-    return source, _Found([folds.plan(column) for column in found], (*source.notes, *more))
+    return source, folds.plans(found), (*source.notes, *more)
 
 
 class _Encoder:
@@ -247,14 +233,14 @@ def _counter(source: Delimited | Parquet, name: str, job: _Job) -> Callable[[Cal
     return count
 
 
-def _count(source: Delimited | Parquet, plans: Sequence[_Plan], job: _Job) -> RowCounts:
+def _count(source: Delimited | Parquet, plans: Sequence[Plan], job: _Job) -> RowCounts:
     """Encode all rows and count equal ones."""
-    sizes = [plan.attribute.size for plan in plans]
+    sizes = [attribute.size for attribute, _ in plans]
 
     def keys() -> Iterator[Sequence[Any]]:
-        for share, batch in source.batches([source.names.index(plan.attribute.name) for plan in plans]):
+        for share, batch in source.batches([source.names.index(attribute.name) for attribute, _ in plans]):
             job.tell("counting equal rows", 0.5 + share / 2)
-            yield packed([plan.encode(array) for plan, array in zip(plans, batch, strict=True)], sizes)
+            yield packed([encode(array) for (_, encode), array in zip(plans, batch, strict=True)], sizes)
 
     counts = count_rows(keys(), job.memory_limit)
     if counts.rows != source.rows:

@@ -12,11 +12,10 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._fit import fit_words, not_missing
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, infer_typed
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, WideColumnError, infer_words
+from dpsyn.data.infer import Column, WideColumnError, fit_words, infer_words
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError
@@ -158,7 +157,7 @@ def _from_text(
     import pyarrow as pa
 
     wanted = chosen_columns(text.names, domain, columns)
-    batches = text.gather(range(len(text.names)), list[Batch])
+    batches = text.gather(range(len(text.names)), list[Batch], list.append)
     cells = {column: pa.chunked_array([batch[j] for batch in batches]) for j, column in enumerate(text.names)}
     del batches
     notes = (*text.text.notes, *text.header_notes([column[0].as_py() for column in cells.values()]))
@@ -168,7 +167,7 @@ def _from_text(
         return infer_words(column, Words.of(cells[column]), decimal_comma=comma, locate=text.line_of)
 
     def fit(attribute: Attribute) -> pd.Series[Any]:
-        words = Words.of(cells[attribute.name], keep=not_missing(attribute))
+        words = Words.of(cells[attribute.name], attribute)
         return fit_words(attribute, words, decimal_comma=comma, locate=text.line_of).values
 
     if domain is not None:

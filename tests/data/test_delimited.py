@@ -16,7 +16,7 @@ CELLS = st.text(alphabet=" ab01.,;\t|\"'\n\ré-", max_size=6)
 def read_delimited(text: bytes) -> tuple[Delimited, list[list[str]]]:
     """The text, and the cells of every column."""
     found = Delimited(look(lambda: io.BytesIO(text)), tabs=False)
-    batches = found.gather(range(len(found.names)), list)
+    batches = found.gather(range(len(found.names)), list, list.append)
     return found, [[cell for batch in batches for cell in batch[j].to_pylist()] for j in range(len(found.names))]
 
 

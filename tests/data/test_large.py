@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 import dpsyn
 from dpsyn.data import _count, _delimited, _frames, _text, infer
-from dpsyn.data._parse import read_numbers
+from dpsyn.data._words import read_numbers
 from dpsyn.data.large import file_statistics
 from dpsyn.data.read import read_with_notes
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
