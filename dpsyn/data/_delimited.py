@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import IO, Any, TypeVar
 
+from dpsyn.attribute import Attribute
 from dpsyn.data._text import Open, Text
+from dpsyn.data._words import Words
+from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.errors import DataError
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -166,6 +169,13 @@ class Delimited:
             lines = reader.line_num
         with self.text.open() as raw:
             return sum(len(raw.readline()) for _ in range(lines))
+
+    def column(self, name: str, words: Words, attribute: Attribute | None = None) -> Column:
+        """A column of the text, inferred from its words or fitted to what it is known to be; for errors, see there."""
+        comma = self.separator != ","
+        if attribute is None:
+            return infer_words(name, words, decimal_comma=comma, locate=self.line_of)
+        return fit_words(attribute, words, decimal_comma=comma, locate=self.line_of)
 
     def header_notes(self, first_row: Sequence[str]) -> tuple[str, ...]:
         """A hint that the first line may be a row: a name is a number and the cell of the first row below it is, too."""

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute, Codes
-from dpsyn.data._frames import as_series
+from dpsyn.data._frames import as_series, infer_typed
 from dpsyn.data._words import (
     COMMA_NUMBER,
     LEADING_ZERO,
@@ -22,7 +24,7 @@ from dpsyn.data._words import (
     ways_to_write,
     zoned,
 )
-from dpsyn.data.infer import FEW_INTEGERS, Column, category_of
+from dpsyn.data.infer import FEW_INTEGERS, Column, category_of, infer_texts
 from dpsyn.errors import DataError
 
 CHANGED = "the file changed while it was read; read it again when nobody writes to it"
@@ -40,7 +42,7 @@ class Fold:
 
     A column with more than ``capacity`` different values is all numbers, all dates, or refused. So once there are more, a
     value is forgotten if nothing is telling about it: the values kept are inferred, or fitted to an attribute, as if they
-    were all, and what they are does not depend on where the batches end. Listed categories are never forgotten.
+    were all. Categories of a type that lists them are never forgotten.
     """
 
     def __init__(self, capacity: int, count: Counter) -> None:
@@ -58,7 +60,7 @@ class Fold:
 
     def _fold(self, values: Any, codes: npt.NDArray[np.int64]) -> None:
         known = 0 if self._values is None else len(self._values)
-        both = values if self._values is None else _joined(self._values, values)
+        both = values if self._values is None else pa.concat_arrays([self._values, values])
         kept, at = _distinct(both)
         self._first = np.append(self._first, self.rows + _first_of(codes, len(values)))[kept]
         self._cells = np.append(self._cells, np.zeros(len(kept) - known, dtype=np.int64))
@@ -68,12 +70,10 @@ class Fold:
         # One more than may be listed, so that a column that is neither numbers nor dates is known to be too wide; and
         # one more for a missing value.
         certain = self._capacity + 2
-        if len(kept) > certain and not _is_listed(both):
-            self._shorten(certain)
+        if len(kept) > certain and not pa.types.is_dictionary(both.type):
+            self._forget(certain)
 
-    def _shorten(self, certain: int) -> None:
-        import pyarrow as pa
-
+    def _forget(self, certain: int) -> None:
         others = self._values.slice(certain)
         some = np.asarray(others.is_valid())
         telling = np.ones(len(self._values), dtype=bool)
@@ -84,9 +84,6 @@ class Fold:
 
     def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
         """The different values of a batch, one of them perhaps missing, and the position of every row's value."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if pa.types.is_floating(array.type):
             array = pc.if_else(pc.is_nan(array), None, array)
         first, codes = _distinct(array)
@@ -100,12 +97,11 @@ class Fold:
             return _bounds(_days((series.dt.tz_localize(None) if zone else series).to_numpy(dtype="datetime64[us]")))
         return _bounds(pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
 
-    def entries(self) -> pd.Series[Any]:
-        """The values kept as a short column, a missing one among them."""
-        return as_series(self._values)
+    def column(self, name: str) -> Column:
+        """What the column is, by the values kept; refused as a whole column is."""
+        return infer_typed(name, as_series(self._values), self._weights())
 
-    def weights(self) -> Weights:
-        """What the values kept stand for."""
+    def _weights(self) -> Weights:
         some = self.rows - int(self._cells[np.asarray(self._values.is_null())].sum())
         return Weights(self._cells, self._first, some, self._distinct if self.shortened else None)
 
@@ -121,7 +117,7 @@ class Fold:
             if self.shortened:
                 return self._encoded(column, array)
             values, codes = self.split(array)
-            kept, at = _distinct(_joined(self._values, values))
+            kept, at = _distinct(pa.concat_arrays([self._values, values]))
             if len(kept) > len(entries):
                 raise DataError(CHANGED)
             return entries[at[len(entries) :]][codes]
@@ -139,15 +135,24 @@ class TextFold(Fold):
         capacity: number of different texts from which on only telling ones are kept; at least as many as a categorical
             column may have.
         count: counts what is not kept.
+        infer: what a column of such words is, given its name.
         strip: cells are those of a text file: stripped, and words for missing values are missing.
         decimal_comma: numbers may be written with decimal commas.
         attribute: what the column is, if that is known.
     """
 
     def __init__(
-        self, capacity: int, count: Counter, *, strip: bool, decimal_comma: bool = False, attribute: Attribute | None = None
+        self,
+        capacity: int,
+        count: Counter,
+        infer: Callable[[str, Words], Column] = infer_texts,
+        *,
+        strip: bool = False,
+        decimal_comma: bool = False,
+        attribute: Attribute | None = None,
     ) -> None:
         super().__init__(capacity, count)
+        self._infer = infer
         self._strip = strip
         self._decimal_comma = decimal_comma
         self._attribute = attribute
@@ -169,8 +174,6 @@ class TextFold(Fold):
         return self._parts(self._words(array))
 
     def _parts(self, words: Words) -> tuple[Any, npt.NDArray[np.int64]]:
-        import pyarrow as pa
-
         empty = words.empty
         if not empty.any():
             return words.texts, words.codes
@@ -192,11 +195,11 @@ class TextFold(Fold):
             kept |= _bounds(days) | _some(zoned(texts), 1) | _some(np.isnan(days))
         return kept
 
-    def words(self) -> Words:
-        """The texts kept as a short column that stands for the whole."""
+    def column(self, name: str) -> Column:
+        """See :class:`Fold`."""
         some = np.asarray(self._values.is_valid())
         codes = np.where(some, np.cumsum(some) - 1, -1)
-        return Words(self._values.drop_null(), codes, tuple(self._taken.items()), self.weights())
+        return self._infer(name, Words(self._values.drop_null(), codes, tuple(self._taken.items()), self._weights()))
 
     def _encoded(self, column: Column, array: Any) -> Codes:
         words = self._words(array)
@@ -209,21 +212,9 @@ class TextFold(Fold):
         return codes[words.codes]
 
 
-def _is_listed(array: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(array.type))
-
-
-def _joined(first: Any, second: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.concat_arrays([first, second])
-
-
 def _distinct(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first row of every different value, in order, and the position of every row's value among them."""
-    if _is_listed(array):
+    if pa.types.is_dictionary(array.type):
         codes = pd.factorize(array.indices.fill_null(-1).to_numpy(zero_copy_only=False))[0].astype(np.int64)
     else:
         codes = array.dictionary_encode("encode").indices.to_numpy().astype(np.int64)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
-from dpsyn.data._count import RowCounts, count_rows, packed
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, infer_typed
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
 from dpsyn.data._text import look
-from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, fit_words, infer_texts, infer_words
 from dpsyn.data.read import (
     PARQUET_NAMES,
     TAB_NAMES,
@@ -31,7 +34,9 @@ from dpsyn.data.read import (
 )
 from dpsyn.data.statistics import DatasetStatistics, bits_of
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, DomainError
+from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError
+
+_LARGEST_KEY = 2**62
 
 Progress = Callable[[str, float], None]
 Encode = Callable[[Any], Codes]
@@ -142,41 +147,36 @@ class _Folds(dict[str, Fold]):
         for fold, array in zip(self.values(), batch, strict=True):
             fold.add(array)
 
-    def plans(self, columns: Iterable[Column]) -> list[Plan]:
-        """How to encode the columns, once it is known what they are."""
-        return [(column.attribute, self[column.attribute.name].encoder(column)) for column in columns]
+    def plans(self, source: Delimited | Parquet, job: _Job) -> tuple[list[Plan], tuple[str, ...]]:
+        """What the columns are and how to encode them, and notes."""
+        if job.domain is not None:
+            found, notes = [fold.column(name) for name, fold in self.items()], left_out(source.names, job.domain.names)
+        else:
+            found, notes = inferred_columns(list(self), lambda name: self[name].column(name), job.wide)
+        return [(column.attribute, self[column.attribute.name].encoder(column)) for column in found], notes
 
 
 def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
     job.tell("looking through the file", 0.0)
     source = Delimited(look(lambda: job.path.open("rb")), tabs=job.path.name.lower().endswith(TAB_NAMES))
-    comma = source.separator != ","
     wanted = chosen_columns(source.names, job.domain, job.columns)
-    positions = [source.names.index(name) for name in wanted]
 
     def new(name: str) -> TextFold:
         attribute = job.domain[name] if job.domain is not None else None
-        capacity = max(infer.MAX_CATEGORIES, 2 * len(attribute.categories) if attribute else 0)
-        count = _counter(source, name, job)
-        return TextFold(capacity, count, strip=True, decimal_comma=comma, attribute=attribute)
+        return TextFold(
+            max(infer.MAX_CATEGORIES, 2 * len(attribute.categories) if attribute else 0),
+            _counter(source, name, job),
+            partial(source.column, attribute=attribute),
+            strip=True,
+            decimal_comma=source.separator != ",",
+            attribute=attribute,
+        )
 
+    positions = [source.names.index(name) for name in wanted]
     folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), _Folds.add, job.tell_reading)
     first_row = [array[0].as_py() for array in next(source.batches(range(len(source.names))))[1]]
-    notes = (*source.text.notes, *source.header_notes(first_row))
-
-    def words(name: str) -> Words:
-        fold = folds[name]
-        assert isinstance(fold, TextFold)
-        return fold.words()
-
-    def inferred(name: str) -> Column:
-        return infer_words(name, words(name), decimal_comma=comma, locate=source.line_of)
-
-    if job.domain is not None:
-        fitted = [fit_words(job.domain[name], words(name), decimal_comma=comma, locate=source.line_of) for name in wanted]
-        return source, folds.plans(fitted), (*notes, *left_out(source.names, job.domain.names))
-    found, more = inferred_columns(wanted, inferred, job.wide)
-    return source, folds.plans(found), (*notes, *more)
+    plans, notes = folds.plans(source, job)
+    return source, plans, (*source.text.notes, *source.header_notes(first_row), *notes)
 
 
 def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
@@ -188,22 +188,13 @@ def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
         return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
     folds = _Folds()
     for name in wanted:
-        count = _counter(source, name, job)
-        text = name in source.texts
-        most = infer.MAX_CATEGORIES
-        folds[name] = TextFold(most, count, strip=False) if text else Fold(most, count)
+        kind = TextFold if name in source.texts else Fold
+        folds[name] = kind(infer.MAX_CATEGORIES, _counter(source, name, job))
     for share, batch in source.batches([source.names.index(name) for name in wanted]):
         job.tell_reading(share)
         folds.add(batch)
-
-    def inferred(name: str) -> Column:
-        fold = folds[name]
-        if isinstance(fold, TextFold):
-            return infer_texts(name, fold.words())
-        return infer_typed(name, fold.entries(), fold.weights())
-
-    found, more = inferred_columns(wanted, inferred, job.wide)
-    return source, folds.plans(found), (*source.notes, *more)
+    plans, notes = folds.plans(source, job)
+    return source, plans, (*source.notes, *notes)
 
 
 class _Encoder:
@@ -246,3 +237,92 @@ def _count(source: Delimited | Parquet, plans: Sequence[Plan], job: _Job) -> Row
     if counts.rows != source.rows:
         raise DataError(CHANGED)
     return counts
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Number of rows, of different rows, and of the rows that are equal to the most frequent one."""
+
+    rows: int
+    distinct: int
+    largest: int
+
+
+def packed(columns: Sequence[Codes], sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]:
+    """A few integers a row, equal exactly where the rows are: columns by mixed radix, up to 2^62 in one integer."""
+    keys: list[npt.NDArray[np.int64]] = []
+    radix = _LARGEST_KEY + 1
+    for codes, size in zip(columns, sizes, strict=True):
+        if radix * size > _LARGEST_KEY:
+            keys.append(codes.astype(np.int64))
+            radix = size
+        else:
+            keys[-1] *= size
+            keys[-1] += codes
+            radix *= size
+    return keys
+
+
+def count_rows(keys: Iterator[Sequence[Any]], memory_limit: str) -> RowCounts:
+    """Exact counts of equal rows.
+
+    Args:
+        keys: batches; in each, one array a key (NumPy or Arrow), at least one batch.
+        memory_limit: memory for counting, as DuckDB writes it.
+
+    Raises:
+        ParameterError: ``memory_limit`` is no amount of memory.
+        DataError: neither memory nor disk hold the different rows.
+        DpsynError: what the iterator raises.
+    """
+    import duckdb
+
+    raised: list[DpsynError] = []
+    first = _as_batch(next(keys))
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield first
+            for batch in keys:
+                yield _as_batch(batch)
+        except DpsynError as error:
+            raised.append(error)
+            raise
+
+    with tempfile.TemporaryDirectory(prefix="dpsyn-") as folder:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": folder,
+            "threads": 2,
+            "preserve_insertion_order": False,
+        }
+        with duckdb.connect(":memory:", config=settings) as connection:
+            try:
+                connection.execute(f"SET memory_limit = {_quoted(memory_limit)}")
+            except duckdb.Error as error:
+                raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'") from error
+            connection.register("batches", pa.RecordBatchReader.from_batches(first.schema, batches()))
+            listed = ", ".join(first.schema.names)
+            try:
+                found = connection.execute(
+                    "SELECT sum(equal)::BIGINT, count(*), max(equal) "
+                    f"FROM (SELECT count(*) AS equal FROM batches GROUP BY {listed})"
+                ).fetchone()
+            except duckdb.Error as error:
+                if raised:
+                    raise raised[0] from error
+                reason = str(error).splitlines()[0]
+                raise DataError(
+                    f"the rows cannot be counted within memory_limit = {memory_limit!r} and the room in the folder for "
+                    f"temporary files ({reason}); allow more memory, or choose fewer columns"
+                ) from error
+    rows, distinct, largest = found if found is not None else (0, 0, 0)
+    return RowCounts(int(rows), int(distinct), int(largest))
+
+
+def _quoted(text: str) -> str:
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _as_batch(keys: Sequence[Any]) -> Any:
+    arrays = [pa.array(key) if isinstance(key, np.ndarray) else key for key in keys]
+    return pa.record_batch(arrays, names=[f"k{i}" for i in range(len(arrays))])

@@ -15,7 +15,7 @@ from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, infer_typed
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, WideColumnError, fit_words, infer_words
+from dpsyn.data.infer import Column, WideColumnError
 from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError
@@ -161,19 +161,15 @@ def _from_text(
     cells = {column: pa.chunked_array([batch[j] for batch in batches]) for j, column in enumerate(text.names)}
     del batches
     notes = (*text.text.notes, *text.header_notes([column[0].as_py() for column in cells.values()]))
-    comma = text.separator != ","
 
-    def infer(column: str) -> Column:
-        return infer_words(column, Words.of(cells[column]), decimal_comma=comma, locate=text.line_of)
-
-    def fit(attribute: Attribute) -> pd.Series[Any]:
-        words = Words.of(cells[attribute.name], attribute)
-        return fit_words(attribute, words, decimal_comma=comma, locate=text.line_of).values
+    def column(name: str, attribute: Attribute | None = None) -> Column:
+        return text.column(name, Words.of(cells[name], attribute), attribute)
 
     if domain is not None:
-        table, more = _fitted(domain.project(wanted), text.names, name, fit)
+        fitted = domain.project(wanted)
+        table, more = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute).values)
     else:
-        table, more = _inferred(wanted, name, infer, wide)
+        table, more = _inferred(wanted, name, column, wide)
     return table, (*notes, *more)
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpsyn
-from dpsyn.data import _count, _delimited, _frames, _text, infer
+from dpsyn.data import _delimited, _frames, _text, infer
 from dpsyn.data._words import read_numbers
-from dpsyn.data.large import file_statistics
+from dpsyn.data.large import RowCounts, count_rows, file_statistics, packed
 from dpsyn.data.read import read_with_notes
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
 
@@ -458,7 +458,7 @@ def test_keys_are_equal_exactly_where_the_rows_are(sizes: list[int], seed: int) 
     random = np.random.default_rng(seed)
     codes = np.stack([random.integers(0, min(size, 3), 50) for size in sizes]).astype(np.int32)
     codes[:, 0] = np.array(sizes) - 1
-    keys = np.stack(_count.packed(list(codes), sizes))
+    keys = np.stack(packed(list(codes), sizes))
     assert keys.min() >= 0
     assert len(np.unique(keys, axis=1).T) == len(np.unique(codes, axis=1).T)
 
@@ -473,8 +473,8 @@ def test_rows_that_do_not_fit_into_memory_are_spilled(tmp_path: Path, monkeypatc
             spilled.append(sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()))
             yield [part]
 
-    counted = _count.count_rows(keys(), "25MB")
-    assert counted == _count.RowCounts(len(rows), len(np.unique(rows)), 2)
+    counted = count_rows(keys(), "25MB")
+    assert counted == RowCounts(len(rows), len(np.unique(rows)), 2)
     assert max(spilled) > 0
     assert list(tmp_path.iterdir()) == []
 
