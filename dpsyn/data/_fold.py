@@ -59,19 +59,29 @@ class Fold:
         self._fold(*self.split(array))
 
     def _fold(self, values: Any, codes: npt.NDArray[np.int64]) -> None:
-        known = 0 if self._values is None else len(self._values)
-        both = values if self._values is None else pa.concat_arrays([self._values, values])
-        kept, at = _distinct(both)
-        self._first = np.append(self._first, self.rows + _first_of(codes, len(values)))[kept]
-        self._cells = np.append(self._cells, np.zeros(len(kept) - known, dtype=np.int64))
-        np.add.at(self._cells, at[known:], np.bincount(codes, minlength=len(values)))
-        self._values = both.take(kept)
+        if self._values is None:
+            self._values = values[:0]
+        at = self._positions(values)
+        cells, first = np.bincount(codes, minlength=len(values)), self.rows + _first_of(codes, len(values))
+        np.add.at(self._cells, at[at >= 0], cells[at >= 0])
+        fresh = np.flatnonzero(at < 0)
+        self._values = pa.concat_arrays([self._values, values.take(pa.array(fresh))])
+        self._cells, self._first = np.append(self._cells, cells[fresh]), np.append(self._first, first[fresh])
         self.rows += len(codes)
         # One more than may be listed, so that a column that is neither numbers nor dates is known to be too wide; and
         # one more for a missing value.
         certain = self._capacity + 2
-        if len(kept) > certain and not pa.types.is_dictionary(both.type):
+        if len(self._values) > certain and not pa.types.is_dictionary(values.type):
             self._forget(certain)
+
+    def _positions(self, values: Any) -> npt.NDArray[np.int64]:
+        """Position of every value among those kept, -1 for others."""
+        if pa.types.is_dictionary(values.type):
+            known = len(self._values)
+            at = _distinct(pa.concat_arrays([self._values, values]))[known:]
+            return np.where(at < known, at, -1)
+        at = pc.index_in(values, value_set=self._values).fill_null(-1)
+        return np.asarray(at.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def _forget(self, certain: int) -> None:
         others = self._values.slice(certain)
@@ -85,9 +95,10 @@ class Fold:
     def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
         """The different values of a batch, one of them perhaps missing, and the position of every row's value."""
         if pa.types.is_floating(array.type):
+            array = array.cast(pa.float64())
             array = pc.if_else(pc.is_nan(array), None, array)
-        first, codes = _distinct(array)
-        return array.take(first), codes
+        codes = _distinct(array)
+        return array.take(pa.array(_first_of(codes, int(codes.max(initial=-1)) + 1))), codes
 
     def _telling(self, values: Any) -> Mask:
         """Which of some values, none missing, may not be forgotten."""
@@ -117,10 +128,10 @@ class Fold:
             if self.shortened:
                 return self._encoded(column, array)
             values, codes = self.split(array)
-            kept, at = _distinct(pa.concat_arrays([self._values, values]))
-            if len(kept) > len(entries):
+            at = self._positions(values)
+            if (at < 0).any():
                 raise DataError(CHANGED)
-            return entries[at[len(entries) :]][codes]
+            return entries[at][codes]
 
         return encode
 
@@ -212,13 +223,9 @@ class TextFold(Fold):
         return codes[words.codes]
 
 
-def _distinct(array: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The first row of every different value, in order, and the position of every row's value among them."""
-    if pa.types.is_dictionary(array.type):
-        codes = pd.factorize(array.indices.fill_null(-1).to_numpy(zero_copy_only=False))[0].astype(np.int64)
-    else:
-        codes = array.dictionary_encode("encode").indices.to_numpy().astype(np.int64)
-    return _first_of(codes, int(codes.max(initial=-1)) + 1), codes
+def _distinct(array: Any) -> npt.NDArray[np.int64]:
+    """The position of every row's value among the different ones, which are in the order of their first rows."""
+    return pd.factorize(as_series(array), use_na_sentinel=False)[0].astype(np.int64)
 
 
 def _first_of(codes: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
