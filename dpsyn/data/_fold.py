@@ -34,6 +34,7 @@ Counter = Callable[[Callable[[Any], Any]], int]
 """Counts the different values that a function of the batches of a column gives."""
 
 _ODD = 1000
+_HEAD = 100
 _DAY = np.timedelta64(1, "D")
 
 
@@ -249,7 +250,9 @@ def _bounds(values: npt.NDArray[np.float64]) -> Mask:
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite):
         numbers = values[finite]
-        codes = pd.factorize(numbers)[0]
-        few = _first_of(codes, int(codes.max()) + 1)[: FEW_INTEGERS + 1]
+        few = np.unique(numbers[:_HEAD], return_index=True)[1]
+        if len(few) <= FEW_INTEGERS:
+            few = np.unique(numbers, return_index=True)[1]
+        few = few[: FEW_INTEGERS + 1]
         kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(numbers != np.floor(numbers))]]] = True
     return kept
