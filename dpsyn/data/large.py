@@ -78,7 +78,7 @@ def file_statistics(
         domain: as in :func:`~dpsyn.data.read.read_with_notes`, as are the next two.
         columns: the columns to keep.
         wide: what to do with a text column of more than 10,000 distinct values.
-        two_valued_as_bit: as in :func:`~dpsyn.data.statistics.bits_of`.
+        two_valued_as_bit: as in :func:`~dpsyn.statistics.bits_of`.
         memory_limit: memory for counting equal rows, such as ``"1GB"``; more rows are spilled to a private temporary
             folder. Reading takes a few hundred megabytes besides.
         progress: told of each step, with the share of the work done.

@@ -1,4 +1,4 @@
-"""Read a table: CSV, TSV, Parquet or a DataFrame in; a :class:`~dpsyn.data.table.Table`, or a message what to do, out."""
+"""Read a table: CSV, TSV, Parquet or a DataFrame in; a :class:`~dpsyn.table.Table`, or a message what to do, out."""
 
 from __future__ import annotations
 
