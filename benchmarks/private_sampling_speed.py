@@ -20,7 +20,8 @@ import numpy as np
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import SolverError
 from dpsyn.solvers.closest import closest_to_uniform
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.shrinkage import least_shrinkage
 from dpsyn.solvers.solution import Solution

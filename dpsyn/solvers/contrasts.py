@@ -1,7 +1,8 @@
-"""Orthonormal product contrasts: for categorical columns what Walsh functions are for bits."""
+"""Walsh functions on bits, and orthonormal product contrasts: what they are for categorical columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,10 +12,20 @@ import scipy.sparse as sp
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes
-from dpsyn.solvers.dimension import column_sets, contrast_dimension
+from dpsyn.solvers.contingency import (
+    cell_numbers,
+    check_sizes_and_degree,
+    checked_codes,
+    column_sets,
+    contrast_dimension,
+    walsh_dimension,
+)
 
 Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+Integers = npt.NDArray[np.int64]
+
+_CHUNK_ENTRIES = 1 << 24
 
 
 def contrasts(size: int) -> Floats:
@@ -47,7 +58,7 @@ class ContrastBasis:
 
     They are orthonormal under the uniform distribution on the product domain and span the indicators of all cells of all
     tables over at most ``degree`` columns: matching their means matches every such table. For binary columns with codes
-    0, 1 standing for x = -1, 1 they are the Walsh functions, in the order of :func:`~dpsyn.solvers.dimension.column_sets`.
+    0, 1 standing for x = -1, 1 they are the Walsh functions, in the order of :func:`~dpsyn.solvers.contingency.column_sets`.
     A column with one code contributes nothing.
 
     Args:
@@ -85,9 +96,7 @@ class ContrastBasis:
 
     def matrix(self, codes: Codes) -> Floats:
         """W = [w_f(z_i)], shape (C, m), for codes of shape (m, number of columns)."""
-        return self._matrix(checked_codes(codes, self.sizes))
-
-    def _matrix(self, codes: Codes) -> Floats:
+        codes = checked_codes(codes, self.sizes)
         values = [table[:, codes[:, j]] for j, table in enumerate(self._contrasts)]
         rows = len(codes)
         result = np.empty((self.dimension, rows))
@@ -119,12 +128,10 @@ class ContrastBasis:
         codes = checked_codes(codes, self.sizes)
         rows: list[npt.NDArray[np.int64]] = []
         points: list[npt.NDArray[np.int64]] = []
+        lower, fewer = codes - 1, [size - 1 for size in self.sizes]
         for columns, block in self._blocks.items():
             inside = np.flatnonzero((codes[:, columns] > 0).all(axis=1)).astype(np.int64)
-            cell = np.zeros(len(inside), dtype=np.int64)
-            for j in columns:
-                cell = cell * (self.sizes[j] - 1) + codes[inside, j] - 1
-            rows.append(cell + block.start)
+            rows.append(cell_numbers(lower, columns, fewer)[inside] + block.start)
             points.append(inside)
         at, point = np.concatenate(rows), np.concatenate(points)
         return sp.coo_array((np.ones(len(at)), (at, point)), shape=(self.dimension, len(codes))).tocsr()
@@ -140,12 +147,8 @@ class ContrastBasis:
         result = np.empty(self.dimension)
         for columns, block in self._blocks.items():
             sizes = tuple(self.sizes[j] for j in columns)
-            cell = np.zeros(len(codes), dtype=np.int64)
-            for j in columns:
-                cell *= self.sizes[j]
-                cell += codes[:, j]
-            cells = int(np.prod(sizes, dtype=np.int64))
-            moments = (np.bincount(cell, minlength=cells) / len(codes)).reshape(sizes)
+            counts = np.bincount(cell_numbers(codes, columns, self.sizes), minlength=math.prod(sizes))
+            moments = (counts / len(codes)).reshape(sizes)
             for j in columns:
                 # The first axis is contracted and its contrasts become the last axis: after all columns the order is back.
                 moments = np.tensordot(moments, functions[j], axes=(0, 1))
@@ -153,6 +156,45 @@ class ContrastBasis:
         return result
 
 
-def all_codes(sizes: Sequence[int]) -> Codes:
-    """Every row of the product domain, the last column running fastest; shape (Π sizes, number of columns)."""
-    return np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1).T
+def walsh_matrix(points: npt.NDArray[np.integer], degree: int) -> Signs:
+    """W = [w_J(θ_i)], shape (C, m), entries ±1, rows in the order of :func:`~dpsyn.solvers.contingency.column_sets`.
+
+    Args:
+        points: θ_1 … θ_m, entries ±1, shape (m, p).
+        degree: d, at least 0.
+
+    Raises:
+        ParameterError: an entry is not ±1, or the degree is negative.
+    """
+    signs = _checked(points)
+    m, p = signs.shape
+    matrix = np.empty((walsh_dimension(p, degree), m), dtype=np.int8)
+    columns = np.ascontiguousarray(signs.T)
+    place: dict[tuple[int, ...], int] = {}
+    for row, columns_of_row in enumerate(column_sets(p, degree)):
+        place[columns_of_row] = row
+        if columns_of_row:
+            np.multiply(matrix[place[columns_of_row[:-1]]], columns[columns_of_row[-1]], out=matrix[row])
+        else:
+            matrix[row] = 1
+    return matrix
+
+
+def walsh_sums(points: npt.NDArray[np.integer], degree: int) -> Integers:
+    """Σ_i w_J(x_i) for every |J| ≤ d, exact integers, shape (C,); a block of points at a time."""
+    signs = _checked(points)
+    dimension = walsh_dimension(signs.shape[1], degree)
+    block = max(1, _CHUNK_ENTRIES // dimension)
+    sums = np.zeros(dimension, dtype=np.int64)
+    for start in range(0, len(signs), block):
+        sums += walsh_matrix(signs[start : start + block], degree).sum(axis=1, dtype=np.int64)
+    return sums
+
+
+def _checked(points: npt.NDArray[np.integer]) -> Signs:
+    points = np.asarray(points)
+    if points.ndim != 2 or points.shape[1] < 1:
+        raise ParameterError("points", f"an array of shape {points.shape}", "shape (m, p) with p >= 1")
+    if not (np.abs(points) == 1).all():
+        raise ParameterError("points", "an entry that is not ±1", "entries -1 and 1")
+    return points.astype(np.int8, copy=False)

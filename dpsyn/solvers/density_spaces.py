@@ -16,10 +16,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.domain import Codes
+from dpsyn.solvers.contingency import Tables, cell_offsets, cells_of_points
 
 Floats = npt.NDArray[np.float64]
 Density = npt.NDArray[np.floating[Any]]
-Tables = Sequence[tuple[int, ...]]
 
 
 class Space(Protocol):
@@ -42,23 +42,6 @@ class Space(Protocol):
     def values(self, potential: Floats) -> Density:
         """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
         ...
-
-
-def cell_offsets(sizes: Sequence[int], tables: Tables) -> npt.NDArray[np.int64]:
-    """Where the cells of each table begin in the vector of all; the last entry is their number."""
-    return np.concatenate([[0], np.cumsum([math.prod(sizes[j] for j in table) for table in tables])]).astype(np.int64)
-
-
-def cells_of_points(codes: Codes, sizes: Sequence[int], tables: Tables) -> npt.NDArray[np.int32]:
-    """The cell that each point falls in, table by table, shape (points, tables)."""
-    offsets = cell_offsets(sizes, tables)
-    cells = np.empty((len(codes), len(tables)), dtype=np.int32)
-    for at, table in enumerate(tables):
-        cell = codes[:, table[0]].astype(np.int64)
-        for j in table[1:]:
-            cell = cell * sizes[j] + codes[:, j]
-        cells[:, at] = cell + offsets[at]
-    return cells
 
 
 class PointTables:

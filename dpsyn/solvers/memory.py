@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from dpsyn.errors import ParameterError
+from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.digits import DigitLayout
-from dpsyn.solvers.dimension import contrast_dimension
 from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
 from dpsyn.solvers.operator import block_bounds
 

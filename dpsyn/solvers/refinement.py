@@ -16,7 +16,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.density_spaces import Combined, Density, PointTables, Space, Tables
+from dpsyn.solvers.contingency import Tables
+from dpsyn.solvers.density_spaces import Combined, Density, PointTables, Space
 from dpsyn.solvers.max_entropy import MOST_STAGES, MaxEntropyFit, max_entropy
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.solvers.table_model import TableModel

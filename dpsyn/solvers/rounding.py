@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.density_spaces import Tables, cell_offsets, cells_of_points
+from dpsyn.solvers.contingency import Tables, cell_offsets, cells_of_points
 from dpsyn.solvers.table_model import Around, tables_around
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.density_spaces import Tables, cell_offsets, cells_of_points
+from dpsyn.solvers.contingency import Tables, cell_offsets, cells_of_points
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

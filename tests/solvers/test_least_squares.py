@@ -7,7 +7,7 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import DenseFunctions
 from dpsyn.solvers.least_squares import least_squares, onto_simplex
 

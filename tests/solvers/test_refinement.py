@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import PointTables
 from dpsyn.solvers.max_entropy import max_entropy
 from dpsyn.solvers.refinement import refined_max_entropy

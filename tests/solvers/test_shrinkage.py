@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import SolverError
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.solvers import shrinkage as module
 from dpsyn.solvers._interior_point import InteriorPoint, interior_point
-from dpsyn.solvers.contingency import ContingencyBasis
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.shrinkage import least_shrinkage, shrinkage_dual_bound
 from tests.solvers.problems import problem_on_domain, random_codes
@@ -66,7 +66,7 @@ def test_no_multipliers_prove_more_than_the_least_shrinkage(seed: int, scale: fl
 def test_an_empty_cell_forces_twice_the_floor(seed: int, floor: float, degree: int) -> None:
     sizes = (2, 3, 2)
     codes = random_codes(sizes, 4, seed)
-    empty = (ContingencyBasis(sizes, degree).counts(codes) == 0).any()
+    empty = (TableFamily.all_of_degree(sizes, degree).sums(codes) == 0).any()
     found = least_shrinkage(problem_on_domain(sizes, degree, codes, 2 * floor, 100.0))
     if empty:
         assert found.shrinkage == pytest.approx(2 * floor, abs=1e-8)
