@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsyn.solvers._normal import NormalMatrix
+from dpsyn.solvers.blocks import PointBlock
 from dpsyn.solvers.control import NEAR_ENTRIES
-from dpsyn.solvers.operators import AnyFloats, DenseOperator, Floats, PointBlock, PointOperator, Restriction
+from dpsyn.solvers.functions import Floats
+from dpsyn.solvers.operator import DenseOperator, PointOperator
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-10
@@ -51,7 +54,7 @@ def _sums(block: PointBlock, multipliers: Floats, lower: float, upper: float) ->
 
 def _gram(
     block: PointBlock, multipliers: Floats, lower: float, upper: float, free: bool, keep: float, dtype: Any
-) -> tuple[AnyFloats]:
+) -> tuple[npt.NDArray[Any]]:
     """W diag(p) Wᵀ over the points inside the box, or over those at a bound; or over a share of them for all."""
     ratio = 1.0 + np.asarray(block.adjoint(multipliers), dtype=np.float64)
     used = ((ratio > lower) & (ratio < upper)) == free
@@ -258,7 +261,7 @@ class Dual:
         weights = np.concatenate([part[1] for part in parts])
         held = np.sum([part[2] for part in parts], axis=0)
         model = Dual(
-            Restriction(functions, weights), self.wanted - held, *edges, NormalMatrix(count), self.towards, whole=False
+            DenseOperator(functions, weights), self.wanted - held, *edges, NormalMatrix(count), self.towards, whole=False
         )
         best, _ = model.maximise(place.multipliers, aim=1e-3 * place.residual, most=25, level=level)
         return best.multipliers - place.multipliers if best.residual < 0.5 * place.residual else None

@@ -9,9 +9,10 @@ import numpy as np
 
 from dpsyn.solvers._dual import Dual, Place, support
 from dpsyn.solvers._normal import NormalMatrix
+from dpsyn.solvers.blocks import PointBlock
 from dpsyn.solvers.control import Control
+from dpsyn.solvers.functions import Floats
 from dpsyn.solvers.matching import MatchingProblem
-from dpsyn.solvers.operators import Floats, PointBlock
 
 _FEWEST = 50_000
 _PER_FUNCTION = 60

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn.solvers.operators import Floats
+from dpsyn.solvers.functions import Floats
 
 FormGram = Callable[[bool, float, Any], Floats]
 FormProduct = Callable[[Floats], Floats]

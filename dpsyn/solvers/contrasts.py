@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -43,16 +42,6 @@ def contrasts(size: int) -> Floats:
     return rows
 
 
-@dataclass(frozen=True)
-class _Block:
-    """The functions that use exactly one set of columns: where they lie, and how they are built from smaller sets."""
-
-    columns: tuple[int, ...]
-    start: int
-    shape: tuple[int, ...]
-    stop: int
-
-
 class ContrastBasis:
     """Products of contrasts of at most ``degree`` columns: w_(J,r)(x) = Π_{j∈J} φ_{r_j}(x_j), r_j = 1 … c_j - 1.
 
@@ -68,6 +57,7 @@ class ContrastBasis:
     Attributes:
         dimension: C, the number of functions, the constant included.
         index: which columns each function uses, a list of C tuples.
+        spans: where the functions lie that use exactly these columns, by set of columns.
 
     Raises:
         ParameterError: no columns, a size below 1, or a degree below 1.
@@ -79,20 +69,15 @@ class ContrastBasis:
         self.degree = degree
         self.dimension = contrast_dimension(self.sizes, degree)
         self._contrasts = [contrasts(size)[1:] for size in self.sizes]
-        self._blocks: dict[tuple[int, ...], _Block] = {}
+        self.spans: dict[tuple[int, ...], slice] = {}
         varied = [j for j, size in enumerate(self.sizes) if size > 1]
         start = 0
         for chosen in column_sets(len(varied), degree):
             columns = tuple(varied[i] for i in chosen)
-            shape = tuple(self.sizes[j] - 1 for j in columns)
-            stop = start + int(np.prod(shape, dtype=np.int64))
-            self._blocks[columns] = _Block(columns, start, shape, stop)
+            stop = start + math.prod(self.sizes[j] - 1 for j in columns)
+            self.spans[columns] = slice(start, stop)
             start = stop
-        self.index = [block.columns for block in self._blocks.values() for _ in range(block.stop - block.start)]
-
-    def spans(self) -> list[tuple[tuple[int, ...], int, int]]:
-        """By set of columns the functions that use exactly these: (columns, first, one past the last)."""
-        return [(columns, block.start, block.stop) for columns, block in self._blocks.items()]
+        self.index = [columns for columns, at in self.spans.items() for _ in range(at.stop - at.start)]
 
     def matrix(self, codes: Codes) -> Floats:
         """W = [w_f(z_i)], shape (C, m), for codes of shape (m, number of columns)."""
@@ -100,14 +85,13 @@ class ContrastBasis:
         values = [table[:, codes[:, j]] for j, table in enumerate(self._contrasts)]
         rows = len(codes)
         result = np.empty((self.dimension, rows))
-        for columns, block in self._blocks.items():
+        for columns, at in self.spans.items():
             if not columns:
                 result[0] = 1.0
                 continue
-            parent = self._blocks[columns[:-1]]
             last = values[columns[-1]]
-            into = result[block.start : block.stop].reshape(-1, len(last), rows)
-            np.multiply(result[parent.start : parent.stop, None, :], last[None], out=into)
+            parent = result[self.spans[columns[:-1]], None, :]
+            np.multiply(parent, last[None], out=result[at].reshape(-1, len(last), rows))
         return result
 
     def means(self, codes: Codes) -> Floats:
@@ -129,9 +113,9 @@ class ContrastBasis:
         rows: list[npt.NDArray[np.int64]] = []
         points: list[npt.NDArray[np.int64]] = []
         lower, fewer = codes - 1, [size - 1 for size in self.sizes]
-        for columns, block in self._blocks.items():
+        for columns, span in self.spans.items():
             inside = np.flatnonzero((codes[:, columns] > 0).all(axis=1)).astype(np.int64)
-            rows.append(cell_numbers(lower, columns, fewer)[inside] + block.start)
+            rows.append(cell_numbers(lower, columns, fewer)[inside] + span.start)
             points.append(inside)
         at, point = np.concatenate(rows), np.concatenate(points)
         return sp.coo_array((np.ones(len(at)), (at, point)), shape=(self.dimension, len(codes))).tocsr()
@@ -145,14 +129,14 @@ class ContrastBasis:
         if len(codes) == 0:
             raise ParameterError("codes", "no rows", "at least one row")
         result = np.empty(self.dimension)
-        for columns, block in self._blocks.items():
+        for columns, span in self.spans.items():
             sizes = tuple(self.sizes[j] for j in columns)
             counts = np.bincount(cell_numbers(codes, columns, self.sizes), minlength=math.prod(sizes))
             moments = (counts / len(codes)).reshape(sizes)
             for j in columns:
                 # The first axis is contracted and its contrasts become the last axis: after all columns the order is back.
                 moments = np.tensordot(moments, functions[j], axes=(0, 1))
-            result[block.start : block.stop] = moments.ravel()
+            result[span] = moments.ravel()
         return result
 
 

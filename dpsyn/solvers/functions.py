@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.solvers._items import Items
-from dpsyn.solvers._pair_tables import PairTables, pair_cost
-from dpsyn.solvers._products import ProductTable
-from dpsyn.solvers._tables import TablePlan, plan_cost
+from dpsyn.solvers._products import Items, ProductTable
+from dpsyn.solvers._tables import PairTables, TablePlan, pair_cost, plan_cost
 from dpsyn.solvers.contrasts import ContrastBasis
-from dpsyn.solvers.digits import DigitLayout, Digits
+from dpsyn.solvers.points import DigitLayout, Digits
 
 Floats = npt.NDArray[np.float64]
 GramSums = tuple[Floats | float, Floats | float]

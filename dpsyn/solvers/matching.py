@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.operators import DenseOperator, Floats, PointBlock, PointOperator
-
-__all__ = ["RESIDUAL_ALLOWED", "DenseOperator", "Floats", "MatchingProblem", "PointOperator"]
+from dpsyn.solvers.blocks import PointBlock
+from dpsyn.solvers.functions import Floats
+from dpsyn.solvers.operator import DenseOperator, PointOperator
 
 RESIDUAL_ALLOWED = 1e-8
 """Largest |statistic of the density - what it should be| that an accepted solution has."""
@@ -55,8 +55,19 @@ class MatchingProblem:
         sparse_target: Floats | None = None,
     ) -> MatchingProblem:
         """The problem with W given as an array of shape (C, m), weights of shape (m,)."""
-        operator = DenseOperator(np.asarray(functions, dtype=np.float64), np.asarray(weights, dtype=np.float64))
-        return cls(operator, np.asarray(target, dtype=np.float64), lower, upper, sparse_functions, sparse_target)
+        functions, weights = np.asarray(functions, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+        if functions.ndim != 2 or weights.shape != (functions.shape[1],):
+            raise ParameterError("functions", f"shape {functions.shape}", f"shape (C, {weights.size})")
+        if not (weights.min() > 0 and abs(weights.sum() - 1) < 1e-9):
+            raise ParameterError("weights", f"sum {weights.sum()}", "positive numbers that sum to 1")
+        return cls(
+            DenseOperator(functions, weights),
+            np.asarray(target, dtype=np.float64),
+            lower,
+            upper,
+            sparse_functions,
+            sparse_target,
+        )
 
     def __post_init__(self) -> None:
         count, points = self.operator.shape

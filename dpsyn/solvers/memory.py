@@ -9,9 +9,9 @@ from pathlib import Path
 
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.contingency import contrast_dimension
-from dpsyn.solvers.digits import DigitLayout
 from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
 from dpsyn.solvers.operator import block_bounds
+from dpsyn.solvers.points import DigitLayout
 
 _ALLOWANCE = 48 << 20
 """Bytes for what does not grow with the problem: tables of a plan, chunks, the interpreter's own."""

@@ -9,8 +9,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from dpsyn.solvers._dual import ratio_on
+from dpsyn.solvers.blocks import PointBlock
+from dpsyn.solvers.functions import Floats
 from dpsyn.solvers.matching import RESIDUAL_ALLOWED, MatchingProblem
-from dpsyn.solvers.operators import Floats, PointBlock, PointOperator
+from dpsyn.solvers.operator import PointOperator
 
 Backend = Literal["structured", "reference"]
 """``"structured"``: our own methods. ``"reference"``: HiGHS for the linear and Clarabel, through CVXPY, for the quadratic
