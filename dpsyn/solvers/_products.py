@@ -1,6 +1,6 @@
 """Products of contrasts as sets of items, and products of two of them as combinations of further ones.
 
-That is how a Gram matrix follows from moments: the mean of w_f w_g is a combination of the means of functions of twice the degree.
+That is how a Gram matrix follows from moments: the mean of w_f w_g combines those of functions of twice the degree.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.solvers._chebyshev_columns import least_deviation
 from dpsyn.solvers._chebyshev_interior import Watch
-from dpsyn.solvers._chebyshev_reference import Method, solve_with_highs, weights_of
+from dpsyn.solvers._reference import HighsMethod, solve_with_highs, weights_of
 from dpsyn.solvers.executors import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
@@ -133,7 +133,7 @@ def _structured_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: 
 
 def _reference_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: float | None) -> DensityFit:
     nonzeros = int(matrix.nnz) if sp.issparse(matrix) else int(matrix.size)
-    methods: list[Method] = ["highs-ds", "highs-ipm"] if nonzeros <= _SMALL else ["highs-ipm", "highs-ds"]
+    methods: list[HighsMethod] = ["highs-ds", "highs-ipm"] if nonzeros <= _SMALL else ["highs-ipm", "highs-ds"]
     best: DensityFit | None = None
     messages = []
     for i, method in enumerate(methods):

@@ -19,7 +19,7 @@ from dpsyn.domain import Codes
 from dpsyn.solvers.contingency import Tables, cell_offsets, cells_of_points
 
 Floats = npt.NDArray[np.float64]
-Density = npt.NDArray[np.floating[Any]]
+DensityArray = npt.NDArray[np.floating[Any]]
 
 
 class Space(Protocol):
@@ -31,15 +31,15 @@ class Space(Protocol):
 
     points: int
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
         """h ∝ μ·exp(Σ_c potential_c·c(z)), summing to 1, shape (m,); and ln Σ μ·exp(…), where Σ μ = 1."""
         ...
 
-    def expected(self, density: Density) -> Floats:
+    def expected(self, density: DensityArray) -> Floats:
         """Σ_z h(z) c(z) for every cell c."""
         ...
 
-    def values(self, potential: Floats) -> Density:
+    def values(self, potential: Floats) -> DensityArray:
         """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
         ...
 
@@ -65,15 +65,15 @@ class PointTables:
         self._by_cell = self._by_point.T
         self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
         """See :class:`Space`."""
         return _normalised(self.values(potential) + self._log_base)
 
-    def values(self, potential: Floats) -> Density:
+    def values(self, potential: Floats) -> DensityArray:
         """See :class:`Space`."""
         return np.asarray(self._by_point @ potential.astype(np.float32))
 
-    def expected(self, density: Density) -> Floats:
+    def expected(self, density: DensityArray) -> Floats:
         """See :class:`Space`."""
         return np.asarray(self._by_cell @ density.astype(np.float32), dtype=np.float64)
 
@@ -86,20 +86,20 @@ class DenseFunctions:
         self.points = matrix.shape[1]
         self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
         """See :class:`Space`."""
         return _normalised(self.values(potential) + self._log_base)
 
-    def values(self, potential: Floats) -> Density:
+    def values(self, potential: Floats) -> DensityArray:
         """See :class:`Space`."""
         return np.asarray(self._matrix.T @ potential)
 
-    def covariance(self, density: Density) -> Floats:
+    def covariance(self, density: DensityArray) -> Floats:
         """Cov_h(f, g) for all pairs of functions, shape (F, F): what Newton's method needs."""
         mean = self._matrix @ density
         return np.asarray((self._matrix * density) @ self._matrix.T - np.outer(mean, mean))
 
-    def expected(self, density: Density) -> Floats:
+    def expected(self, density: DensityArray) -> Floats:
         """See :class:`Space`."""
         return np.asarray(self._matrix @ density, dtype=np.float64)
 
@@ -142,7 +142,7 @@ class WholeDomain:
             pair[self._at[i] : self._at[i + 1], self._at[j] : self._at[j + 1]] += block
         return single, pair
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
         """See :class:`Space`."""
         logs = self._logs(potential, self._bias)
         peak = float(logs.max())
@@ -152,11 +152,11 @@ class WholeDomain:
         logs *= 1 / total
         return logs, peak + math.log(total) - self._log_total
 
-    def values(self, potential: Floats) -> Density:
+    def values(self, potential: Floats) -> DensityArray:
         """See :class:`Space`."""
         return self._logs(potential, np.zeros_like(self._bias))
 
-    def _logs(self, potential: Floats, bias: Floats) -> Density:
+    def _logs(self, potential: Floats, bias: Floats) -> DensityArray:
         cut, (single, pair) = self._cut, self._matrices(potential)
         single, pair = (single + bias).astype(self._dtype), pair.astype(self._dtype)
         left, right = self._left, self._right
@@ -167,7 +167,7 @@ class WholeDomain:
         logs += behind[None, :]
         return np.asarray(logs.ravel())
 
-    def expected(self, density: Density) -> Floats:
+    def expected(self, density: DensityArray) -> Floats:
         """See :class:`Space`."""
         left, right, cut = self._left, self._right, self._cut
         mass = density.reshape(len(left), len(right))
@@ -199,7 +199,7 @@ def _one_hot(sizes: Sequence[int], dtype: Any) -> npt.NDArray[Any]:
     return found
 
 
-def _normalised(logs: npt.NDArray[np.floating[Any]]) -> tuple[Density, float]:
+def _normalised(logs: npt.NDArray[np.floating[Any]]) -> tuple[DensityArray, float]:
     peak = float(logs.max())
     mass = np.exp(logs - peak)
     total = float(mass.sum(dtype=np.float64))
@@ -214,14 +214,14 @@ class Combined:
         self.over_cells = space
         self._space, self._combination, self._back = space, combination, combination.T.tocsr()
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
         """See :class:`Space`."""
         return self._space.density(self._back @ potential)
 
-    def expected(self, density: Density) -> Floats:
+    def expected(self, density: DensityArray) -> Floats:
         """See :class:`Space`."""
         return np.asarray(self._combination @ self._space.expected(density), dtype=np.float64)
 
-    def values(self, potential: Floats) -> Density:
+    def values(self, potential: Floats) -> DensityArray:
         """See :class:`Space`."""
         return self._space.values(self._back @ potential)

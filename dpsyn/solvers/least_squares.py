@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.density_spaces import Density, Space
+from dpsyn.solvers.density_spaces import DensityArray, Space
 
 Floats = npt.NDArray[np.float64]
 Status = Literal["optimal", "noise_reached", "iterations"]
@@ -37,7 +37,7 @@ class LeastSquaresFit:
         iterations: made.
     """
 
-    density: Density
+    density: DensityArray
     statistics: Floats
     misfit: float
     gap: float

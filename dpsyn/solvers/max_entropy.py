@@ -25,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.density_spaces import DenseFunctions, Density, Space
+from dpsyn.solvers.density_spaces import DenseFunctions, DensityArray, Space
 from dpsyn.solvers.executors import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
-Renew = Callable[[Space, Floats, Density], Space]
+Renew = Callable[[Space, Floats, DensityArray], Space]
 """Of the space, all multipliers so far, and the density on the space."""
 
 MOST_STAGES = 14
@@ -79,7 +79,7 @@ class MaxEntropyFit:
         space: the space that the density is on.
     """
 
-    density: Density
+    density: DensityArray
     multipliers: Floats
     statistics: Floats
     misfit: float

@@ -1,4 +1,4 @@
-"""Points of a product domain, packed into a few digits each: given, drawn from seeds where they are needed, or all of them."""
+"""Points of a product domain, packed into a few digits each: given, drawn from seeds where needed, or all of them."""
 
 from __future__ import annotations
 
@@ -173,4 +173,4 @@ class DomainPoints:
 
 
 Points = KeptPoints | SeededPoints | DomainPoints
-"""Where the points of an operator come from: ``block`` has some of them, ``part`` is what another process needs for a range."""
+"""Where the points of an operator come from: ``block`` has some of them, ``part`` is what travels to another process."""

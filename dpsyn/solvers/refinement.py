@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from dpsyn.domain import Codes
 from dpsyn.solvers.contingency import Tables
-from dpsyn.solvers.density_spaces import Combined, Density, PointTables, Space
+from dpsyn.solvers.density_spaces import Combined, DensityArray, PointTables, Space
 from dpsyn.solvers.max_entropy import MOST_STAGES, MaxEntropyFit, max_entropy
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.solvers.table_model import TableModel
@@ -87,7 +87,7 @@ def refined_max_entropy(
         over_cells = PointTables(points, sizes, tables)
         return over_cells if combination is None else Combined(over_cells, combination)
 
-    def renew(space: Space, multipliers: Floats, density: Density) -> Space:
+    def renew(space: Space, multipliers: Floats, density: DensityArray) -> Space:
         effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
         points = _listed(space).codes
         drawn = points[systematic_rows(density, len(points), generator)]
