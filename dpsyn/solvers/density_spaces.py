@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,10 +17,27 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.contingency import Tables, cell_offsets, cells_of_points
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.contingency import Integers, Tables, cell_numbers, cell_offsets, cells_of_points
 
 Floats = npt.NDArray[np.float64]
+_ROWS_AT_ONCE = 16_384
+
 DensityArray = npt.NDArray[np.floating[Any]]
+
+
+def checked_statistics(target: npt.ArrayLike, spread: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Noisy statistics y and the standard deviations s of their noise as arrays of shape (F,).
+
+    Raises:
+        ParameterError: the shapes differ, a number is not finite, or a spread is not positive.
+    """
+    target, spread = np.asarray(target, dtype=np.float64), np.asarray(spread, dtype=np.float64)
+    if target.ndim != 1 or spread.shape != target.shape or not np.isfinite(target).all():
+        raise ParameterError("target", f"shape {target.shape}", "finite numbers, one spread for each")
+    if not (np.isfinite(spread).all() and (spread > 0).all()):
+        raise ParameterError("spread", float(spread.min()), "finite numbers > 0")
+    return target, spread
 
 
 class Space(Protocol):
@@ -44,8 +62,33 @@ class Space(Protocol):
         ...
 
 
-class PointTables:
-    """Points given by their codes; cells of tables over any number of columns.
+class _Listed:
+    """Points one by one: the values of every function on them as a matrix, in single or double precision."""
+
+    def __init__(self, by_function: Any, by_point: Any, base: Floats | None, dtype: Any) -> None:
+        self.points = int(by_point.shape[0])
+        self._by_function, self._by_point, self._dtype = by_function, by_point, dtype
+        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
+
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """See :class:`Space`."""
+        logs = self.values(potential) + self._log_base
+        peak = float(logs.max())
+        mass = np.exp(logs - peak)
+        total = float(mass.sum(dtype=np.float64))
+        return mass / total, peak + math.log(total)
+
+    def values(self, potential: Floats) -> DensityArray:
+        """See :class:`Space`."""
+        return np.asarray(self._by_point @ potential.astype(self._dtype))
+
+    def expected(self, density: DensityArray) -> Floats:
+        """See :class:`Space`."""
+        return np.asarray(self._by_function @ density.astype(self._dtype), dtype=np.float64)
+
+
+class PointTables(_Listed):
+    """Points given by their codes; cells of tables over any number of columns, in single precision.
 
     Args:
         codes: shape (m, columns).
@@ -55,53 +98,25 @@ class PointTables:
     """
 
     def __init__(self, codes: Codes, sizes: Sequence[int], tables: Tables, base: Floats | None = None) -> None:
-        cells = cells_of_points(codes, sizes, tables)
         self.codes = codes
-        self.points = len(codes)
-        starts = np.arange(self.points + 1, dtype=np.int64) * len(tables)
+        cells = cells_of_points(codes, sizes, tables)
+        starts = np.arange(len(codes) + 1, dtype=np.int64) * len(tables)
         ones = np.ones(cells.size, dtype=np.float32)
-        shape = (self.points, int(cell_offsets(sizes, tables)[-1]))
-        self._by_point = sp.csr_array((ones, cells.ravel(), starts), shape=shape)
-        self._by_cell = self._by_point.T
-        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
-
-    def density(self, potential: Floats) -> tuple[DensityArray, float]:
-        """See :class:`Space`."""
-        return _normalised(self.values(potential) + self._log_base)
-
-    def values(self, potential: Floats) -> DensityArray:
-        """See :class:`Space`."""
-        return np.asarray(self._by_point @ potential.astype(np.float32))
-
-    def expected(self, density: DensityArray) -> Floats:
-        """See :class:`Space`."""
-        return np.asarray(self._by_cell @ density.astype(np.float32), dtype=np.float64)
+        by_point = sp.csr_array((ones, cells.ravel(), starts), shape=(len(codes), int(cell_offsets(sizes, tables)[-1])))
+        super().__init__(by_point.T, by_point, base, np.float32)
 
 
-class DenseFunctions:
+class DenseFunctions(_Listed):
     """Points given by the values of every function, shape (functions, m); dense, in double precision."""
 
     def __init__(self, matrix: Any, base: Floats | None = None) -> None:
         self._matrix = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
-        self.points = matrix.shape[1]
-        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
-
-    def density(self, potential: Floats) -> tuple[DensityArray, float]:
-        """See :class:`Space`."""
-        return _normalised(self.values(potential) + self._log_base)
-
-    def values(self, potential: Floats) -> DensityArray:
-        """See :class:`Space`."""
-        return np.asarray(self._matrix.T @ potential)
+        super().__init__(self._matrix, self._matrix.T, base, np.float64)
 
     def covariance(self, density: DensityArray) -> Floats:
         """Cov_h(f, g) for all pairs of functions, shape (F, F): what Newton's method needs."""
         mean = self._matrix @ density
         return np.asarray((self._matrix * density) @ self._matrix.T - np.outer(mean, mean))
-
-    def expected(self, density: DensityArray) -> Floats:
-        """See :class:`Space`."""
-        return np.asarray(self._matrix @ density, dtype=np.float64)
 
 
 class WholeDomain:
@@ -199,13 +214,6 @@ def _one_hot(sizes: Sequence[int], dtype: Any) -> npt.NDArray[Any]:
     return found
 
 
-def _normalised(logs: npt.NDArray[np.floating[Any]]) -> tuple[DensityArray, float]:
-    peak = float(logs.max())
-    mass = np.exp(logs - peak)
-    total = float(mass.sum(dtype=np.float64))
-    return mass / total, peak + math.log(total)
-
-
 class Combined:
     """A space whose functions are combinations of cells, f = Σ_c M_fc c, as Walsh functions and conjunctions are."""
 
@@ -225,3 +233,97 @@ class Combined:
     def values(self, potential: Floats) -> DensityArray:
         """See :class:`Space`."""
         return self._space.values(self._back @ potential)
+
+
+@dataclass(frozen=True)
+class Around:
+    """A table seen from one of its columns: its cells as lines that run along this column.
+
+    Attributes:
+        others: the other columns.
+        strides: of the other columns, and of the column itself.
+        offset: where the table begins in the vector of all cells.
+    """
+
+    others: tuple[int, ...]
+    strides: tuple[int, ...]
+    stride: int
+    offset: int
+
+    def lines(self, codes: Codes) -> Integers:
+        """The first cell of the line that each row lies on."""
+        first = np.full(len(codes), self.offset, dtype=np.int64)
+        for j, stride in zip(self.others, self.strides, strict=True):
+            first += codes[:, j].astype(np.int64) * stride
+        return first
+
+
+def tables_around(sizes: Sequence[int], tables: Tables) -> list[list[Around]]:
+    """For every column, the tables that it is in, seen from it."""
+    found: list[list[Around]] = [[] for _ in sizes]
+    for table, offset in zip(tables, cell_offsets(sizes, tables)[:-1], strict=True):
+        strides = {}
+        stride = 1
+        for j in reversed(table):
+            strides[j] = stride
+            stride *= sizes[j]
+        for j in table:
+            others = tuple(i for i in table if i != j)
+            found[j].append(Around(others, tuple(strides[i] for i in others), strides[j], int(offset)))
+    return found
+
+
+class TableModel:
+    """A density h ∝ Π_j μ_j(z_j)·exp(Σ_t θ_t[z_t]) on a product domain of any size, known by its potentials on tables.
+
+    Its values up to a factor are cheap at any row, and so are its conditional laws of one column given the others: rows are
+    moved by Gibbs steps. Nothing here reads data.
+
+    Args:
+        sizes: number of codes of each column.
+        tables: sets of columns.
+        potential: θ, one number for each cell.
+        log_base: ln μ_j for every column j.
+    """
+
+    def __init__(self, sizes: Sequence[int], tables: Tables, potential: Floats, log_base: Sequence[Floats]) -> None:
+        self.sizes, self.tables = tuple(sizes), tables
+        self.potential = potential
+        self._log_base = [np.asarray(b, dtype=np.float32) for b in log_base]
+        self._around = tables_around(sizes, tables)
+
+    def log_density(self, codes: Codes) -> Floats:
+        """ln h up to a constant, shape (rows,)."""
+        found = np.zeros(len(codes))
+        for j, base in enumerate(self._log_base):
+            found += base[codes[:, j]]
+        for start in range(0, len(codes), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            found[part] += self.potential[cells_of_points(codes[part], self.sizes, self.tables)].sum(axis=1)
+        return found
+
+    def gibbs(self, codes: Codes, generator: np.random.Generator) -> Codes:
+        """Every column once, in random order, drawn from its law given the others: h is left as it is."""
+        moved = codes.copy()
+        lines = self._lines()
+        for start in range(0, len(moved), _ROWS_AT_ONCE):
+            rows = moved[start : start + _ROWS_AT_ONCE]
+            for j in generator.permutation(len(self.sizes)):
+                logs = np.tile(self._log_base[j], (len(rows), 1))
+                for around, table in zip(self._around[j], lines[j], strict=True):
+                    logs += table[cell_numbers(rows, around.others, self.sizes)]
+                logs -= logs.max(axis=1, keepdims=True)
+                mass = np.cumsum(np.exp(logs, out=logs), axis=1)
+                drawn = generator.random(len(rows), dtype=np.float32) * mass[:, -1]
+                rows[:, j] = np.minimum((mass <= drawn[:, None]).sum(axis=1), self.sizes[j] - 1)
+        return moved
+
+    def _lines(self) -> list[list[npt.NDArray[np.float32]]]:
+        """For every column and table around it, the potential as lines along the column, shape (lines, size)."""
+        found: list[list[npt.NDArray[np.float32]]] = [[] for _ in self.sizes]
+        offsets = cell_offsets(self.sizes, self.tables)
+        for table, a, b in zip(self.tables, offsets[:-1], offsets[1:], strict=True):
+            block = self.potential[a:b].astype(np.float32).reshape([self.sizes[j] for j in table])
+            for axis, j in enumerate(table):
+                found[j].append(np.ascontiguousarray(np.moveaxis(block, axis, -1)).reshape(-1, self.sizes[j]))
+        return found

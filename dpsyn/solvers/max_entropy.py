@@ -16,17 +16,29 @@ first. It is stopped where Stein's estimate of the risk is smallest, before it f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.density_spaces import DenseFunctions, DensityArray, Space
+from dpsyn.solvers.contingency import Tables
+from dpsyn.solvers.density_spaces import (
+    Combined,
+    DenseFunctions,
+    DensityArray,
+    PointTables,
+    Space,
+    TableModel,
+    checked_statistics,
+)
 from dpsyn.solvers.executors import one_blas_thread
+from dpsyn.solvers.rounding import systematic_rows
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -45,7 +57,6 @@ _FAR = 3.0
 _NEARER = 0.98
 _LEAST_EFFECTIVE = 0.05
 _FARTHER = 3.0
-_MOST_TRIALS = 12
 _POINTS_FOR_THREADS = 20_000
 _NEWTON_AT_MOST = 700
 _NEWTON_STEPS = 60
@@ -120,7 +131,9 @@ def max_entropy_step(
     """
     from scipy.optimize import minimize
 
-    target, spread = _checked(target, spread, weight)
+    target, spread = checked_statistics(target, spread)
+    if not (math.isfinite(weight) and weight > 0):
+        raise ParameterError("weight", weight, "a finite number > 0")
     middle = center if center is not None else np.zeros_like(target)
     penalty = weight * spread**2
     scale = scaling if scaling is not None else 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
@@ -132,19 +145,19 @@ def max_entropy_step(
         value = log_total - multipliers @ target + 0.5 * (moved * (multipliers - middle)).sum()
         return float(value), (space.expected(density) - target + moved) * scale
 
-    first = middle if start is None else start
+    multipliers = middle if start is None else start
     if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
-        multipliers, evaluations = _newton(space, target, penalty, middle, first)
-        return _checked_fit(space, target, spread, penalty, middle, multipliers, weight, evaluations)
-    found: Any = minimize(
-        dual,
-        first / scale,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance},
-    )
-    multipliers = np.asarray(found.x * scale, dtype=np.float64)
-    return _checked_fit(space, target, spread, penalty, middle, multipliers, weight, int(found.nfev))
+        multipliers, evaluations = _newton(space, target, penalty, middle, multipliers)
+    else:
+        options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance}
+        found: Any = minimize(dual, multipliers / scale, jac=True, method="L-BFGS-B", options=options)
+        multipliers, evaluations = np.asarray(found.x * scale, dtype=np.float64), int(found.nfev)
+    density, _ = space.density(multipliers)
+    statistics = space.expected(density)
+    slack = statistics - target + penalty * (multipliers - middle)
+    misfit = float(np.mean(((statistics - target) / spread) ** 2))
+    gap = float((slack**2 / (2 * penalty)).sum())
+    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, evaluations + 1, space)
 
 
 def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats, start: Floats) -> tuple[Floats, int]:
@@ -181,18 +194,6 @@ def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floa
     return multipliers, evaluations
 
 
-def _checked_fit(
-    space: Space, target: Floats, spread: Floats, penalty: Floats, middle: Floats, multipliers: Floats, weight: float,
-    evaluations: int,
-) -> MaxEntropyFit:  # fmt: skip
-    density, _ = space.density(multipliers)
-    statistics = space.expected(density)
-    slack = statistics - target + penalty * (multipliers - middle)
-    misfit = float(np.mean(((statistics - target) / spread) ** 2))
-    gap = float((slack**2 / (2 * penalty)).sum())
-    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, evaluations + 1, space)
-
-
 def max_entropy(
     space: Space,
     target: Floats,
@@ -203,7 +204,7 @@ def max_entropy(
     stages: int = MOST_STAGES,
     iterations: int = 80,
     renew: Renew | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda step, share: None,
 ) -> MaxEntropyFit:
     """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
 
@@ -226,8 +227,7 @@ def max_entropy(
     Returns:
         The stage of least risk; ``multipliers`` are all stages' together.
     """
-    target, spread = _checked(target, spread, 1.0 if weight is None else weight)
-    tell = progress or _quiet
+    target, spread = checked_statistics(target, spread)
     count = len(target)
     signs = generator.choice(np.array([-1.0, 1.0]), count)
     beside = target + _PROBE * spread * signs
@@ -238,7 +238,7 @@ def max_entropy(
     history: list[Stage] = []
     evaluations = 0
     for number in range(stages):
-        tell(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
+        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
 
         def fitted(to: Floats, center: Floats, at: float = current, space: Space = space) -> MaxEntropyFit:
             return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
@@ -297,16 +297,95 @@ def _side_by_side(
             return waiting[0].result(), waiting[1].result()
 
 
-def _quiet(step: str, share: float) -> None:
-    """Report nothing."""
+@dataclass(frozen=True, eq=False)
+class RefinedFit:
+    """The reduced space of the best stage and what was fitted on it.
+
+    Attributes:
+        codes: its points, shape (m, columns).
+        fit: density on them.
+        model: the density everywhere.
+        cells: expected cells of the tables under the density.
+        effective_points: 1/Σ h² after each stage but the last: how many points of equal weight the space was worth.
+    """
+
+    codes: Codes
+    fit: MaxEntropyFit
+    model: TableModel
+    cells: Floats
+    effective_points: tuple[float, ...]
 
 
-def _checked(target: Floats, spread: Floats, weight: float) -> tuple[Floats, Floats]:
-    target, spread = np.asarray(target, dtype=np.float64), np.asarray(spread, dtype=np.float64)
-    if target.ndim != 1 or spread.shape != target.shape or not np.isfinite(target).all():
-        raise ParameterError("target", f"shape {target.shape}", "finite numbers, one spread for each")
-    if not (np.isfinite(spread).all() and (spread > 0).all()):
-        raise ParameterError("spread", float(spread.min()), "finite numbers > 0")
-    if not (math.isfinite(weight) and weight > 0):
-        raise ParameterError("weight", weight, "a finite number > 0")
-    return target, spread
+def refined_max_entropy(
+    codes: Codes,
+    sizes: Sequence[int],
+    tables: Tables,
+    target: Floats,
+    spread: Floats,
+    log_base: Sequence[Floats],
+    generator: np.random.Generator,
+    *,
+    combination: sp.csr_array | None = None,
+    bonds: Floats | None = None,
+    weight: float | None = None,
+    stages: int = MOST_STAGES,
+    iterations: int = 40,
+    progress: Progress = lambda step, share: None,
+) -> RefinedFit:
+    """Maximum entropy on domains too large to list: fit, draw the reduced space again around what was fitted, fit again.
+
+    The first space is drawn from the base measure, where few points may look like the data. After each stage the points are
+    drawn anew in proportion to the fitted density and moved by a Gibbs step that leaves it unchanged, so the next stage
+    starts from many points of about equal weight: Bregman's iteration with a fresh sample in every step. Only the noisy
+    statistics are used.
+
+    Args:
+        codes: draws from the first measure, shape (m, columns).
+        sizes: number of codes of each column.
+        tables: sets of columns whose cells the statistics are made of.
+        target: y, shape (F,).
+        spread: standard deviation of its noise, shape (F,).
+        log_base: ln μ_j of every column: the first measure is Π μ_j, times exp(bonds).
+        generator: for drawing again.
+        combination: statistics as combinations of cells, shape (F, cells); by default they are the cells.
+        bonds: potential on the cells that the first measure has against the product; by default none.
+        weight: λ of the first stage.
+        stages: at most so many; 1 does not draw again.
+        iterations: of L-BFGS in each stage.
+        progress: told of each stage.
+    """
+
+    def model(multipliers: Floats) -> TableModel:
+        cells = np.asarray(combination.T @ multipliers, dtype=np.float64) if combination is not None else multipliers
+        return TableModel(sizes, tables, cells + bonds if bonds is not None else cells, log_base)
+
+    def space_of(points: Codes) -> Space:
+        over_cells = PointTables(points, sizes, tables)
+        return over_cells if combination is None else Combined(over_cells, combination)
+
+    def renew(space: Space, multipliers: Floats, density: DensityArray) -> Space:
+        effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
+        points = _listed(space).codes
+        drawn = points[systematic_rows(density, len(points), generator)]
+        return space_of(model(multipliers).gibbs(drawn, generator))
+
+    effective: list[float] = []
+    fit = max_entropy(
+        space_of(codes),
+        target,
+        spread,
+        generator,
+        weight=weight,
+        stages=stages,
+        iterations=iterations,
+        renew=renew,
+        progress=progress,
+    )
+    best = _listed(fit.space)
+    return RefinedFit(best.codes, fit, model(fit.multipliers), best.expected(fit.density), tuple(effective))
+
+
+def _listed(space: Space) -> PointTables:
+    found = space.over_cells if isinstance(space, Combined) else space
+    assert isinstance(found, PointTables)
+    return found
