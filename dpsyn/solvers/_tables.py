@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.solvers._products import Floats, Integers, Items
 from dpsyn.solvers.contingency import all_codes, cell_numbers, symmetric_sums
-from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.solvers.contrasts import ContrastBasis, Floats, Integers, Items
 from dpsyn.solvers.points import DigitGroup, DigitLayout, Digits
 
 _CHUNK = 1 << 15

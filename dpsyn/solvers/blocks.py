@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.functions import Floats, GramSums, ProductFunctions
+from dpsyn.solvers.contrasts import Floats
+from dpsyn.solvers.functions import GramSums, ProductFunctions
 from dpsyn.solvers.points import Digits, KeptPoints, Points
 
 Kernel = Callable[..., tuple[Any, ...]]

@@ -61,6 +61,7 @@ _POINTS_FOR_THREADS = 20_000
 _NEWTON_AT_MOST = 700
 _NEWTON_STEPS = 60
 _SMALL_GAP = 1e-11
+_REFINING_ITERATIONS = 40
 _MOST_TRIALS = 16
 
 
@@ -108,10 +109,8 @@ def max_entropy_step(
     weight: float,
     *,
     center: Floats | None = None,
-    start: Floats | None = None,
     iterations: int = 200,
     tolerance: float = 1e-10,
-    scaling: Floats | None = None,
 ) -> MaxEntropyFit:
     """One step around the density with multipliers ``center`` (default: μ itself), by L-BFGS on the dual.
 
@@ -121,10 +120,8 @@ def max_entropy_step(
         spread: s > 0, the standard deviation of the noise on y, shape (F,).
         weight: λ > 0.
         center: multipliers of the density that takes the place of μ.
-        start: multipliers to start from (default: ``center``).
         iterations: of L-BFGS.
         tolerance: relative decrease of the dual at which to stop.
-        scaling: unknowns are divided by it; roughly 1/√(variance of f + λ s²).
 
     Raises:
         ParameterError: a number is out of range or not finite.
@@ -136,7 +133,8 @@ def max_entropy_step(
         raise ParameterError("weight", weight, "a finite number > 0")
     middle = center if center is not None else np.zeros_like(target)
     penalty = weight * spread**2
-    scale = scaling if scaling is not None else 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
+    # Unknowns are divided by roughly 1/√(variance of f + λ s²).
+    scale = 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
 
     def dual(x: Floats) -> tuple[float, Floats]:
         multipliers = x * scale
@@ -145,12 +143,11 @@ def max_entropy_step(
         value = log_total - multipliers @ target + 0.5 * (moved * (multipliers - middle)).sum()
         return float(value), (space.expected(density) - target + moved) * scale
 
-    multipliers = middle if start is None else start
     if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
-        multipliers, evaluations = _newton(space, target, penalty, middle, multipliers)
+        multipliers, evaluations = _newton(space, target, penalty, middle)
     else:
         options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance}
-        found: Any = minimize(dual, multipliers / scale, jac=True, method="L-BFGS-B", options=options)
+        found: Any = minimize(dual, middle / scale, jac=True, method="L-BFGS-B", options=options)
         multipliers, evaluations = np.asarray(found.x * scale, dtype=np.float64), int(found.nfev)
     density, _ = space.density(multipliers)
     statistics = space.expected(density)
@@ -160,11 +157,11 @@ def max_entropy_step(
     return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, evaluations + 1, space)
 
 
-def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats, start: Floats) -> tuple[Floats, int]:
+def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats) -> tuple[Floats, int]:
     """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
     from scipy.linalg import cho_factor, cho_solve
 
-    multipliers, evaluations = start, 0
+    multipliers, evaluations = middle, 0
 
     def dual(point: Floats, log_total: float) -> float:
         return log_total - float(point @ target) + 0.5 * float((penalty * (point - middle) ** 2).sum())
@@ -327,9 +324,7 @@ def refined_max_entropy(
     *,
     combination: sp.csr_array | None = None,
     bonds: Floats | None = None,
-    weight: float | None = None,
     stages: int = MOST_STAGES,
-    iterations: int = 40,
     progress: Progress = lambda step, share: None,
 ) -> RefinedFit:
     """Maximum entropy on domains too large to list: fit, draw the reduced space again around what was fitted, fit again.
@@ -349,9 +344,7 @@ def refined_max_entropy(
         generator: for drawing again.
         combination: statistics as combinations of cells, shape (F, cells); by default they are the cells.
         bonds: potential on the cells that the first measure has against the product; by default none.
-        weight: λ of the first stage.
         stages: at most so many; 1 does not draw again.
-        iterations: of L-BFGS in each stage.
         progress: told of each stage.
     """
 
@@ -375,9 +368,8 @@ def refined_max_entropy(
         target,
         spread,
         generator,
-        weight=weight,
         stages=stages,
-        iterations=iterations,
+        iterations=_REFINING_ITERATIONS,
         renew=renew,
         progress=progress,
     )

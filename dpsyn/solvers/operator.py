@@ -16,8 +16,9 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.blocks import Block, DenseBlock, Kernel, Shard, add_up, map_shard, reduce_shard
 from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes
+from dpsyn.solvers.contrasts import Floats
 from dpsyn.solvers.executors import Executor, ThreadExecutor
-from dpsyn.solvers.functions import Floats, GramSums, product_functions
+from dpsyn.solvers.functions import GramSums, product_functions
 from dpsyn.solvers.points import DigitLayout, Digits, DomainPoints, KeptPoints, Points, SeededPoints
 
 SMALLEST_BLOCK = 1 << 16

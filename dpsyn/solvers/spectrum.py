@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.blocks import Block
-from dpsyn.solvers.functions import Floats
+from dpsyn.solvers.contrasts import Floats
 from dpsyn.solvers.operator import BlockOperator
 
 ROUNDING = 1e-10
@@ -47,7 +47,7 @@ class Conditioning:
 def spectrum(operator: BlockOperator) -> Floats:
     """All eigenvalues of W diag(p) Wᵀ, ascending, shape (C,): the squares of the singular values of W over √m when p = 1/m.
 
-    They are those of the exact Gram matrix, in double precision, right to ROUNDING: roots above 1e-4 have two digits and more.
+    They are those of the exact Gram matrix, right to ROUNDING: roots above 1e-4 have two digits and more.
     """
     return np.asarray(np.linalg.eigvalsh(operator.gram()))
 
