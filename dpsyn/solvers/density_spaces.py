@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,30 +40,12 @@ def checked_statistics(target: npt.ArrayLike, spread: npt.ArrayLike) -> tuple[Fl
     return target, spread
 
 
-class Space(Protocol):
-    """Points with a base measure μ, and functions on them.
+class ListedSpace:
+    """Points with a base measure μ, one by one: the values of every function on them as a matrix.
 
     Attributes:
         points: m.
     """
-
-    points: int
-
-    def density(self, potential: Floats) -> tuple[DensityArray, float]:
-        """h ∝ μ·exp(Σ_c potential_c·c(z)), summing to 1, shape (m,); and ln Σ μ·exp(…), where Σ μ = 1."""
-        ...
-
-    def expected(self, density: DensityArray) -> Floats:
-        """Σ_z h(z) c(z) for every cell c."""
-        ...
-
-    def values(self, potential: Floats) -> DensityArray:
-        """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
-        ...
-
-
-class _Listed:
-    """Points one by one: the values of every function on them as a matrix, in single or double precision."""
 
     def __init__(self, by_function: Any, by_point: Any, base: Floats | None, dtype: Any) -> None:
         self.points = int(by_point.shape[0])
@@ -71,7 +53,7 @@ class _Listed:
         self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
 
     def density(self, potential: Floats) -> tuple[DensityArray, float]:
-        """See :class:`Space`."""
+        """h ∝ μ·exp(Σ_c potential_c·c(z)), summing to 1, shape (m,); and ln Σ μ·exp(…), where Σ μ = 1."""
         logs = self.values(potential) + self._log_base
         peak = float(logs.max())
         mass = np.exp(logs - peak)
@@ -79,15 +61,15 @@ class _Listed:
         return mass / total, peak + math.log(total)
 
     def values(self, potential: Floats) -> DensityArray:
-        """See :class:`Space`."""
+        """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
         return np.asarray(self._by_point @ potential.astype(self._dtype))
 
     def expected(self, density: DensityArray) -> Floats:
-        """See :class:`Space`."""
+        """Σ_z h(z) c(z) for every cell c."""
         return np.asarray(self._by_function @ density.astype(self._dtype), dtype=np.float64)
 
 
-class PointTables(_Listed):
+class PointTables(ListedSpace):
     """Points given by their codes; cells of tables over any number of columns, in single precision.
 
     Args:
@@ -106,7 +88,7 @@ class PointTables(_Listed):
         super().__init__(by_point.T, by_point, base, np.float32)
 
 
-class DenseFunctions(_Listed):
+class DenseFunctions(ListedSpace):
     """Points given by the values of every function, shape (functions, m); dense, in double precision."""
 
     def __init__(self, matrix: Any, base: Floats | None = None) -> None:
@@ -158,7 +140,7 @@ class WholeDomain:
         return single, pair
 
     def density(self, potential: Floats) -> tuple[DensityArray, float]:
-        """See :class:`Space`."""
+        """See :class:`ListedSpace`."""
         logs = self._logs(potential, self._bias)
         peak = float(logs.max())
         logs -= peak
@@ -168,7 +150,7 @@ class WholeDomain:
         return logs, peak + math.log(total) - self._log_total
 
     def values(self, potential: Floats) -> DensityArray:
-        """See :class:`Space`."""
+        """See :class:`ListedSpace`."""
         return self._logs(potential, np.zeros_like(self._bias))
 
     def _logs(self, potential: Floats, bias: Floats) -> DensityArray:
@@ -183,7 +165,7 @@ class WholeDomain:
         return np.asarray(logs.ravel())
 
     def expected(self, density: DensityArray) -> Floats:
-        """See :class:`Space`."""
+        """See :class:`ListedSpace`."""
         left, right, cut = self._left, self._right, self._cut
         mass = density.reshape(len(left), len(right))
         pair = np.zeros((int(self._at[-1]),) * 2)
@@ -218,21 +200,25 @@ class Combined:
     """A space whose functions are combinations of cells, f = Σ_c M_fc c, as Walsh functions and conjunctions are."""
 
     def __init__(self, space: Space, combination: sp.csr_array) -> None:
-        self.points = space.points
+        self.points: int = space.points
         self.over_cells = space
         self._space, self._combination, self._back = space, combination, combination.T.tocsr()
 
     def density(self, potential: Floats) -> tuple[DensityArray, float]:
-        """See :class:`Space`."""
+        """See :class:`ListedSpace`."""
         return self._space.density(self._back @ potential)
 
     def expected(self, density: DensityArray) -> Floats:
-        """See :class:`Space`."""
+        """See :class:`ListedSpace`."""
         return np.asarray(self._combination @ self._space.expected(density), dtype=np.float64)
 
     def values(self, potential: Floats) -> DensityArray:
-        """See :class:`Space`."""
+        """See :class:`ListedSpace`."""
         return self._space.values(self._back @ potential)
+
+
+Space = PointTables | DenseFunctions | WholeDomain | Combined
+"""Points with a base measure, and functions on them: densities from potentials, expectations from densities."""
 
 
 @dataclass(frozen=True)

@@ -13,35 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
 from dpsyn.errors import ParameterError
 
 
-class Executor(Protocol):
-    """Runs a function on every shard and yields the results in order. Use it in a ``with`` statement, or close it."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *fault: object) -> None: ...
-
-    def close(self) -> None:
-        """Let go of what it holds."""
-        ...
-
-    def keep(self, shards: Sequence[Any]) -> Sequence[Any]:
-        """Handles of the shards, wherever they are to live from now on."""
-        ...
-
-    def run(self, function: Callable[..., Any], handles: Sequence[Any], *lists: Sequence[Any]) -> Iterator[Any]:
-        """function(shard, list_1[i], list_2[i], …) for every shard i."""
-        ...
-
-
 class ThreadExecutor:
-    """Threads of this process, with BLAS limited to one thread in each.
+    """Threads of this process, with BLAS limited to one thread in each. Use it in a ``with`` statement, or close it.
 
     Args:
         threads: how many; None takes one for each processor that this process may use.
@@ -66,7 +46,10 @@ class ThreadExecutor:
         return list(self.run(_kept, shards))
 
     def run(self, function: Callable[..., Any], handles: Sequence[Any], *lists: Sequence[Any]) -> Iterator[Any]:
-        """Results in order; never more than two for each thread wait to be taken."""
+        """function(shard, list_1[i], list_2[i], …) for every shard i, in order.
+
+        Never more than two results for each thread wait to be taken.
+        """
         if len(handles) == 1 or self.threads == 1:
             for arguments in zip(handles, *lists, strict=True):
                 with one_blas_thread():
@@ -208,6 +191,10 @@ class DaskExecutor:
 def _work(function: Callable[..., Any], shard: Any, *arguments: Any) -> Any:
     with one_blas_thread():
         return function(shard, *arguments)
+
+
+Executor = ThreadExecutor | DaskExecutor
+"""Runs a function on every shard and yields the results in order."""
 
 
 def executor_for(scheduler: str | None) -> Executor:

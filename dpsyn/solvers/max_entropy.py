@@ -86,7 +86,6 @@ class MaxEntropyFit:
         misfit: mean over f of ((A h - y)/s)²: 1 would be expected of the true density.
         gap: duality gap of the last stage, in nats, from the formula and not from the solver.
         weight: λ.
-        evaluations: densities computed in all.
         stages: what was found after each stage; the density is that of the least risk.
         space: the space that the density is on.
     """
@@ -97,7 +96,6 @@ class MaxEntropyFit:
     misfit: float
     gap: float
     weight: float
-    evaluations: int
     space: Space
     stages: tuple[Stage, ...] = ()
 
@@ -144,24 +142,24 @@ def max_entropy_step(
         return float(value), (space.expected(density) - target + moved) * scale
 
     if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
-        multipliers, evaluations = _newton(space, target, penalty, middle)
+        multipliers = _newton(space, target, penalty, middle)
     else:
         options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance}
         found: Any = minimize(dual, middle / scale, jac=True, method="L-BFGS-B", options=options)
-        multipliers, evaluations = np.asarray(found.x * scale, dtype=np.float64), int(found.nfev)
+        multipliers = np.asarray(found.x * scale, dtype=np.float64)
     density, _ = space.density(multipliers)
     statistics = space.expected(density)
     slack = statistics - target + penalty * (multipliers - middle)
     misfit = float(np.mean(((statistics - target) / spread) ** 2))
     gap = float((slack**2 / (2 * penalty)).sum())
-    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, evaluations + 1, space)
+    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, space)
 
 
-def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats) -> tuple[Floats, int]:
+def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats) -> Floats:
     """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
     from scipy.linalg import cho_factor, cho_solve
 
-    multipliers, evaluations = middle, 0
+    multipliers = middle
 
     def dual(point: Floats, log_total: float) -> float:
         return log_total - float(point @ target) + 0.5 * float((penalty * (point - middle) ** 2).sum())
@@ -170,7 +168,6 @@ def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floa
     value = dual(multipliers, log_total)
     for _ in range(_NEWTON_STEPS):
         slope = space.expected(density) - target + penalty * (multipliers - middle)
-        evaluations += 1
         if float((slope**2 / penalty).sum()) / 2 <= _SMALL_GAP:
             break
         curvature = space.covariance(density)
@@ -188,7 +185,7 @@ def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floa
         if length < 1e-8:
             break
         multipliers, value = there, reached
-    return multipliers, evaluations
+    return multipliers
 
 
 def max_entropy(
@@ -197,7 +194,6 @@ def max_entropy(
     spread: Floats,
     generator: np.random.Generator,
     *,
-    weight: float | None = None,
     stages: int = MOST_STAGES,
     iterations: int = 80,
     renew: Renew | None = None,
@@ -213,8 +209,7 @@ def max_entropy(
         target: y, shape (F,).
         spread: s > 0, shape (F,).
         generator: for e.
-        weight: λ of the first stage, by default 4·F; it is divided by 1.6 from each stage to the next.
-        stages: at most so many; 1 gives the plain maximum-entropy density at this λ.
+        stages: at most so many; λ is 4·F in the first one and divided by 1.6 from each to the next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
             then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
@@ -228,12 +223,11 @@ def max_entropy(
     count = len(target)
     signs = generator.choice(np.array([-1.0, 1.0]), count)
     beside = target + _PROBE * spread * signs
-    current = _FIRST_WEIGHT * count if weight is None else weight
+    current = _FIRST_WEIGHT * count
     # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
     mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
     best: MaxEntropyFit | None = None
     history: list[Stage] = []
-    evaluations = 0
     for number in range(stages):
         progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
 
@@ -247,7 +241,6 @@ def max_entropy(
             fit, current = _within_reach(fitted, target, mine, current)
             if fit.misfit <= _FAR or (history and fit.misfit > _NEARER * history[-1].misfit):
                 twin = fitted(beside, other, current)
-        evaluations += fit.evaluations + (twin.evaluations if twin is not None else 0)
         used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE if twin is not None else 0.0
         risk = count * (fit.misfit - 1) + 2 * used
         history.append(Stage(current, fit.misfit, used, risk))
@@ -264,7 +257,7 @@ def max_entropy(
             mine, other = np.zeros(count), other - mine
         current /= _FACTOR
     assert best is not None
-    return replace(best, stages=tuple(history), evaluations=evaluations)
+    return replace(best, stages=tuple(history))
 
 
 def _within_reach(
