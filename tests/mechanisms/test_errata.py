@@ -15,8 +15,8 @@ from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.mixing_noise import MixingFacts, epsilon_at, sigma_for
 from dpsyn.mechanisms.private_sampling.certificates import stability_epsilon, whole_cube_geometry
+from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.solvers.contrasts import ContrastBasis
-from dpsyn.solvers.dimension import walsh_dimension
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.shrinkage import least_shrinkage
 

@@ -23,7 +23,7 @@ from dpsyn.mechanisms.noisy_reweighting._planning import planned
 from dpsyn.mechanisms.noisy_reweighting._statistics import parts_of
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.solvers.dimension import contingency_cells
+from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.table import Table
 
 Statistics = Literal["auto", "walsh", "contingency", "conjunctions"]

@@ -15,11 +15,10 @@ from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._statistics import Cells, Tables, cells_of, noisy_marginals
 from dpsyn.mechanisms.noisy_reweighting.families import Family
-from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, WholeDomain, cell_offsets
-from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy
-from dpsyn.solvers.refinement import refined_max_entropy
+from dpsyn.solvers.contingency import cell_offsets
+from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, TableModel, WholeDomain
+from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy, refined_max_entropy
 from dpsyn.solvers.rounding import repaired_rows, systematic_rows
-from dpsyn.solvers.table_model import TableModel
 
 Floats = npt.NDArray[np.float64]
 

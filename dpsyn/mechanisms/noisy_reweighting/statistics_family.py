@@ -10,7 +10,7 @@ from typing import Literal
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions, contingency_count_l1, contingency_count_l2
-from dpsyn.solvers.dimension import contingency_cells, walsh_dimension
+from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
 from dpsyn.statistics import DatasetStatistics
 
 FamilyName = Literal["walsh", "contingency"]

@@ -12,8 +12,7 @@ from dpsyn.domain import Codes
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, WholeCounts, positions, shared, whole_counts
 from dpsyn.solvers.blocks import Block
-from dpsyn.solvers.matching import Floats
-from dpsyn.solvers.solution import ClippedDensity, Density
+from dpsyn.solvers.matching import ClippedDensity, Density, Floats
 
 Integers = npt.NDArray[np.int64]
 

@@ -12,7 +12,8 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling._solve import Matched
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
 

@@ -14,8 +14,7 @@ from dpsyn.errors import FailureError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.private_sampling._space_size import MERGED_UP_TO, SpaceSize, failure_threshold, safe_draws
 from dpsyn.solvers.executors import Executor
-from dpsyn.solvers.operator import BlockOperator
-from dpsyn.solvers.operators import DenseOperator, PointOperator
+from dpsyn.solvers.operator import BlockOperator, DenseOperator, PointOperator
 from dpsyn.solvers.spectrum import conditioning, spectrum
 
 Integers = npt.NDArray[np.int64]

@@ -12,10 +12,8 @@ import numpy as np
 from dpsyn.errors import SolverError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.solvers.closest import ClosestSolution, closest_to_uniform
-from dpsyn.solvers.control import SolverProgress
-from dpsyn.solvers.matching import Floats, MatchingProblem
+from dpsyn.solvers.matching import ClippedDensity, Density, Floats, MatchingProblem, SolverProgress
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
-from dpsyn.solvers.solution import ClippedDensity, Density
 
 Tell = Callable[[str, float], None]
 """Told of the step that begins and of the share of the work that is done."""

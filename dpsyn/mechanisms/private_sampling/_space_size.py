@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.notation import gigabytes
-from dpsyn.solvers.control import solver_bytes
-from dpsyn.solvers.dimension import contrast_dimension
+from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.executors import available_processors
-from dpsyn.solvers.memory import available_memory, estimate_memory
+from dpsyn.solvers.memory import available_memory, estimate_memory, solver_bytes
 from dpsyn.solvers.operator import LARGEST_BLOCK
 
 MERGED_UP_TO = 1 << 22

@@ -9,7 +9,7 @@ from functools import lru_cache
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.solvers.dimension import walsh_dimension
+from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.statistics import DatasetStatistics
 
 

@@ -11,7 +11,8 @@ from dpsyn.mechanisms.private_sampling import _diagnostics
 from dpsyn.mechanisms.private_sampling._densities import Densities
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
 from dpsyn.mechanisms.private_sampling._space_size import space_size
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.table import Table
 
 LOOSE = dpsyn.PrivacySpec(1e9)

@@ -13,7 +13,8 @@ from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling import _space_size as sizes_module
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
 from dpsyn.mechanisms.private_sampling._space_size import SpaceSize, default_draws, norm_comparison, safe_draws, space_size
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.table import Table
 
 LOOSE = dpsyn.PrivacySpec(epsilon=1e9)

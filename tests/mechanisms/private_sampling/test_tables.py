@@ -8,8 +8,7 @@ import pytest
 
 from dpsyn.mechanisms.private_sampling import tables, tractability
 from dpsyn.notation import superscript
-from dpsyn.solvers.contrasts import all_codes
-from dpsyn.solvers.dimension import contrast_dimension, walsh_dimension
+from dpsyn.solvers.contingency import all_codes, contrast_dimension, walsh_dimension
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, MUSHROOM, ideal_cube
 
 # dataset: k·m^.75 relaxed (‖f‖ as printed in Table 1), exact; m_low relaxed, exact; 2^{p/4}; n_low; k_low

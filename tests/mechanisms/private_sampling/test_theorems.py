@@ -18,7 +18,7 @@ from dpsyn.mechanisms.private_sampling.theorems import (
     stability,
     theorem_4_1,
 )
-from dpsyn.solvers.dimension import walsh_dimension
+from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.theory.conditions import Condition, Remedy
 
 LN2 = math.log(2)

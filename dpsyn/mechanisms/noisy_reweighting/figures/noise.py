@@ -16,7 +16,7 @@ from dpsyn.notation import short
 from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
-from dpsyn.solvers.dimension import contingency_cells, walsh_dimension
+from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
 
 Kind = Literal["laplace", "gaussian"]
 

@@ -18,7 +18,7 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.chebyshev import DensityFit, at_vertex, fit_density
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import DenseFunctions, PointTables, Space
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.max_entropy import max_entropy

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from dpsyn.errors import SolverError
 from dpsyn.mechanisms.private_sampling.figures.instance import Instance
+from dpsyn.solvers.contingency import column_sets
 from dpsyn.solvers.contrasts import contrasts
-from dpsyn.solvers.dimension import column_sets
 from dpsyn.solvers.matching import Floats
 
 _AGAINST = 4.0

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling._space_size import failure_threshold
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
-from dpsyn.solvers.dimension import contrast_dimension
+from dpsyn.solvers.contingency import all_codes, contrast_dimension
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import Floats
 from dpsyn.solvers.operator import BlockOperator
 

@@ -23,7 +23,7 @@ from dpsyn.mechanisms.private_sampling.tractability import (
     log_quadprog_seconds,
     memory,
 )
-from dpsyn.solvers.dimension import contrast_dimension
+from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.logarithms import LN10, format_log
 

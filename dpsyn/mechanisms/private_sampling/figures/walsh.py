@@ -15,8 +15,8 @@ from dpsyn.kit.plotly import safe, shorten
 from dpsyn.kit.theme import BLUE, GUIDE, HERE, YELLOW
 from dpsyn.mechanisms.private_sampling.figures.hypercube import Discs, HypercubeInfo, draw_corners, hypercube_info
 from dpsyn.mechanisms.private_sampling.figures.instance import Density, Instance
-from dpsyn.solvers.dimension import column_sets
-from dpsyn.solvers.walsh import walsh_matrix
+from dpsyn.solvers.contingency import column_sets
+from dpsyn.solvers.contrasts import walsh_matrix
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -13,7 +13,7 @@ from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.private_sampling.figures.instance import Instance, make_instance
 from dpsyn.mechanisms.private_sampling.figures.space import Space, comfortable_columns, largest_whole, make_space, most_draws
-from dpsyn.solvers.dimension import contrast_dimension
+from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.table import Table
 
 DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
