@@ -25,8 +25,8 @@ from typing import Any
 
 from dpsyn.mechanisms.dp_cda.accounting import _rdp as _mixing_rdp
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.accounting import quick
 from dpsyn.mechanisms.dp_cda.counterexamples import corrected_rdp_epsilon
-from dpsyn.mechanisms.dp_cda.figures import accounting
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
 
 DELTA = 1e-5
@@ -104,8 +104,8 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
 def forget() -> None:
     """Empty the memories of the accountants."""
     for remembered in (
-        accounting.needed_and_spent,
-        accounting.spent_epsilon,
+        quick.sigma_for,
+        quick.epsilon_at,
         mixing._calibrated,
         _mixing_rdp._composed,
     ):
@@ -129,10 +129,10 @@ def page() -> None:
         for epsilon, delta, order in itertools.product(
             (0.001, 0.1, 1.0, 10.0, 1000.0), (1e-12, 1e-5, 1e-2), (1, 4, 64, 512)
         ):
-            sizes = accounting.Sizes((size,) * classes, size, delta, 1.0, variant)  # type: ignore[arg-type]
-            sigma = accounting.needed_sigma(sizes, "exact", order, epsilon) or 0.0
+            sizes = quick.Sizes((size,) * classes, size, delta, 1.0, variant)  # type: ignore[arg-type]
+            sigma = quick.sigma_for(sizes, order, epsilon) or 0.0
 
-            def calibration(sizes: accounting.Sizes = sizes, order: int = order, epsilon: float = epsilon) -> float:
+            def calibration(sizes: quick.Sizes = sizes, order: int = order, epsilon: float = epsilon) -> float:
                 return mixing.calibrate_sigma(
                     epsilon=epsilon,
                     delta=sizes.delta,
@@ -144,8 +144,8 @@ def page() -> None:
                 )
 
             steps: dict[str, Callable[[], object]] = {
-                "one ε": lambda s=sizes, o=order, x=sigma: accounting.spent_epsilon(s, o, x),
-                "σ on the page": lambda s=sizes, o=order, e=epsilon: accounting.needed_sigma(s, "exact", o, e),
+                "one ε": lambda s=sizes, o=order, x=sigma: quick.epsilon_at(s, o, x),
+                "σ on Feasibility": lambda s=sizes, o=order, e=epsilon: quick.sigma_for(s, o, e),
                 "σ of a release": calibration,
                 "chart of three accountants": lambda s=sizes, o=order, e=epsilon: noise_info(s, e, o),
             }

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from dpsyn.data.samples import load_sample
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.mixing_noise import MixingFacts, epsilon_at, sigma_for
 from dpsyn.mechanisms.private_sampling.certificates import stability_epsilon, whole_cube_geometry
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.dimension import walsh_dimension
@@ -72,15 +72,20 @@ def test_the_true_epsilon_of_published_noise_for_four_records() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "found"),
+    ("size", "found"),
     [
-        (MixingFacts(60_000, 10, 6000, 60_000, 1e-5), {1: 3.16, 4: 3.72, 16: 5.05, 64: 5.58}),
-        (MixingFacts(1797, 10, 179, 1797, 1e-5), {1: 3.90, 4: 4.93, 16: 5.18, 64: 5.48}),
+        (6000, {1: 3.16, 4: 3.72, 16: 5.05, 64: 5.58}),
+        (179, {1: 3.90, 4: 4.93, 16: 5.18, 64: 5.48}),
     ],
     ids=["MNIST", "digits"],
 )
-def test_exact_epsilon_where_the_corrected_bound_is_ten(facts: MixingFacts, found: dict[int, float]) -> None:
+def test_exact_epsilon_where_the_corrected_bound_is_ten(size: int, found: dict[int, float]) -> None:
     for order, expected in found.items():
-        sigma = sigma_for(facts, "rdp", order, 10.0, 1e-3)
-        assert sigma is not None
-        assert epsilon_at(facts, "exact", order, sigma, 1e-3) == pytest.approx(expected, rel=5e-3)
+        shared = {"order_of_mixture": order, "rows": size, "delta": 1e-5, "clip_norm": 1.0}
+
+        def bound(sigma: float, shared: dict[str, float] = shared) -> float:
+            return dp_cda.corrected_rdp_epsilon(population=size, sigma=sigma, label_sigma=math.inf, **shared)  # type: ignore[arg-type]
+
+        sigma = brentq(lambda sigma: bound(sigma) - 10.0, 0.3 / order, 5.0 / math.sqrt(order), rtol=1e-4)
+        exact = mixing.replace_one_epsilon(sigma=sigma, class_sizes=[size, size], **shared)  # type: ignore[arg-type]
+        assert exact == pytest.approx(expected, rel=5e-3)

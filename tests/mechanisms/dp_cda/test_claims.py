@@ -9,6 +9,7 @@ from scipy.stats import norm
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.claims import Claim, claims, gaussian_attack, printed_third_moment
 
 DIGITS = {
@@ -100,11 +101,13 @@ def test_the_numbers_are_those_of_the_accountants() -> None:
     assert found["published_bound"].numbers["exact"] == pytest.approx(exact, rel=0.02)
     assert found["class_counts"].numbers["epsilon_balanced"] == pytest.approx(balanced, rel=0.02)
     assert found["picked_order"].numbers["epsilon_together"] == pytest.approx(10 * exact, rel=0.02)
-    rdp = dp_cda.corrected_rdp_epsilon(population=100, rows=50, label_sigma=math.inf, **shared)
-    assert found["tight_analysis"].numbers["rdp"] == rdp
+    sizes = (1e-5, 4, 2.0, [100, 100], [50, 50], "rdp")
+    assert found["tight_analysis"].numbers["rdp"] == dp_cda_epsilon(0.5, *sizes)
+    meant = dp_cda.corrected_rdp_epsilon(population=100, rows=50, label_sigma=math.inf, **shared)
+    assert found["label_noise"].numbers["epsilon_without"] == meant
     needed = found["tight_analysis"].numbers["sigma_rdp"]
     assert needed is not None
-    again = dp_cda.corrected_rdp_epsilon(population=100, rows=50, label_sigma=math.inf, **(shared | {"sigma": needed}))
+    again = dp_cda_epsilon(needed, *sizes)
     assert 0.94 * exact <= again <= 1.02 * exact
     misprint = found["misprinted_factor"].numbers
     assert misprint["published"] == dp_cda.published_epsilon(n=1797, rows=500, **shared)

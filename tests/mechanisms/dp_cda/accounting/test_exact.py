@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda._feature_map import class_averages
+from dpsyn.mechanisms.dp_cda._averaging import class_averages
 from dpsyn.mechanisms.dp_cda.accounting import _pld
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 

@@ -1,0 +1,126 @@
+"""What refutes DP-CDA's published claim, in pictures: the z-score that turns every sign, and audits beside their claims."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.kit import layers as _layers
+from dpsyn.kit.theme import BLUE, GUIDE, HERE
+from dpsyn.notation import short
+from dpsyn.privacy.audit import Audit
+
+FIRST, SECOND = "dataset D: the last record is high", "dataset D′: the last record is low"
+HOLDS, REFUTED = "the claim stands", "the claim is refuted"
+_RECORDS, _VALUE, _STEP = 12, 0.5, 0.3
+
+
+def two_datasets(*, scored: bool) -> dict[str, tuple[float, ...]]:
+    """Equal records but the last, which is higher in D and lower in D′; as they are or z-scored, each dataset by its own."""
+
+    def values(step: float) -> tuple[float, ...]:
+        found = (*[_VALUE] * (_RECORDS - 1), _VALUE + step)
+        if not scored:
+            return found
+        mean = math.fsum(found) / _RECORDS
+        deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in found) / _RECORDS)
+        return tuple((v - mean) / deviation for v in found)
+
+    return {FIRST: values(_STEP), SECOND: values(-_STEP)}
+
+
+def draw_flip(*, scored: bool) -> Any:
+    """An Altair chart of :func:`two_datasets`: a lollipop for every record in both."""
+    import altair as alt
+
+    centre = 0.0 if scored else _VALUE
+    rows = [
+        {
+            "record": at + 1,
+            "value": value,
+            "dataset": name,
+            "centre": centre,
+            "shown": f"{value:+.3g}" if scored else short(value, 3),
+        }
+        for name, values in two_datasets(scored=scored).items()
+        for at, value in enumerate(values)
+    ]
+    labels = [FIRST, SECOND]
+    colours = alt.Scale(domain=labels, range=[BLUE, HERE])
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("record:O", title="record", axis=alt.Axis(labelAngle=0, ticks=False)),
+        xOffset=alt.XOffset("dataset:N", sort=labels),
+        color=alt.Color("dataset:N", title=None, sort=None, scale=colours, legend=_layers.legend(labels)),
+        tooltip=[alt.Tooltip("dataset:N"), alt.Tooltip("record:O"), alt.Tooltip("shown:N", title="value")],
+    )
+    y = alt.Y("value:Q", title="z-score" if scored else "value", scale=alt.Scale(zero=False, padding=12))
+    chart = alt.layer(
+        alt.Chart(pd.DataFrame([{"value": centre}])).mark_rule(color=GUIDE).encode(y=alt.Y("value:Q")),
+        base.mark_rule(size=2).encode(y=y, y2=alt.Y2("centre:Q")),
+        base.mark_point(filled=True, size=70, opacity=1).encode(y=y),
+    )
+    title = "After the z-score" if scored else "As recorded"
+    subtitle = (
+        "Every record of D is the mirror image of its twin in D′"
+        if scored
+        else "One record differs; all others are the same in both"
+    )
+    return _layers.finish(chart, title, subtitle, legend_labels=labels, plot=200)
+
+
+def draw_audits(found: Mapping[str, Audit]) -> Any:
+    """An Altair chart of audits by name, all with one claim: a bar up to each lower bound on ε, a rule at the claim."""
+    import altair as alt
+
+    first = next(iter(found.values()))
+    claim = first.claim or 0.0
+    top = max(claim, first.largest, *(audit.epsilon for audit in found.values()))
+    rows = [
+        {
+            "name": name,
+            "bound": audit.epsilon,
+            "verdict": REFUTED if audit.refuted else HOLDS,
+            "text": f"ε ≥ {math.floor(audit.epsilon * 100) / 100:.2f}{_at_another_delta(audit)}",
+            "end": 1.3 * top,
+            "told": f"{audit.hits:,} against {audit.misses:,} of {audit.tested:,} runs",
+        }
+        for name, audit in found.items()
+    ]
+    labels = [label for label in (HOLDS, REFUTED) if any(row["verdict"] == label for row in rows)]
+    colours = alt.Scale(domain=labels, range=[{HOLDS: BLUE, REFUTED: HERE}[label] for label in labels])
+    scale = alt.Scale(domain=[0, 1.3 * top], nice=False)
+    axis = alt.Axis(labelLimit=260, ticks=False, domain=False, labelPadding=8)
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        y=alt.Y("name:N", title=None, sort=list(found), axis=axis),
+        tooltip=[
+            alt.Tooltip("name:N", title=" "),
+            alt.Tooltip("text:N", title="bound"),
+            alt.Tooltip("told:N", title="fell into the set"),
+            alt.Tooltip("verdict:N", title="so"),
+        ],
+    )
+    x = alt.X("bound:Q", axis=_layers.bar_axis("refuted ε", top), scale=scale, stack=None)
+    colour = alt.Color("verdict:N", title=None, sort=None, scale=colours, legend=_layers.legend(labels))
+
+    def rule(value: float, text: str, **style: Any) -> Any:
+        spot = alt.Chart(pd.DataFrame([{"bound": value, "text": text}])).mark_rule(color=GUIDE, **style)
+        return spot.encode(x=alt.X("bound:Q"), tooltip=alt.Tooltip("text:N", title=" "))
+
+    chart = alt.layer(
+        base.mark_bar(height={"band": 0.6}, cornerRadiusEnd=3).encode(x=x, color=colour),
+        base.mark_text(align="right", color=GUIDE, fontWeight="bold").encode(x=alt.X("end:Q"), text=alt.Text("text:N")),
+        rule(first.largest, "the most that so many runs can show", strokeDash=[1, 3]),
+        rule(claim, f"claimed: ε = {short(claim)}", strokeDash=[4, 3], size=1.5),
+    )
+    subtitle = f"{short(100 * first.confidence)} % confidence, {first.runs:,} runs a side; dashed: claimed ε"
+    return _layers.finish(chart, "Lower bounds from running it", subtitle, legend_labels=labels, plot=34 * len(rows) + 20)
+
+
+def _at_another_delta(audit: Audit) -> str:
+    """Where the accounting is refuted at a larger δ of its own, and only there."""
+    if not audit.refuted or not audit.sharpest or audit.epsilon > (audit.claim or 0.0):
+        return ""
+    return f"; refuted at δ = {short(audit.sharpest.delta)}"
