@@ -4,7 +4,7 @@ Usage: python benchmarks/dp_cda_accounting.py
 
 For each setting, ε at δ = 1e-5 and c = 1 when one record is added or removed, by
 
-* ``mixing.add_remove_epsilon`` (two tolerances),
+* ``dp_cda_epsilon`` (two tolerances),
 * ``dp_accounting.pld.from_gaussian_mechanism`` with Poisson sampling at the same rate (the same pair of distributions),
 * ``dp_accounting.rdp`` for the same event,
 * the bound of Wang, Balle, Kasiviswanathan 2019, which is for replacing a record,
@@ -26,6 +26,7 @@ from typing import Any
 from dpsyn.mechanisms.dp_cda.accounting import _rdp as _mixing_rdp
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting import quick
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.counterexamples import corrected_rdp_epsilon
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
 
@@ -80,7 +81,9 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
     lines: list[tuple[str, Callable[[], float]]] = [
         (
             f"ours, tolerance {tolerance:g}",
-            lambda t=tolerance: mixing.add_remove_epsilon(class_size=size, sigma=sigma, tolerance=t, **shared),
+            lambda t=tolerance: dp_cda_epsilon(
+                sigma, DELTA, order, 1.0, [size], [rows], neighbouring="add_remove", tolerance=t
+            ),
         )
         for tolerance in (1e-2, 1e-3, 1e-4)
     ]
@@ -91,7 +94,7 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
     lines += [
         ("dp_accounting RDP", lambda: theirs_rdp(order / size, multiplier, rows)),
         ("Wang et al., replace", wang),
-        ("full replace-one", lambda: mixing.replace_one_epsilon(class_sizes=[size] * 2, sigma=sigma, **shared)),
+        ("full replace-one", lambda: dp_cda_epsilon(sigma, DELTA, order, 1.0, size, rows)),
     ]
     out(f"{name}: N_k = {size}, T_k = {rows}, l = {order}, sigma = {sigma}\n")
     for label, compute in lines:

@@ -13,12 +13,12 @@ from scipy.optimize import brentq
 
 from dpsyn.data.samples import load_sample
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.private_sampling.certificates import stability_epsilon, whole_cube_geometry
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.dimension import walsh_dimension
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.shrinkage import least_shrinkage
+from tests.mechanisms.dp_cda import changes
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -65,7 +65,7 @@ def test_asia_reaches_twice_the_floor_from_a_ceiling_of_sixty(ceiling: float, sh
 def test_the_true_epsilon_of_published_noise_for_four_records() -> None:
     """MNIST's size, ε = 10: more noise than needed at l = 4."""
     sigma = dp_cda.published_sigma(epsilon=10.0, order_of_mixture=4, n=60_000, delta=1e-5)
-    found = mixing.replace_one_epsilon(
+    found = changes.replace_one_epsilon(
         order_of_mixture=4, sigma=sigma, clip_norm=1.0, class_sizes=[6000, 6000], rows=6000, delta=1e-5
     )
     assert found == pytest.approx(7.56, abs=0.02)
@@ -87,5 +87,5 @@ def test_exact_epsilon_where_the_corrected_bound_is_ten(size: int, found: dict[i
             return dp_cda.corrected_rdp_epsilon(population=size, sigma=sigma, label_sigma=math.inf, **shared)  # type: ignore[arg-type]
 
         sigma = brentq(lambda sigma: bound(sigma) - 10.0, 0.3 / order, 5.0 / math.sqrt(order), rtol=1e-4)
-        exact = mixing.replace_one_epsilon(sigma=sigma, class_sizes=[size, size], **shared)  # type: ignore[arg-type]
+        exact = changes.replace_one_epsilon(sigma=sigma, class_sizes=[size, size], **shared)  # type: ignore[arg-type]
         assert exact == pytest.approx(expected, rel=5e-3)

@@ -72,8 +72,8 @@ def _misprint(v: Mapping[str, Number]) -> str:
 def _rate(v: Mapping[str, Number]) -> str:
     return (
         f"Yours: p = {_n(v['published_rate'])} published, {_n(v['true_rate'])} in the smallest class. The bound "
-        f"that the paper meant, without label noise, gives ε = {_n(v['epsilon_published_rate'])} with the former over T rows "
-        f"and {_n(v['epsilon_true_rate'])} with the latter over Tₖ rows."
+        f"that the paper meant, without label noise, gives ε = {_n(v['epsilon_published_rate'])} with the former over T "
+        f"rows and {_n(v['epsilon_true_rate'])} with the latter over Tₖ rows."
     )
 
 

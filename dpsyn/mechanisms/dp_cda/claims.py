@@ -17,7 +17,7 @@ from scipy.special import log_ndtr
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda._claim_texts import SAID, TOO_LARGE, Number, Verdict
-from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon, replace_one_epsilon
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.counterexamples import (
     corrected_rdp_epsilon,
@@ -255,20 +255,17 @@ _remark_2 = lru_cache(maxsize=1)(remark_2)
 @lru_cache(maxsize=1)
 def _fixed_example() -> dict[str, float]:
     """N = T = 1797, l = 1, σ = 0.809, δ = 1e-5, one class, no label noise: "all equal but one record" exceeds the claim."""
-    shared: dict[str, Any] = {"order_of_mixture": 1, "sigma": 0.809, "delta": 1e-5, "rows": 1797}
-    return {
-        "example_published": published_epsilon(n=1797, label_sigma=math.inf, **shared),
-        "example_attained": add_remove_epsilon(clip_norm=1.0, class_size=1797, tolerance=1e-4, **shared),
-    }
+    attained = dp_cda_epsilon(0.809, 1e-5, 1, 1.0, [1797], [1797], neighbouring="add_remove", tolerance=1e-4)
+    shared: dict[str, Any] = {"order_of_mixture": 1, "sigma": 0.809, "n": 1797, "rows": 1797, "delta": 1e-5}
+    return {"example_published": published_epsilon(label_sigma=math.inf, **shared), "example_attained": attained}
 
 
 @lru_cache(maxsize=1)
 def _mnist_example() -> dict[str, float]:
     """N = T = 60,000, K = 10, l = 64, δ = 1e-5: the σ that the paper would use for ε = 10, and its true ε."""
     sigma = published_sigma(epsilon=PAPER_EPSILON, order_of_mixture=64, n=60_000, delta=1e-5)
-    shared: dict[str, Any] = {"order_of_mixture": 64, "sigma": sigma, "clip_norm": 1.0, "rows": 6000, "delta": 1e-5}
     return {
         "mnist_sigma": sigma,
-        "mnist_add_remove": add_remove_epsilon(class_size=6000, **shared),
-        "mnist_replace_one": replace_one_epsilon(class_sizes=[6000, 6000], **shared),
+        "mnist_add_remove": dp_cda_epsilon(sigma, 1e-5, 64, 1.0, 6000, 6000, neighbouring="add_remove"),
+        "mnist_replace_one": dp_cda_epsilon(sigma, 1e-5, 64, 1.0, 6000, 6000),
     }

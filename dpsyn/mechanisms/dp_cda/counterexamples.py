@@ -17,7 +17,8 @@ import numpy as np
 from scipy.special import gammaln, log_ndtr, logsumexp
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon
+from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon, checked_multiplier
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
 REMARK_2_ORDERS = (8, 16, 32, 64, 512)
@@ -241,8 +242,11 @@ def remark_2(sigma: float = 0.05, n: int = 60_000, classes: int = 10, delta: flo
     """
     size = n // classes
     return {
-        order: add_remove_epsilon(
-            order_of_mixture=order, sigma=sigma, clip_norm=1.0, class_size=size, rows=size, delta=delta
+        order: change_epsilon(
+            "add_remove",
+            mixed_classes(order, [size], [size], "fixed_size"),
+            checked_multiplier(order, sigma, 1.0, delta),
+            delta,
         )
         for order in REMARK_2_ORDERS
     }

@@ -8,9 +8,9 @@ from scipy.stats import norm
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.claims import Claim, claims, gaussian_attack, printed_third_moment
+from tests.mechanisms.dp_cda import changes
 
 DIGITS = {
     "n": 1797,
@@ -88,7 +88,7 @@ def test_where_the_printed_formula_says_five(n: int, sigma: float, attained: flo
     """N = T, l = 1, one class, the label term left out: the pair "all equal but one record" is above 5 for every N tried."""
     shared = {"order_of_mixture": 1, "sigma": sigma, "delta": 1e-5, "rows": n}
     assert dp_cda.published_epsilon(n=n, label_sigma=math.inf, **shared) == pytest.approx(5.0, abs=0.005)
-    found = mixing.add_remove_epsilon(clip_norm=1.0, class_size=n, **shared)
+    found = changes.add_remove_epsilon(clip_norm=1.0, class_size=n, **shared)
     assert found == pytest.approx(attained, abs=0.02)
 
 
@@ -96,8 +96,8 @@ def test_the_numbers_are_those_of_the_accountants() -> None:
     """Classes that are not balanced, fewer rows than records, another norm."""
     found = by_key(smallest_class=100, rows=500, sigma=0.5, clip_norm=2.0)
     shared = {"order_of_mixture": 4, "sigma": 0.5, "delta": 1e-5, "clip_norm": 2.0}
-    exact = mixing.replace_one_epsilon(class_sizes=[100, 100], rows=50, **shared)
-    balanced = mixing.replace_one_epsilon(class_sizes=[179, 179], rows=50, **shared)
+    exact = changes.replace_one_epsilon(class_sizes=[100, 100], rows=50, **shared)
+    balanced = changes.replace_one_epsilon(class_sizes=[179, 179], rows=50, **shared)
     assert found["published_bound"].numbers["exact"] == pytest.approx(exact, rel=0.02)
     assert found["class_counts"].numbers["epsilon_balanced"] == pytest.approx(balanced, rel=0.02)
     assert found["picked_order"].numbers["epsilon_together"] == pytest.approx(10 * exact, rel=0.02)

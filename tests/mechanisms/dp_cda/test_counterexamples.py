@@ -13,7 +13,7 @@ from scipy.stats import norm
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda import counterexamples as published_mixing
-from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon, replace_same_class_epsilon
+from tests.mechanisms.dp_cda.changes import add_remove_epsilon, replace_same_class_epsilon
 
 DELTA = 1e-5
 POPULATIONS = {"MNIST": (60_000, 6000, 6000), "digits": (1797, 179, 179), "adult_min": (32_561, 7841, 16_280)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,7 @@ from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import (
     ROUGH,
-    TOLERANCE,
     Sizes,
-    attained_epsilon,
     epsilon_at,
     first_guess,
     sigma_for,
@@ -36,11 +34,9 @@ LABELS: dict[Accountant, str] = {"published": "published", "rdp": "corrected Ré
 ORDERS = (4, 16, 64)
 POWERS_OF_TWO = tuple(2**i for i in range(10))
 MOST_ORDERS = len(SERIES)
-PAPER: dict[str, Any] = {"n": 60_000, "classes": 10, "smallest_class": 6_000, "rows": 60_000, "delta": 1e-5}
-"""The sizes of the paper's Figure 3, with balanced classes."""
 _SHOWN = (1e-2, 1e5)
 """ε outside of this is left out: the axis would be mostly empty."""
-_WINDOW = (0.5, 200.0)
+WINDOW = (0.5, 200.0)
 """The same where the published ε is held against the exact one."""
 _VISIBLE = 1.05
 """Excess of the exact line from which on there is shading: more than the discretisation adds."""
@@ -108,17 +104,12 @@ class SigmaNeededInfo:
 
 def epsilon_against_sigma_info(
     *,
-    n: int,
-    classes: int,
-    smallest_class: int,
-    rows: int,
-    delta: float,
-    clip_norm: float = 1.0,
     orders: Sequence[int] = ORDERS,
     accountants: Sequence[Accountant] = ACCOUNTANTS,
     points: int = 17,
     here: tuple[float, float] | None = None,
     tolerance: float = ROUGH,
+    **facts: Any,
 ) -> EpsilonAgainstSigmaInfo:
     """ε of T rows at δ against σ, under replace-one, for several l.
 
@@ -126,17 +117,12 @@ def epsilon_against_sigma_info(
     widens it. Classes or samples so large that exact accounting is slow (:data:`quick.QUICK`) have a third as many.
 
     Args:
-        n: N, all records.
-        classes: K.
-        smallest_class: lower bound on every N_k.
-        rows: T, rows in all.
-        delta: privacy δ, in (0, 1).
-        clip_norm: c.
         orders: the l, five at most.
         accountants: which to draw.
         points: σ for each line.
         here: the user's (σ, ε).
         tolerance: relative excess of ε that the exact accountant may show; it never shows too little.
+        **facts: sizes, δ and c, as :meth:`Sizes.stated` takes them.
 
     Raises:
         ParameterError: an argument is out of range.
@@ -144,9 +130,9 @@ def epsilon_against_sigma_info(
     _check(accountants, orders, points, here)
     if len(set(orders)) > MOST_ORDERS:
         raise ParameterError("orders", tuple(orders), f"at most {MOST_ORDERS} values, to be told apart by colour")
-    sizes = Sizes.stated(n, classes, smallest_class, rows, delta, clip_norm)
+    sizes = Sizes.stated(**facts)
     points = points if sizes.is_quick else max(2, points // 3)
-    possible = tuple(sorted({order for order in orders if order <= smallest_class}))
+    possible = tuple(sorted({order for order in orders if order <= sizes.smallest}))
     lines = [
         _epsilon_line(sizes, accountant, order, _sigmas(sizes, order, points, here), tolerance)
         for order in possible
@@ -165,16 +151,11 @@ def epsilon_against_sigma_info(
 def sigma_needed_info(
     *,
     epsilon: float,
-    n: int,
-    classes: int,
-    smallest_class: int,
-    rows: int,
-    delta: float,
-    clip_norm: float = 1.0,
     orders: Sequence[int] | None = None,
     accountants: Sequence[Accountant] = ACCOUNTANTS,
     here: tuple[int, float] | None = None,
     tolerance: float = ROUGH,
+    **facts: Any,
 ) -> SigmaNeededInfo:
     """The σ that (ε, δ) needs against l, under replace-one.
 
@@ -182,24 +163,24 @@ def sigma_needed_info(
     :func:`epsilon_against_sigma_info`; ``epsilon`` is the target, ``here`` the user's (l, σ), and ``orders`` are by default
     the powers of two from 1 to 512, or every other where exact accounting is slow.
     """
-    sizes = Sizes.stated(n, classes, smallest_class, rows, delta, clip_norm)
+    sizes = Sizes.stated(**facts)
     if orders is None:
         orders = POWERS_OF_TWO[:: 1 if sizes.is_quick else 2]
     _check(accountants, orders, 2, here)
     ordered = tuple(sorted(set(orders)))
-    impossible = tuple(order for order in ordered if order > smallest_class)
+    impossible = tuple(order for order in ordered if order > sizes.smallest)
     lines = tuple(
         SigmaLine(accountant, ordered, tuple(sigma_for(sizes, order, epsilon, accountant, tolerance) for order in ordered))
         for accountant in accountants
     )
     notes = []
     if impossible:
-        notes.append(f"No row can average more than the {smallest_class:,} records that the smallest class has.")
+        notes.append(f"No row can average more than the {sizes.smallest:,} records that the smallest class has.")
     for line in lines:
         if all(sigma is None for sigma in line.sigma) and len(impossible) < len(ordered):
-            limit = rounded_down(rdp_limit(delta), 4)
+            limit = rounded_down(rdp_limit(sizes.delta), 4)
             if line.accountant == "published":
-                limit = f"ln(1/δ)/3 ≈ {rounded_down(math.log(1 / delta) / 3, 4)}"
+                limit = f"ln(1/δ)/3 ≈ {rounded_down(math.log(1 / sizes.delta) / 3, 4)}"
             notes.append(f"{LABELS[line.accountant].capitalize()}: ε stays above {limit} however large σ is.")
     return SigmaNeededInfo(
         title=f"Noise σ needed for ε = {short(epsilon)}",
@@ -241,74 +222,6 @@ def _epsilon_line(
     return EpsilonLine(accountant, order, tuple(s for s, _ in kept), tuple(e for _, e in kept))
 
 
-@dataclass(frozen=True)
-class Gap:
-    """Both ε at the same σ, ascending, for one l.
-
-    Attributes:
-        order_of_mixture: l.
-        sigma, published, exact: the lines; the exact ε is too large by a few per cent at most.
-        worst: (σ, published ε, ε that a pair of datasets attains) where the exact line is above the published one by the
-            largest factor; None where the pair does not refute the published ε.
-    """
-
-    order_of_mixture: int
-    sigma: tuple[float, ...]
-    published: tuple[float, ...]
-    exact: tuple[float, ...]
-    worst: tuple[float, float, float] | None
-
-
-def published_info(
-    facts: dict[str, Any], *, orders: Sequence[int] = (4, 64, 256), points: int = 21
-) -> tuple[EpsilonAgainstSigmaInfo, tuple[Gap, ...]]:
-    """Published and exact ε against σ where either is between 0.5 and 200, for :func:`draw_epsilon_against_sigma`.
-
-    The exact values are upper bounds, within a few per cent, of what is proven for public scaling. The published formula
-    claims to cover scaling by the data's own mean and deviation as well, where no such ε exists.
-
-    Args:
-        facts: sizes, δ and c, as arguments of :func:`epsilon_against_sigma_info`.
-        orders: the l, five at most.
-        points: σ for each line.
-    """
-    accountants: tuple[Accountant, ...] = ("published", "exact")
-    found = epsilon_against_sigma_info(**facts, orders=orders, accountants=accountants, points=points, tolerance=TOLERANCE)
-    sizes, gaps, lines = Sizes.stated(**facts), [], []
-    for order in found.orders:
-        said, true = (
-            {line.accountant: dict(zip(line.sigma, line.epsilon, strict=True)) for line in found.lines
-             if line.order_of_mixture == order}.get(name, {}) for name in accountants
-        )  # fmt: skip
-        shown = tuple(
-            s for s in said
-            if s in true and max(said[s], true[s]) >= _WINDOW[0] and min(said[s], true[s]) <= _WINDOW[1]
-        )  # fmt: skip
-        if not shown:
-            continue
-        both = tuple(said[s] for s in shown), tuple(true[s] for s in shown)
-        at = max(shown, key=lambda s: true[s] / said[s])
-        refutable = facts["classes"] > 1 and true[at] > said[at]
-        attained = attained_epsilon(sizes, order, at) if refutable else 0.0
-        gaps.append(Gap(order, shown, *both, (at, said[at], attained) if attained > said[at] else None))
-        lines += [EpsilonLine(name, order, shown, values) for name, values in zip(accountants, both, strict=True)]
-    title = "Privacy ε against noise σ: published and exact"
-    return replace(found, title=title, lines=tuple(lines), orders=tuple(gap.order_of_mixture for gap in gaps)), tuple(gaps)
-
-
-def where_too_small(gaps: Sequence[Gap]) -> str:
-    """Where the published ε is too small, in a sentence."""
-    said = [
-        f"l = {gap.order_of_mixture}: at σ = {short(gap.worst[0], 3)} it says {short(gap.worst[1], 3)}, and two datasets "
-        f"show {short(gap.worst[2], 3)}"
-        for gap in gaps
-        if gap.worst is not None
-    ]
-    if not said:
-        return "For these sizes no two datasets are known that refute the published ε anywhere in the picture."
-    return "The published ε is too small in the shaded parts. Worst points: " + "; ".join(said) + "."
-
-
 def draw_epsilon_against_sigma(info: EpsilonAgainstSigmaInfo) -> Any:
     """An Altair chart: colours for l, dashes for accountants; shading where the published ε is held against the exact."""
     import altair as alt
@@ -331,7 +244,7 @@ def draw_epsilon_against_sigma(info: EpsilonAgainstSigmaInfo) -> Any:
     y_scale, below = alt.Scale(zero=False), []
     heights = [math.log10(epsilon) for line in info.lines for epsilon in line.epsilon]
     if {line.accountant for line in info.lines} == {"published", "exact"}:
-        low, high = (math.log10(value) for value in _WINDOW)
+        low, high = (math.log10(value) for value in WINDOW)
         y_scale = alt.Scale(domain=_layers.domain_of([min(max(height, low), high) for height in heights], share=0.03))
         area = alt.Chart(_too_small(table)).mark_area(color=HERE, opacity=0.28, clip=True)
         below = [area.encode(x=x, y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"), detail=alt.Detail("l:N"))]

@@ -13,14 +13,8 @@ from dpsyn.kit.panel import empty, panel, reads_domain
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
 from dpsyn.mechanisms.dp_cda.counterexamples import published_attack
-from dpsyn.mechanisms.dp_cda.figures.feasibility import (
-    PAPER,
-    EpsilonAgainstSigmaInfo,
-    draw_epsilon_against_sigma,
-    published_info,
-    where_too_small,
-)
-from dpsyn.mechanisms.dp_cda.figures.paper import draw_audits, draw_flip
+from dpsyn.mechanisms.dp_cda.figures.feasibility import EpsilonAgainstSigmaInfo, draw_epsilon_against_sigma
+from dpsyn.mechanisms.dp_cda.figures.paper import PAPER, draw_audits, draw_flip, published_info, where_too_small
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.mechanisms.dp_cda.panels import _code as code
 from dpsyn.notation import short

@@ -98,7 +98,7 @@ attack = published_attack(
 print("claimed:", {attacked["epsilon"]!r}, "sigma and proven, epsilon >=:", attack)
 """
     imports = f"from {_ROOM}.counterexamples import published_attack\n" + imports_of(
-        f"{_ROOM}.figures", feasibility="draw_epsilon_against_sigma, published_info, where_too_small"
+        f"{_ROOM}.figures", feasibility="draw_epsilon_against_sigma", paper="published_info, where_too_small"
     )
     return script("Where the published guarantee of DP-CDA breaks.", body, None, imports)
 

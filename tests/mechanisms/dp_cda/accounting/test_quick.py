@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, first_guess, sigma_for, smallest_sigma
+from tests.mechanisms.dp_cda import changes
 
 MNIST = Sizes.stated(n=60_000, classes=10, smallest_class=6000, rows=60_000, delta=1e-5)
 DIGITS = Sizes.stated(n=1797, classes=10, smallest_class=179, rows=1797, delta=1e-5)
@@ -20,7 +20,7 @@ def test_accountants_are_the_functions_that_they_name() -> None:
     shared = {"order_of_mixture": 16, "sigma": 0.1, "delta": 1e-5}
     published = dp_cda.published_epsilon(n=60_000, rows=60_000, **shared)
     rdp = dp_cda_epsilon(0.1, 1e-5, 16, 1.0, [6000] * 10, [6000] * 10, "rdp")
-    exact = mixing.replace_one_epsilon(clip_norm=1.0, class_sizes=[6000, 6000], rows=6000, tolerance=1e-3, **shared)
+    exact = changes.replace_one_epsilon(clip_norm=1.0, class_sizes=[6000, 6000], rows=6000, tolerance=1e-3, **shared)
     assert epsilon_at(MNIST, 16, 0.1, "published") == published
     assert epsilon_at(MNIST, 16, 0.1, "rdp") == rdp
     coarse = epsilon_at(MNIST, 16, 0.1, "exact")

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant, dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.mechanisms.dp_cda.figures.noise import (
@@ -22,6 +21,7 @@ from dpsyn.mechanisms.dp_cda.figures.noise import (
     noise_info,
 )
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
+from tests.mechanisms.dp_cda import changes
 
 PAPER = Sizes((6_000,) * 10, 6_000, 1e-5)
 
@@ -82,14 +82,14 @@ def test_the_smallest_class_or_a_change_of_label_binds() -> None:
     (moved,) = [part for part in parts if part.kind == MOVED]
     assert moved.name == "c0 ↔ c1"
     every = [
-        mixing.label_change_epsilon(
+        changes.label_change_epsilon(
             order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size_from=a, class_size_to=b, rows_from=100, rows_to=100,
             delta=1e-5,
         )
         for a in (50, 200, 1000) for b in (50, 200, 1000) if a != b
     ]  # fmt: skip
     assert max(every) * (1 - 1e-3) <= moved.epsilon <= max(every) * 1.02
-    inside = mixing.replace_same_class_epsilon(
+    inside = changes.replace_same_class_epsilon(
         order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size=50, rows=100, delta=1e-5
     )
     assert inside * (1 - 1e-3) <= next(p.epsilon for p in parts if p.size == 50 and p.kind == INSIDE) <= inside * 1.06
