@@ -321,6 +321,7 @@ def _chart(
 ) -> Any:
     import altair as alt
 
+    clip = {"clip": True} if below else {}
     shown_names = [name for name in ACCOUNTANTS if not below or name != "rdp"]
     labels = [LABELS[name] for name in shown_names]
     dashes = alt.Scale(domain=labels, range=[DASHES[2 - ACCOUNTANTS.index(name)] for name in shown_names])
@@ -329,10 +330,10 @@ def _chart(
     base = alt.Chart(table).encode(x=x, y=y, color=colour, tooltip=tooltip)
     layers = [
         *below,
-        base.mark_line(strokeWidth=2, clip=bool(below)).encode(
+        base.mark_line(strokeWidth=2, **clip).encode(
             strokeDash=alt.StrokeDash("accountant:N", title=None, sort=None, scale=dashes, legend=_accountant_legend())
         ),
-        base.mark_point(filled=True, size=60, opacity=0, clip=bool(below)),
+        base.mark_point(filled=True, size=60, opacity=0, **clip),
     ]
     if here is not None:
         height, (first, second) = here

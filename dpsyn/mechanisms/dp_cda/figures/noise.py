@@ -170,7 +170,9 @@ class ClassBudget:
     epsilon: float
 
 
-def class_budgets(names: Sequence[str], sizes: Sizes, order_of_mixture: int, sigma: float) -> tuple[ClassBudget, ...]:
+def class_budgets(
+    names: Sequence[str], sizes: Sizes, order_of_mixture: int, sigma: float, met: float = math.inf
+) -> tuple[ClassBudget, ...]:
     """ε for a record replaced inside each class, and for one whose label changes between the classes where that is worst;
     the largest first: it decides σ.
 
@@ -182,6 +184,7 @@ def class_budgets(names: Sequence[str], sizes: Sizes, order_of_mixture: int, sig
         sizes: N_k, T_k, δ and c.
         order_of_mixture: l.
         sigma: σ.
+        met: an ε that this σ was calibrated to, more closely than the discretisation shows here: none is larger.
 
     Raises:
         ParameterError: there is no class, or an argument is out of range.
@@ -203,7 +206,8 @@ def class_budgets(names: Sequence[str], sizes: Sizes, order_of_mixture: int, sig
         a, b = order[:2]
         moved = spent((counts[a], counts[b]), "label_change")
         parts.append(ClassBudget(f"{names[a]} ↔ {names[b]}", MOVED, counts[a], order_of_mixture / counts[a], moved))
-    return tuple(sorted(parts, key=lambda part: -part.epsilon))
+    ranked = sorted(parts, key=lambda part: -part.epsilon)
+    return tuple(replace(part, epsilon=min(part.epsilon, met)) for part in ranked)
 
 
 def _percent(share: float) -> str:

@@ -41,7 +41,7 @@ for line in noise.lines:
     print(line.accountant, "sigma =", line.sigma)
 draw_noise(noise).save("noise.html")
 names = [records.classes[k] for k in inside.kept]
-budgets = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma)
+budgets = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
 print("binding:", budgets[0].name, "epsilon =", budgets[0].epsilon)
 draw_budget(budgets, inside.sigma, inside.rows_per_class, inside.epsilon).save("budget.html")
 norms = clipping_of(inside)

@@ -67,7 +67,7 @@ def _budget(inside: Inside) -> None:
     caption = "A record matters to its class only, by l/Nₖ in each of its Tₖ rows; one whose label changes matters to two."
     with panel("Which class binds", True, caption):
         names = [inside.records.classes[k] for k in inside.kept]
-        parts = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma)
+        parts = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
         show_chart(draw_budget(parts, inside.sigma, inside.rows_per_class, inside.epsilon), key="in_cda_budget")
         st.caption(_words(parts, len(names) - MOST_CLASSES))
 

@@ -95,6 +95,15 @@ def test_the_smallest_class_or_a_change_of_label_binds() -> None:
     assert inside * (1 - 1e-3) <= next(p.epsilon for p in parts if p.size == 50 and p.kind == INSIDE) <= inside * 1.06
 
 
+def test_a_calibrated_sigma_shows_no_more_than_what_was_asked_for(digits: Records) -> None:
+    inside = Inside(digits, 10.0, 1e-5, 4, 1790)
+    names = [digits.classes[k] for k in inside.kept]
+    parts = class_budgets(names, inside.sizes, 4, inside.sigma, 10.0)
+    rough = class_budgets(names, inside.sizes, 4, inside.sigma)
+    assert 9.95 < parts[0].epsilon <= 10.0 < 1.02 * rough[0].epsilon
+    assert [part.name for part in parts] == [part.name for part in rough]
+
+
 def test_a_class_of_a_poisson_sum_has_its_own_epsilon() -> None:
     parts = budget((50, 200), "poisson")
     swapped = dp_cda_epsilon(0.3, 1e-5, 4, 1.0, [50], [100], "exact", "replace_same_class", variant="poisson")
