@@ -9,7 +9,7 @@ import pytest
 
 import dpsyn
 from dpsyn.mechanisms.dp_cda.panels import VIEWS
-from dpsyn.mechanisms.dp_cda.panels._noise import MEASURED
+from dpsyn.mechanisms.dp_cda.panels._views import MEASURED
 from tests.pages.conftest import finish_job
 
 

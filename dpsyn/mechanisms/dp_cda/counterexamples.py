@@ -77,6 +77,8 @@ def corrected_rdp_epsilon(
 
     Valid for replacing a record inside the population that is sampled from, with public scaling: that is a class
     (``population`` = N_k and ``rows`` = T_k). With ``population`` = N and ``rows`` = T it corrects the misprint only.
+    The errata are told with it; pages and the library take ``accountant="rdp"`` of :mod:`functions`, which covers a change
+    of the label too and converts more tightly.
 
     Args:
         order_of_mixture: l.

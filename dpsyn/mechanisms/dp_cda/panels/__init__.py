@@ -18,8 +18,7 @@ from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.dp_cda.panels import _code as code
 from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
-from dpsyn.mechanisms.dp_cda.panels._noise import noise, order
-from dpsyn.mechanisms.dp_cda.panels._rows import pictures
+from dpsyn.mechanisms.dp_cda.panels._views import noise, order, pictures
 
 VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "Noise and budget": noise,
