@@ -287,18 +287,6 @@ def test_the_code_of_an_audit_audits_the_same_claim(
     assert "refuted" in output
 
 
-def test_the_code_of_accuracy_against_l(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    app = at("inside", data="breast_cancer", **MIXED, in_cda_view=EVERY_MIXING[2], in_cda_draws="1")
-    app.multiselect(key="in_cda_tried_breast_cancer").set_value([4, 8])
-    next(b for b in app.button if b.label == "Measure").click().run()
-    app = finish_job(app)
-    kept = app.session_state["in_cda_accuracy"]["value"].summary()
-    output = run(code_of(app), tmp_path, monkeypatch, capsys)
-    assert kept.to_string() in output
-
-
 def test_the_code_of_an_experiment_gives_its_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

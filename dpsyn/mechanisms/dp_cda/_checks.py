@@ -1,4 +1,4 @@
-"""How many records a class holds and how many rows are made of it: public facts, or a noisy count."""
+"""What DP-CDA refuses, and how many records a class holds and rows are made of it: public facts, or a noisy count."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn.domain import Attribute
-from dpsyn.errors import ParameterError
+from dpsyn.domain import Attribute, Domain, listed
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
+
+_LARGEST_COUNT_NOISE = 2.0**40
 
 
 def class_values(attribute: Attribute) -> list[Any]:
@@ -104,3 +107,78 @@ def count_margin(scale: float, classes: int, failure_probability: float) -> int:
     """
     exponent = math.log(classes / failure_probability) - math.log1p(math.exp(-1 / scale))
     return max(0, math.ceil(scale * exponent * (1 + 1e-12) + 1e-12) - 1)
+
+
+def check_order_and_rows(order_of_mixture: object, rows: object) -> None:
+    """Raise unless both are whole numbers, at least 1; rows may be None or a mapping."""
+    for field, value in (("order_of_mixture", order_of_mixture), ("rows", rows)):
+        if field == "rows" and (value is None or isinstance(value, Mapping)):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ParameterError(field, value, "a whole number, at least 1")
+
+
+def check_clip_norm(clip_norm: float) -> None:
+    """Raise unless it is a finite positive number."""
+    if not (math.isfinite(clip_norm) and clip_norm > 0):
+        allowed = "a finite number > 0; 1 keeps records that are scaled by public bounds as they are"
+        raise ParameterError("clip_norm", clip_norm, allowed)
+
+
+def check_calibration(spec: PrivacySpec, n: int) -> None:
+    """Raise unless there are records and δ > 0."""
+    if n < 1:
+        raise ParameterError("n", n, "at least 1 row")
+    if spec.delta == 0:
+        raise CalibrationError(
+            "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "
+            f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
+        )
+
+
+def check_count_noise(epsilon: float, scale: float) -> None:
+    """Raise if noise on the class counts would not fit into whole numbers of 64 bits."""
+    if scale > _LARGEST_COUNT_NOISE:
+        enough = rounded_up(epsilon * scale / _LARGEST_COUNT_NOISE, 3)
+        raise CalibrationError(
+            f"class counts cannot be released at epsilon = {epsilon:g}: their noise would have a scale of "
+            f"{scale:.3g} records; epsilon = {enough} is the least, or state public class sizes"
+        )
+
+
+def class_column(target: str, domain: Domain) -> Attribute:
+    """The attribute of the class.
+
+    Raises:
+        ParameterError: there is no such column, it is a number or a date, or it is the only one.
+    """
+    possible = [attribute.name for attribute in domain.attributes if not attribute.is_binned]
+    advice = (
+        f"one of {', '.join(map(repr, possible[:8]))}" if possible else "truth values or categories, which no column holds"
+    )
+    if target not in domain:
+        raise ParameterError("target", target, advice)
+    attribute = domain[target]
+    if attribute.is_binned:
+        raise ParameterError("target", target, f"a truth or categorical column: {advice}; this one is {attribute.kind}")
+    if len(domain) < 2:
+        raise ParameterError("target", target, "one column of several: DP-CDA mixes the other columns, and there are none")
+    return attribute
+
+
+def check_features(target: str, domain: Domain) -> None:
+    """Raise if a column other than the target has one value only, so that there is nothing to average.
+
+    Raises:
+        ParameterError: the field is ``columns`` and the value their names.
+    """
+    names = [a.name for a in domain.attributes if a.name != target and a.is_constant]
+    if names:
+        one = len(names) == 1
+        raise ParameterError(
+            "columns",
+            listed(names),
+            f"{'this column has' if one else 'these columns have'} one value only, so there is nothing to mix; "
+            f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in Python: "
+            "table.project([...]) with the other columns)",
+        )

@@ -8,21 +8,22 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.mixing_noise import ACCOUNTANTS, MixingFacts, epsilon_at, first_guess, sigma_for, smallest_sigma
+from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, first_guess, sigma_for, smallest_sigma
+from tests.mechanisms.dp_cda import changes
 
-MNIST = MixingFacts(n=60_000, classes=10, smallest_class=6000, rows=60_000, delta=1e-5)
-DIGITS = MixingFacts(n=1797, classes=10, smallest_class=179, rows=1797, delta=1e-5)
+MNIST = Sizes.stated(n=60_000, classes=10, smallest_class=6000, rows=60_000, delta=1e-5)
+DIGITS = Sizes.stated(n=1797, classes=10, smallest_class=179, rows=1797, delta=1e-5)
 
 
 def test_accountants_are_the_functions_that_they_name() -> None:
     shared = {"order_of_mixture": 16, "sigma": 0.1, "delta": 1e-5}
     published = dp_cda.published_epsilon(n=60_000, rows=60_000, **shared)
-    rdp = dp_cda.corrected_rdp_epsilon(population=6000, rows=6000, label_sigma=math.inf, **shared)
-    exact = mixing.replace_one_epsilon(clip_norm=1.0, class_sizes=[6000, 6000], rows=6000, tolerance=1e-3, **shared)
-    assert epsilon_at(MNIST, "published", 16, 0.1) == published
-    assert epsilon_at(MNIST, "rdp", 16, 0.1) == rdp
-    coarse = epsilon_at(MNIST, "exact", 16, 0.1)
+    rdp = dp_cda_epsilon(0.1, 1e-5, 16, 1.0, [6000] * 10, [6000] * 10, "rdp")
+    exact = changes.replace_one_epsilon(clip_norm=1.0, class_sizes=[6000, 6000], rows=6000, tolerance=1e-3, **shared)
+    assert epsilon_at(MNIST, 16, 0.1, "published") == published
+    assert epsilon_at(MNIST, 16, 0.1, "rdp") == rdp
+    coarse = epsilon_at(MNIST, 16, 0.1, "exact")
     assert 0.998 * exact <= coarse <= 1.06 * exact
     assert exact < rdp
 
@@ -37,9 +38,9 @@ REFERENCE = [
 
 
 @pytest.mark.parametrize(("facts", "order", "published", "exact"), REFERENCE)
-def test_noise_levels(facts: MixingFacts, order: int, published: float, exact: float) -> None:
-    assert sigma_for(facts, "published", order, 10.0) == pytest.approx(published, rel=1e-3)
-    found = sigma_for(facts, "exact", order, 10.0)
+def test_noise_levels(facts: Sizes, order: int, published: float, exact: float) -> None:
+    assert sigma_for(facts, order, 10.0, "published") == pytest.approx(published, rel=1e-3)
+    found = sigma_for(facts, order, 10.0, "exact")
     assert found is not None
     assert 0.998 * exact <= found <= 1.03 * exact
 
@@ -55,36 +56,46 @@ def test_the_sigma_found_meets_the_target_and_a_tenth_less_does_not(
     size: tuple[int, int], rows: int, order: int, epsilon: float
 ) -> None:
     n, classes = size
-    facts = MixingFacts(n, classes, n // classes, rows, 1e-5)
+    facts = Sizes.stated(n, classes, n // classes, rows, 1e-5)
     for accountant in ("rdp", "exact"):
-        sigma = sigma_for(facts, accountant, order, epsilon)
+        sigma = sigma_for(facts, order, epsilon, accountant)
         assert sigma is not None
-        assert epsilon_at(facts, accountant, order, sigma) <= epsilon
-        fine = epsilon_at(facts, accountant, order, 0.9 * sigma, 1e-3)
+        assert epsilon_at(facts, order, sigma, accountant) <= epsilon
+        fine = epsilon_at(facts, order, 0.9 * sigma, accountant, 1e-3)
         assert fine > epsilon
 
 
+def test_a_fine_sigma_is_that_of_a_release() -> None:
+    for epsilon in (1.0, 10.0):
+        found = sigma_for(DIGITS, 4, epsilon, tolerance=1e-3)
+        assert found == dp_cda_noise_scale(epsilon, 1e-5, 4, 1.0, [179] * 10, [179] * 10)
+        coarse = sigma_for(DIGITS, 4, epsilon)
+        assert found is not None
+        assert coarse is not None
+        assert found * (1 - 1e-3) <= coarse <= 1.03 * found
+
+
 def test_no_sigma() -> None:
-    assert sigma_for(DIGITS, "exact", 180, 1.0) is None
-    assert sigma_for(DIGITS, "published", 4, 3.8) is None
-    assert sigma_for(DIGITS, "published", 4, 3.9) is not None
-    assert sigma_for(DIGITS, "rdp", 4, 0.045) is None
-    assert sigma_for(DIGITS, "rdp", 4, 0.05) is not None
+    assert sigma_for(DIGITS, 180, 1.0, "exact") is None
+    assert sigma_for(DIGITS, 4, 3.8, "published") is None
+    assert sigma_for(DIGITS, 4, 3.9, "published") is not None
+    assert sigma_for(DIGITS, 4, 0.019, "rdp") is None
+    assert sigma_for(DIGITS, 4, 0.05, "rdp") is not None
 
 
 def test_where_delta_alone_covers_the_chance_of_being_drawn_a_search_ends() -> None:
     """l = 1, N_k = 5·10⁸ and 500 rows a class: a record is drawn with probability 10⁻⁶ < δ, so ε = 0 at every σ."""
-    facts = MixingFacts(10**9, 2, 5 * 10**8, 1000, 1e-5)
-    sigma = sigma_for(facts, "exact", 1, 1.0)
+    facts = Sizes.stated(10**9, 2, 5 * 10**8, 1000, 1e-5)
+    sigma = sigma_for(facts, 1, 1.0, "exact")
     assert sigma is not None
     assert sigma < 1e-3
-    assert epsilon_at(facts, "exact", 1, sigma) == 0.0
+    assert epsilon_at(facts, 1, sigma, "exact") == 0.0
 
 
 def test_the_first_guess_is_close() -> None:
     for epsilon in (0.1, 1.0, 10.0):
         for order in (4, 64):
-            sigma = sigma_for(DIGITS, "exact", order, epsilon)
+            sigma = sigma_for(DIGITS, order, epsilon, "exact")
             assert sigma is not None
             assert first_guess(DIGITS, order, epsilon) == pytest.approx(sigma, rel=0.35)
 
@@ -119,16 +130,16 @@ def test_search_survives_a_step_and_gives_up_on_the_impossible() -> None:
 def test_meaningless_facts_name_their_field(field: str, value: float) -> None:
     arguments = {"n": 1797, "classes": 10, "smallest_class": 179, "rows": 1797, "delta": 1e-5, "clip_norm": 1.0}
     with pytest.raises(ParameterError) as caught:
-        MixingFacts(**(arguments | {field: value}))  # type: ignore[arg-type]
+        Sizes.stated(**(arguments | {field: value}))  # type: ignore[arg-type]
     assert caught.value.field == field
 
 
 def test_meaningless_questions_name_their_field() -> None:
     assert set(ACCOUNTANTS) == {"published", "rdp", "exact"}
     with pytest.raises(ParameterError, match="accountant"):
-        epsilon_at(DIGITS, "none", 4, 0.3)  # type: ignore[arg-type]
+        epsilon_at(DIGITS, 4, 0.3, "none")  # type: ignore[arg-type]
     for order in (0, 180):
         with pytest.raises(ParameterError, match="order_of_mixture"):
-            epsilon_at(DIGITS, "exact", order, 0.3)
+            epsilon_at(DIGITS, order, 0.3, "exact")
     with pytest.raises(ParameterError, match="epsilon"):
-        sigma_for(DIGITS, "exact", 4, 0.0)
+        sigma_for(DIGITS, 4, 0.0, "exact")

@@ -6,20 +6,32 @@ from dataclasses import replace
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
-from dpsyn.mechanisms.dp_cda.figures.accounting import Sizes
-from dpsyn.mechanisms.dp_cda.figures.budget import INSIDE, MOST_CLASSES, MOVED, budget_info, draw_budget
-from dpsyn.mechanisms.dp_cda.figures.noise import draw_noise, noise_info, short_of_target
-from dpsyn.mechanisms.dp_cda.figures.norms import draw_norms, norms_info
-from dpsyn.mechanisms.dp_cda.figures.records import Records
+from dpsyn.mechanisms.dp_cda.accounting.functions import Variant, dp_cda_epsilon
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
+from dpsyn.mechanisms.dp_cda.figures.noise import (
+    INSIDE,
+    MOST_CLASSES,
+    MOVED,
+    ClassBudget,
+    class_budgets,
+    clipping_of,
+    draw_budget,
+    draw_noise,
+    draw_norms,
+    noise_info,
+)
+from dpsyn.mechanisms.dp_cda.inside import Inside, Records
+from tests.mechanisms.dp_cda import changes
 
 PAPER = Sizes((6_000,) * 10, 6_000, 1e-5)
 
 
-def budget(sizes: tuple[int, ...], **changes: float):  # type: ignore[no-untyped-def]
-    settings = {"rows_per_class": 100, "order_of_mixture": 4, "sigma": 0.3, "clip_norm": 1.0, "delta": 1e-5, "target": 10.0}
-    return budget_info(classes=[f"c{i}" for i in range(len(sizes))], sizes=sizes, **(settings | changes))  # type: ignore[arg-type]
+def budget(counts: tuple[int, ...], variant: Variant = "fixed_size") -> tuple[ClassBudget, ...]:
+    return class_budgets([f"c{i}" for i in range(len(counts))], Sizes(counts, 100, 1e-5, variant=variant), 4, 0.3)
+
+
+def draw(parts: tuple[ClassBudget, ...]) -> list[dict[str, object]]:
+    return max(draw_budget(parts, 0.3, 100, 10.0).to_dict()["datasets"].values(), key=len)
 
 
 def test_three_accountants_at_a_row_of_the_reference_table() -> None:
@@ -64,72 +76,80 @@ def test_an_epsilon_that_the_published_formula_cannot_reach() -> None:
 
 
 def test_the_smallest_class_or_a_change_of_label_binds() -> None:
-    info = budget((50, 200, 1000))
-    assert [part.size for part in info.parts if part.kind == INSIDE] == [50, 200, 1000]
-    assert info.binding.epsilon == max(part.epsilon for part in info.parts)
-    (moved,) = [part for part in info.parts if part.kind == MOVED]
+    parts = budget((50, 200, 1000))
+    assert [part.size for part in parts if part.kind == INSIDE] == [50, 200, 1000]
+    assert parts[0].epsilon == max(part.epsilon for part in parts)
+    (moved,) = [part for part in parts if part.kind == MOVED]
     assert moved.name == "c0 ↔ c1"
     every = [
-        mixing.label_change_epsilon(
+        changes.label_change_epsilon(
             order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size_from=a, class_size_to=b, rows_from=100, rows_to=100,
             delta=1e-5,
         )
         for a in (50, 200, 1000) for b in (50, 200, 1000) if a != b
     ]  # fmt: skip
     assert max(every) * (1 - 1e-3) <= moved.epsilon <= max(every) * 1.02
-    inside = mixing.replace_same_class_epsilon(
+    inside = changes.replace_same_class_epsilon(
         order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size=50, rows=100, delta=1e-5
     )
-    assert inside * (1 - 1e-3) <= next(p.epsilon for p in info.parts if p.size == 50 and p.kind == INSIDE) <= inside * 1.06
+    assert inside * (1 - 1e-3) <= next(p.epsilon for p in parts if p.size == 50 and p.kind == INSIDE) <= inside * 1.06
+
+
+def test_a_calibrated_sigma_shows_no_more_than_what_was_asked_for(digits: Records) -> None:
+    inside = Inside(digits, 10.0, 1e-5, 4, 1790)
+    names = [digits.classes[k] for k in inside.kept]
+    parts = class_budgets(names, inside.sizes, 4, inside.sigma, 10.0)
+    rough = class_budgets(names, inside.sizes, 4, inside.sigma)
+    assert 9.95 < parts[0].epsilon <= 10.0 < 1.02 * rough[0].epsilon
+    assert [part.name for part in parts] == [part.name for part in rough]
 
 
 def test_a_class_of_a_poisson_sum_has_its_own_epsilon() -> None:
-    info = budget((50, 200), variant="poisson")  # type: ignore[arg-type]
+    parts = budget((50, 200), "poisson")
     swapped = dp_cda_epsilon(0.3, 1e-5, 4, 1.0, [50], [100], "exact", "replace_same_class", variant="poisson")
-    assert next(p.epsilon for p in info.parts if p.size == 50 and p.kind == INSIDE) == pytest.approx(swapped, rel=0.04)
+    assert next(p.epsilon for p in parts if p.size == 50 and p.kind == INSIDE) == pytest.approx(swapped, rel=0.04)
 
 
 def test_classes_that_are_too_small_are_left_out() -> None:
-    info = budget((3, 100, 0))
-    assert info.left_out == ("c0", "c2")
-    assert [part.kind for part in info.parts] == [INSIDE]
-    with pytest.raises(ParameterError, match="at most 3"):
+    assert [part.kind for part in budget((100,))] == [INSIDE]
+    with pytest.raises(ParameterError, match="at most"):
+        budget(())
+    with pytest.raises(ParameterError, match="order_of_mixture = 2 would do"):
         budget((3, 2))
 
 
 def test_many_classes_are_drawn_as_the_worst_ones() -> None:
-    info = budget(tuple(range(50, 100)))
-    assert len(info.parts) == MOST_CLASSES + 1
-    assert info.others == 50 - MOST_CLASSES
-    assert {part.size for part in info.parts} == {*range(50, 49 + MOST_CLASSES), 99}
-    rows = max(draw_budget(info).to_dict()["datasets"].values(), key=len)
+    parts = budget(tuple(range(50, 100)))
+    assert len(parts) == MOST_CLASSES + 1
+    assert {part.size for part in parts} == {*range(50, 49 + MOST_CLASSES), 99}
+    rows = draw(parts)
     assert rows[0]["kind"] == "binds"
     assert rows[-1]["size"] == "99"
 
 
 def test_names_that_agree_at_their_beginning_stay_apart() -> None:
-    info = budget_info(
-        classes=["the same beginning of a name, one", "the same beginning of a name, two"], sizes=(90, 100),
-        rows_per_class=10, order_of_mixture=2, sigma=0.4, clip_norm=1.0, delta=1e-5, target=3.0,
-    )  # fmt: skip
-    rows = max(draw_budget(info).to_dict()["datasets"].values(), key=len)
-    assert len({row["name"] for row in rows}) == 3
+    names = ["the same beginning of a name, one", "the same beginning of a name, two"]
+    parts = class_budgets(names, Sizes((90, 100), 10, 1e-5), 2, 0.4)
+    assert len({row["name"] for row in draw(parts)}) == 3
 
 
 def test_norms_are_counted_and_cut(digits: Records) -> None:
-    whole, half = norms_info(digits, 1.0), norms_info(digits, 0.85)
-    assert sum(whole.counts) == sum(half.counts) == 1797
-    assert (whole.cut, whole.lost) == (0.0, 0.0)
-    assert 0.2 < half.cut < 0.8
-    assert 0 < half.lost < 0.05
-    assert norms_info(digits, 0.1).cut == 1.0
-    assert draw_norms(half).to_dict()["title"]["text"] == half.title
+    whole, half, tenth = (clipping_of(Inside(digits, 10.0, 1e-5, 4, 1790, clip)) for clip in (1.0, 0.85, 0.1))
+    assert len(whole.norms) == 1797
+    assert (whole.share_cut, whole.shortened) == (0.0, 0.0)
+    assert 0.2 < half.share_cut < 0.8
+    assert 0 < half.shortened < 0.05
+    assert tenth.share_cut == 1.0
+    rows = max(draw_norms(half).to_dict()["datasets"].values(), key=len)
+    assert sum(row["count"] for row in rows) == 1797
 
 
 def test_a_table_of_categories_has_norm_one(car: Records) -> None:
-    info = norms_info(car, 1.0)
-    assert info.counts[-1] == 1728
-    assert info.cut == 0.0
+    found = clipping_of(Inside(car, 10.0, 1e-5, 4, 1000))
+    assert found.norms == pytest.approx(1.0)
+    assert found.share_cut == 0.0
+    (row,) = max(draw_norms(found).to_dict()["datasets"].values(), key=lambda rows: "count" in rows[0])
+    assert (row["to"], row["count"]) == (1.0, 1728)
 
 
 def test_an_accountant_that_stays_above_epsilon_has_no_sigma() -> None:
@@ -150,14 +170,3 @@ def test_a_tiny_delta_has_a_noise_scale_that_sampling_makes_smaller(sizes: Sizes
     assert exact.spent <= 0.1
     assert rdp.sigma is not None
     assert exact.sigma < rdp.sigma
-
-
-def test_a_bar_that_ends_before_the_epsilon_asked_for_says_why() -> None:
-    info = noise_info(Sizes((139,) * 10, 125, 1e-5), 10.0, 4)
-    spent = info.line("exact").spent
-    assert spent is not None
-    assert 9.8 < spent < 9.95
-    assert f"shows {spent + 0.01:.3g} and not 10".replace("9.910", "9.91") in short_of_target(info)
-    for same in (10.0, 9.999, 5.0, None):
-        lines = tuple(replace(line, spent=same) if line.accountant == "exact" else line for line in info.lines)
-        assert not short_of_target(replace(info, lines=lines))
