@@ -10,6 +10,7 @@ import pandas as pd
 
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, ORANGE, PURPLE, log_axis
+from dpsyn.mechanisms.noisy_reweighting.figures import named_lines
 from dpsyn.mechanisms.noisy_reweighting.setting import Noise, ReweightingSetting, reweighting_setting
 from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice
 from dpsyn.mechanisms.noisy_reweighting.theorem_table import VARIANTS, Variant, variant_name, variant_setting
@@ -44,14 +45,13 @@ class ReweightingInfo:
     """Smallest errors.
 
     Attributes:
-        title, subtitle: what is shown; which variant is the best here.
+        subtitle: which variant is the best here.
         lines: one per variant; Gaussian ones only with a privacy δ above 0.
         here: log10 ε and log10 of the smallest error of the statistics and noise chosen.
         here_text: its numbers.
         best: the corrected variant with the smallest error at this ε.
     """
 
-    title: str
     subtitle: str
     lines: tuple[ErrorLine, ...]
     here: tuple[float, float]
@@ -102,7 +102,6 @@ def reweighting_info(
     verdict = "" if now[best] < 0 else " An error of 1 says nothing."
     missing = "" if base.delta > 0 else " Gaussian noise needs a privacy δ."
     return ReweightingInfo(
-        title="Smallest error that can be promised",
         subtitle=f"Best at ε = {short(spec.epsilon)}: {variant_name(best)}, within {shown} of every statistic."
         f"{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound.",
         lines=lines,
@@ -122,7 +121,6 @@ def draw_reweighting(info: ReweightingInfo) -> Any:
     """An Altair chart of :class:`ReweightingInfo`."""
     import altair as alt
 
-    labels = [line.label for line in info.lines]
     points = [(line.label, *at) for line in info.lines for at in zip(line.log10_epsilon, line.log10_error, strict=True)]
     rows = [
         {"series": label, "x": x, "y": y, "epsilon": short(10**x, 4), "error": format_log(y * LN10, 4, "at_least")}
@@ -130,28 +128,19 @@ def draw_reweighting(info: ReweightingInfo) -> Any:
     ]
     across = (min(_ORDERS[0], info.here[0]), max(_ORDERS[-1], info.here[0]))
     y_domain = _layers.domain_of([*(y for _, _, y in points), 0.0, info.here[1]])
-    x = alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(across))
-    y = alt.Y("y:Q", axis=log_axis("8 · accuracy", **_layers.fine_ticks(y_domain)), scale=_layers.scale(y_domain))
-    styles = [_STYLES[line.variant] for line in info.lines]
-    legend = {"title": None, "sort": None, "legend": _layers.legend(labels)}
-    lines = (
-        alt.Chart(pd.DataFrame(rows))
-        .mark_line(strokeWidth=2, clip=True)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("series:N", scale=alt.Scale(domain=labels, range=[s[0] for s in styles]), **legend),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=labels, range=[s[1] for s in styles]), **legend),
-            tooltip=[
-                alt.Tooltip("series:N", title="statistics and noise"),
-                alt.Tooltip("epsilon:N", title="ε"),
-                alt.Tooltip("error:N", title="8 · accuracy at least"),
-            ],
-        )
+    styles = {line.label: _STYLES[line.variant] for line in info.lines}
+    lines = named_lines(
+        pd.DataFrame(rows),
+        alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(across)),
+        alt.Y("y:Q", axis=log_axis("8 · accuracy", **_layers.fine_ticks(y_domain)), scale=_layers.scale(y_domain)),
+        styles,
+        {"series:N": "statistics and noise", "epsilon:N": "ε", "error:N": "8 · accuracy at least"},
+        width=2,
     )
     layers = [
         *_layers.rules([(0.0, "error 1: says nothing")], y_domain, labels_left=False),
         lines,
         _layers.here("you are here", *info.here, info.here_text, across, y_domain),
     ]
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)
+    title, longest = "Smallest error that can be promised", _layers.WIDE_LINE
+    return _layers.finish(alt.layer(*layers), title, info.subtitle, legend_labels=list(styles), line_length=longest)

@@ -10,16 +10,14 @@ from dpsyn.errors import DpsynError
 from dpsyn.kit import widgets
 from dpsyn.kit.panel import empty
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.noisy_reweighting.panels._audit import audit_panel
-from dpsyn.mechanisms.noisy_reweighting.panels._controls import Bench, choose
-from dpsyn.mechanisms.noisy_reweighting.panels._density import fitted_panels, support_panels
-from dpsyn.mechanisms.noisy_reweighting.panels._noise import noise_panels
+from dpsyn.mechanisms.noisy_reweighting.panels import views
+from dpsyn.mechanisms.noisy_reweighting.panels.bench import Bench, choose
 
 VIEWS: dict[str, Callable[[Bench], None]] = {
-    "Noise and budget": noise_panels,
-    "Fitted statistics": fitted_panels,
-    "Support and rows": support_panels,
-    "Audit": audit_panel,
+    "Noise and budget": views.noise,
+    "Fitted statistics": views.fitted,
+    "Support and rows": views.support,
+    "Audit": views.audit,
 }
 
 

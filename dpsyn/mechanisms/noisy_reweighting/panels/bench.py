@@ -1,20 +1,19 @@
-"""The sliders that the panels of noisy reweighting share, and one run with these settings."""
+"""The sliders that the panels of noisy reweighting share, and what follows from them: the mechanism, a run, the code."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
 
 import streamlit as st
 
-from dpsyn.kit import widgets
+from dpsyn.kit import code, widgets
 from dpsyn.kit.panel import empty
 from dpsyn.kit.visit import Dataset, calibrated
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
-from dpsyn.mechanisms.noisy_reweighting.figures.trial import Trial, columns_that_fit, trial
+from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting.inside import Inside, columns_that_fit
 from dpsyn.privacy.spec import PrivacySpec
-
-Noise = Literal["laplace", "gaussian"]
+from dpsyn.table import Table
 
 _NOISE: tuple[Noise, ...] = ("laplace", "gaussian")
 _REMEMBERED = 12
@@ -28,35 +27,50 @@ class Bench:
         current: the dataset.
         columns: those in use.
         spec: ε and, for Gaussian noise, δ.
-        degree: d.
-        noise: its kind.
+        config: degree and noise; all else as the Generator has it.
         seed: of noise and draws.
     """
 
     current: Dataset
     columns: tuple[str, ...]
     spec: PrivacySpec
-    degree: int
-    noise: Noise
+    config: NoisyReweighting
     seed: int
 
-    def trial(self) -> Trial:
-        """One run with these settings, remembered within the visit."""
-        memory: dict[object, Trial] = st.session_state.setdefault("reweighting_trials", {})
-        key = (self.current.revision, self.columns, self.spec, self.degree, self.noise, self.seed)
-        if key not in memory:
-            if len(memory) >= _REMEMBERED:
-                memory.pop(next(iter(memory)))
-            table = self.current.parts[0].project(self.columns)
-            memory[key] = trial(table, self.spec, degree=self.degree, noise=self.noise, seed=self.seed)
-        return memory[key]
+    @cached_property
+    def rows(self) -> Table:
+        """The rows to learn from, over these columns."""
+        return self.current.parts[0].project(self.columns)
 
+    @property
     def mechanism(self) -> NoisyReweightingMechanism:
         """The mechanism as the Generator runs it, calibrated to all rows that it would see."""
-        config = NoisyReweighting(degree=self.degree, noise=self.noise)
-        found = calibrated(config, self.spec, self.current.parts[0].project(self.columns))
-        assert isinstance(found, NoisyReweightingMechanism)
-        return found
+        return calibrated(self.config, self.spec, self.rows)
+
+    @property
+    def run(self) -> Inside:
+        """One run of it with this seed, remembered within the visit."""
+        memory: dict[object, Inside] = st.session_state.setdefault("reweighting_runs", {})
+        key = (self.current.revision, self.columns, self.spec, self.config, self.seed)
+        if key not in memory:
+            run = Inside(self.mechanism, self.rows, self.seed)
+            if len(memory) >= _REMEMBERED:
+                memory.pop(next(iter(memory)))
+            memory[key] = run
+        return memory[key]
+
+    def script(
+        self, body: str, imports: str, title: str = "Noisy reweighting from the inside: it reads the private rows."
+    ) -> str:
+        """Python that prints and draws what a view shows; ``mechanism``, ``spec`` and its ``rows`` are at hand."""
+        begun = f"""
+rows = train.project({self.columns!r})
+spec = {code.written(self.spec)}
+mechanism = {code.written(self.config)}.calibrate(spec, rows.domain, n=rows.n)
+"""
+        package = "dpsyn.mechanisms.noisy_reweighting"
+        lines = "".join(f"from {package}.{line}\n" for line in imports.splitlines())
+        return code.script(title, begun + body, self.current, lines)
 
 
 def choose(current: Dataset) -> Bench | None:
@@ -100,4 +114,4 @@ def choose(current: Dataset) -> Bench | None:
                 "watch. Give numeric columns fewer bins on the page Data, or lower d."
             )
         return None
-    return Bench(current, tuple(columns), spec, degree, noise, seed)
+    return Bench(current, tuple(columns), spec, NoisyReweighting(degree=degree, noise=noise), seed)
