@@ -92,9 +92,12 @@ SETTINGS: dict[Density, dict[str, object]] = {
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_it_shows_a_real_run_with_the_same_seed(name: str, delta: float, density: Density) -> None:
     table = load_sample(name)
-    table = table.project(table.domain.names[: {"asia": 6, "car": 3, "breast_cancer": 4}[name]])
-    inside = run_of(table, PrivacySpec(1.0, delta), seed=5)
-    config = dpsyn.NoisyReweighting(degree=2, noise="gaussian" if delta else "laplace", **SETTINGS[density])
+    degree, columns = {"asia": (2, 6), "car": (2, 3), "breast_cancer": (1, 5)}[
+        name
+    ]  # of the last all points are too many to list
+    table = table.project(table.domain.names[:columns])
+    inside = run_of(table, PrivacySpec(1.0, delta), degree=degree, seed=5)
+    config = dpsyn.NoisyReweighting(degree=degree, noise="gaussian" if delta else "laplace", **SETTINGS[density])
     mechanism = config.calibrate(PrivacySpec(1.0, delta), table.domain, n=table.n)
     release = mechanism(np.random.default_rng(5), table)
     seen = release.diagnostics
@@ -115,7 +118,7 @@ def test_it_shows_a_real_run_with_the_same_seed(name: str, delta: float, density
         float(np.sqrt(((seen[which] - exact) ** 2).mean())) for which in ("noisy_statistics", "fitted_statistics")
     )
     assert inside.errors(density) == pytest.approx((before, after))
-    tables = TableFamily.all_of_degree(table.domain.shape, 2)
+    tables = TableFamily.all_of_degree(table.domain.shape, degree)
     shares = tables.matrix(seen["points"]) @ seen["density"]
     apart = np.abs(shares - tables.sums(table.codes) / table.n)
     wanted = [apart[group.start : group.stop].sum() / 2 for group in tables.groups]
