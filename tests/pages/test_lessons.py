@@ -70,7 +70,7 @@ def test_mixing_digits_says_what_each_setting_does_to_the_noise():
 
 
 def test_the_fit_is_nearer_to_the_truth_with_nearly_every_seed():
-    """Step 3 of “Noise against n”: with the columns that its link opens, and hardly ever with the four that it names."""
+    """Step 3 of “Noise against n”: with the columns that its link opens, and about every other time with four."""
     step = LESSONS["Noise against n"][2]
     app = at("inside", data="asia", **step.query)
     (shown,) = app.session_state["reweighting_runs"].values()
@@ -86,7 +86,7 @@ def test_the_fit_is_nearer_to_the_truth_with_nearly_every_seed():
     before, after = shown.errors("entropy")
     assert after < before
     assert nearer(shown.domain.names) >= 6
-    assert nearer(["smoke", "lung", "bronc", "dysp"]) <= 2
+    assert 2 <= nearer(["smoke", "lung", "bronc", "dysp"]) <= 6
 
 
 def test_the_cube_says_which_columns_its_histogram_has():
