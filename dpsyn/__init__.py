@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dpsyn.mechanisms.registry import MECHANISMS
+
 if TYPE_CHECKING:
     from dpsyn.data.large import file_statistics as file_statistics
     from dpsyn.data.read import read_table as read_table
@@ -30,14 +32,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Attribute": "dpsyn.domain",
-    "DPCDA": "dpsyn.mechanisms.dp_cda",
     "DatasetStatistics": "dpsyn.statistics",
     "Domain": "dpsyn.domain",
     "Guarantee": "dpsyn.privacy.spec",
     "LossMeter": "dpsyn.mechanisms.private_sampling.local_loss",
-    "NoisyReweighting": "dpsyn.mechanisms.noisy_reweighting",
     "PrivacySpec": "dpsyn.privacy.spec",
-    "PrivateSampling": "dpsyn.mechanisms.private_sampling",
     "Release": "dpsyn.mechanisms.base",
     "Table": "dpsyn.table",
     "evaluate": "dpsyn.evaluation.report",
@@ -48,6 +47,8 @@ _HOME = {
     "private_statistics": "dpsyn.privacy.private_statistics",
     "read_table": "dpsyn.data.read",
 }
+
+_HOME |= {name: module for module, name in (home.split(":") for home in MECHANISMS.values())}
 
 __all__ = sorted(_HOME)  # noqa: PLE0605
 

@@ -13,7 +13,7 @@ import dpsyn
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("streamlit", "pandas", "numpy", "scipy", "sklearn", "cvxpy", "opendp", "dp_accounting", "plotly", "altair")
-PAGES = sorted((ROOT / "app_pages").glob("*.py"))
+PAGES = sorted((ROOT / "pages").glob("*.py"))
 
 
 def test_importing_dpsyn_loads_nothing_heavy():

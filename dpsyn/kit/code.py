@@ -6,7 +6,8 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from dpsyn.data.samples import load_sample
-from dpsyn.kit.visit import SPLIT_SEED, Dataset
+from dpsyn.kit.explorer import Explorer
+from dpsyn.kit.visit import SPLIT_SEED, Dataset, dataset
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
@@ -80,3 +81,21 @@ print(statistics)  # read from the private rows: not for publication
 print(train.n, "rows to learn from,", test.n if test else 0, "held out")
 """
     return script("The data, and the numbers that the theorems depend on.", body, current)
+
+
+def arguments(**values: Any) -> str:
+    """Named arguments, a line each; what is None is left to its default."""
+    return "".join(f"    {name}={value!r},\n" for name, value in values.items() if value is not None)
+
+
+def on_feasibility(explorer: Explorer, body: str, imports: str = "") -> str:
+    """A script on the dataset of the page Feasibility's details: ``statistics`` and ``spec``, and the body."""
+    spec = f"spec = {written(explorer.spec)}\n"
+    title = "Which theorem applies, and what would have to change."
+    if explorer.focus.loaded:
+        current = dataset()
+        begun = f"\nstatistics = table.statistics(two_valued_as_bit={current.two_valued_as_bit!r})\n{spec}"
+        return script(title, begun + body, current, imports)
+    stats = explorer.stats
+    known = ", ".join(f"{f.name}={getattr(stats, f.name)!r}" for f in fields(stats) if f.init)
+    return script(title, f"\nstatistics = dpsyn.DatasetStatistics({known})\n{spec}{body}", None, imports)

@@ -11,17 +11,19 @@ from dpsyn.kit import formulas
 from dpsyn.kit.widgets import badge, humanise, plain_text, power_of_ten, text_table
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.logarithms import LN10
+from dpsyn.theory.papers import Paper
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
 
 
-def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> None:
+def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "", paper: Paper | None = None) -> None:
     """Whether privacy and accuracy are within reach, and one sentence.
 
     Args:
         verdict: on one mechanism.
         private: it reads statistics of private rows.
         domain_warning: why no privacy holds yet on this domain, or empty.
+        paper: where its theorems stand.
     """
     certified = verdict.holds_in("privacy") and verdict.holds_in("validity")
     accurate = verdict.holds_in("accuracy")
@@ -30,7 +32,7 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> N
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="xsmall"):
             st.markdown(f"## {verdict.title}", width="content", anchors=False)
             if st.button("Why?", key=f"why_{verdict.mechanism}", help="The formulas behind this verdict."):
-                _why(verdict)
+                _why(verdict, paper)
         with st.container(horizontal=True, gap="xsmall"):
             if certified and domain_warning:
                 st.badge("private only once the domain is confirmed", icon=":material/warning:", color="orange")
@@ -46,11 +48,11 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "") -> N
         badge(private)
 
 
-def _why(verdict: Verdict) -> None:
+def _why(verdict: Verdict, paper: Paper | None) -> None:
     @st.dialog(verdict.title, width="large")
     def formulas_of_it() -> None:
         st.caption(formulas.TITLE)
-        formulas.show_verdict(verdict)
+        formulas.show_verdict(verdict, paper)
 
     formulas_of_it()
 
@@ -98,7 +100,7 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
     st.caption("Orders of magnitude: by how many powers of ten a condition holds (+) or is missed (−).")
 
 
-def show_verdict(verdict: Verdict) -> None:
+def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
     """Everything about one mechanism."""
     show_conditions(verdict.conditions)
     for note in verdict.notes:
@@ -110,4 +112,4 @@ def show_verdict(verdict: Verdict) -> None:
                 "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
             )
     with st.expander(formulas.TITLE, icon=formulas.ICON):
-        formulas.show_verdict(verdict)
+        formulas.show_verdict(verdict, paper)

@@ -13,6 +13,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from dpsyn.kit import visit
+from dpsyn.notation import number as number  # noqa: PLC0414  # how numbers are written on a page
 from dpsyn.notation import readable, short, superscript
 from dpsyn.privacy.spec import Guarantee
 
@@ -22,22 +23,6 @@ DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
 COUNTS = tuple(dict.fromkeys(round(10 ** (i / 10)) for i in range(61)))
 SIZES = ("smallest allowed", *(f"{float(f'{10 ** (i / 4):.2g}'):.12g}" for i in range(4, 49)))
 CEILINGS = (*(round(1.05 + 0.05 * i, 2) for i in range(40)), *(float(f"{10 ** (0.5 + i / 10):.3g}") for i in range(26)))
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for people: plain where it is short, otherwise 1.2 × 10⁴."""
-    if value is None:
-        return "—"
-    if math.isnan(value):
-        return "not defined"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return (
-            f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
-        )
-    exponent = math.floor(math.log10(abs(value)))
-    return f"{value / 10**exponent:.{digits - 1}f} × 10{superscript(exponent)}"
 
 
 def power_of_ten(log10: float, digits: int = 3) -> str:
@@ -161,7 +146,7 @@ def own_table_lost() -> None:
         f"until then {visit.dataset().table.name} stands in its place.",
         icon=":material/warning:",
     )
-    st.page_link("app_pages/home.py", label="Load it on the page Data", icon=":material/table:")
+    st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
 
 
 def dataset_bar() -> visit.Dataset:

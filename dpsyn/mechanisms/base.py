@@ -95,6 +95,16 @@ class Config(ABC):
         """
         return None
 
+    @classmethod
+    def as_it_comes(cls, rows: int, target: str | None) -> Config | None:
+        """The settings that it has when nobody chooses any, releasing about as many rows as there are.
+
+        Args:
+            rows: n, the number of real rows.
+            target: the column to predict; a mechanism that needs one gives None without it.
+        """
+        return cls()
+
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(
             f"{type(self).__name__} is a configuration and has no guarantee yet: "

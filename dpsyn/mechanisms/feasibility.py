@@ -1,17 +1,13 @@
-"""One question, three answers: may these mechanisms be used on data like this, under this privacy specification?"""
+"""One question, as many answers as there are theorems: may a mechanism be used on data like this, at this privacy?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpsyn.mechanisms.dp_cda.theorems import MixingSetting, dp_cda_verdict
-from dpsyn.mechanisms.noisy_reweighting.setting import Noise, reweighting_setting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice
-from dpsyn.mechanisms.noisy_reweighting.theorems import noisy_reweighting_verdict
-from dpsyn.mechanisms.private_sampling.setting import sampling_setting
-from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
+from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
@@ -19,16 +15,26 @@ from dpsyn.theory.conditions import Verdict
 
 @dataclass(frozen=True)
 class Feasibility:
-    """The verdicts on the three mechanisms for one dataset and one privacy specification."""
+    """The verdicts on all mechanisms that have a theorem, for one dataset and one privacy specification.
+
+    Iterate over it, or take one by the mechanism's registered name: ``found["dp_cda"]``, ``found.dp_cda``.
+    """
 
     stats: DatasetStatistics
     spec: PrivacySpec
-    private_sampling: Verdict
-    noisy_reweighting: Verdict
-    dp_cda: Verdict
+    verdicts: Mapping[str, Verdict]
 
     def __iter__(self) -> Iterator[Verdict]:
-        return iter((self.private_sampling, self.noisy_reweighting, self.dp_cda))
+        return iter(self.verdicts.values())
+
+    def __getitem__(self, mechanism: str) -> Verdict:
+        return self.verdicts[mechanism]
+
+    def __getattr__(self, mechanism: str) -> Verdict:
+        # Unpickling asks for names before there are verdicts.
+        if mechanism.startswith("_") or mechanism not in self.verdicts:
+            raise AttributeError(mechanism)
+        return self.verdicts[mechanism]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON: no infinities, logarithms beside numbers that a float cannot hold."""
@@ -39,90 +45,37 @@ class Feasibility:
         }
 
 
-def feasibility(
-    stats: DatasetStatistics,
-    spec: PrivacySpec,
-    *,
-    degree: int = 2,
-    floor: float = 0.25,
-    ceiling: float = 2.0,
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
-    accuracy: float | None = None,
-    statistics: FamilyChoice = "auto",
-    noise: Noise = "laplace",
-    condition_number: float | None = None,
-    order_of_mixture: int = 4,
-    classes: int = 2,
-    smallest_class: int | None = None,
-    noise_scale: float | None = None,
-    clip_norm: float = 1.0,
-    exact_accounting: bool | None = None,
-) -> Feasibility:
+def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) -> Feasibility:
     """Every condition of every theorem: required, actual, whether it holds, by how much, and what would make it true.
 
     Args:
         stats: p, n, ‖f_n‖∞ of the data.
         spec: ε, δ and the neighbours.
-        degree: d, the order of the marginals.
-        floor: the papers' δ, lower bound on m·h in private sampling; 0 < floor < 1.
-        ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
-        failure_probability: γ.
-        rows: k, synthetic rows.
-        reduced_space_size: m; None takes for each theorem the smallest m that its lower bound allows.
-        accuracy: the α of noisy reweighting, which promises 8·accuracy; None takes floor/2, so that both theorems promise
-            the same 4·floor.
-        statistics: what noisy reweighting matches; ``"auto"``: Walsh functions where all columns have two values (or the
-            columns are not known), contingency tables elsewhere.
-        noise: Laplace as in the paper, or Gaussian (needs δ > 0).
-        condition_number: K >= κ; None takes the bound N·‖f_n‖∞ for the uniform measure on N possible rows.
-        order_of_mixture: l of DP-CDA.
-        classes: K of DP-CDA.
-        smallest_class: public lower bound on its N_k; None takes n // K, the largest that it can be.
-        noise_scale: its σ; None takes one that is private.
-        clip_norm: its c.
-        exact_accounting: find DP-CDA's smallest σ by the exact accountant (True), or only a σ that is enough without
-            counting on sampling (False), or the former where it is quick (None). With a ``noise_scale`` its ε is always by
-            the exact accountant.
+        settings: what the theorems depend on besides, by name; each mechanism's ``theorems.verdict`` says what it takes and
+            what it takes without being told. Several share ``degree`` (d, the order of the marginals), ``rows`` (k,
+            synthetic rows), ``reduced_space_size`` (m; None takes for each theorem the smallest that its lower bound allows)
+            and ``failure_probability`` (γ).
 
     Raises:
         ParameterError: a value with which the formulas mean nothing; it names the field. A value that the algorithm
             cannot use but the formulas can (floor = 0.6, say) is a condition that does not hold instead.
+        TypeError: no theorem has a setting of this name.
     """
-    sampling = sampling_setting(
-        stats,
-        spec,
-        degree=degree,
-        floor=floor,
-        ceiling=ceiling,
-        failure_probability=failure_probability,
-        rows=rows,
-        reduced_space_size=reduced_space_size,
-    )
-    reweighting = reweighting_setting(
-        stats,
-        spec,
-        degree=degree,
-        accuracy=floor / 2 if accuracy is None else accuracy,
-        statistics=statistics,
-        noise=noise,
-        failure_probability=failure_probability,
-        rows=rows,
-        reduced_space_size=reduced_space_size,
-        condition_number=condition_number,
-    )
-    mixing = MixingSetting(
-        n=stats.n,
-        spec=spec,
-        classes=classes,
-        smallest_class=smallest_class,
-        order_of_mixture=order_of_mixture,
-        rows=rows,
-        noise_scale=noise_scale,
-        clip_norm=clip_norm,
-        exact=exact_accounting,
-    )
+    judges = {name: judge for name in MECHANISMS if (judge := offered(name, "theorems:verdict")) is not None}
+    taken = {name: _settings_of(judge) for name, judge in judges.items()}
+    known = {setting for names in taken.values() for setting in names}
+    if unknown := settings.keys() - known:
+        raise TypeError(f"no theorem has a setting {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
     return Feasibility(
-        stats, spec, private_sampling_verdict(sampling), noisy_reweighting_verdict(reweighting), dp_cda_verdict(mixing)
+        stats,
+        spec,
+        {
+            name: judge(stats, spec, **{key: value for key, value in settings.items() if key in taken[name]})
+            for name, judge in judges.items()
+        },
     )
+
+
+def _settings_of(judge: Callable[..., Verdict]) -> set[str]:
+    parameters = inspect.signature(judge).parameters.values()
+    return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import Config
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.base import Config
 
 MECHANISMS: dict[str, str] = {
     "private_sampling": "dpsyn.mechanisms.private_sampling:PrivateSampling",

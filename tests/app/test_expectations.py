@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.app.releases import expectations, noise_on_tables
+from dpsyn.app.releases import expectations
 from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables
 from dpsyn.table import Table
 
 

@@ -16,12 +16,13 @@ from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas, threshold_formula
-from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class, offered
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.table import Table
 from dpsyn.theory.claim_lines import power, up
-from dpsyn.theory.papers import PAPERS, is_corrected, paper_of
+from dpsyn.theory.papers import OTHERS, is_corrected, paper_of
 
+PAPERS = {name: offered(name, "formulas:PAPER") for name in MECHANISMS}
 N = 20_000
 CUBE = Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(8))
 WIDE = Domain.of(
@@ -116,7 +117,7 @@ def test_gaussian_shift_and_the_two_ways_to_account():
     assert result == pytest.approx(sum(entry.spent for entry in mechanism.ledger.entries), rel=1e-3)
     assert mechanism.calibrated()["accounting"] == "exact"
     assert r"\mathbb{E}" in claim.formula
-    assert paper_of(claim.source, "noisy_reweighting") is PAPERS["discrete_gaussian"]
+    assert paper_of(claim.source, PAPERS["noisy_reweighting"]) is OTHERS[1]
 
     mechanism, (shift, claim) = lines_of(dpsyn.NoisyReweighting(degree=2), dpsyn.PrivacySpec(5.0, 1e-12))
     assert mechanism.calibrated()["accounting"] == "zcdp"
@@ -232,7 +233,7 @@ def test_as_published_is_two_f_over_n_sigma():
     working, result = sides(line.filled)
     assert working == pytest.approx(0.7, rel=1e-3)
     assert result == mechanism.guarantee.epsilon == 0.7
-    assert paper_of(line.source, "noisy_reweighting") is PAPERS["noisy_reweighting"]
+    assert paper_of(line.source, PAPERS["noisy_reweighting"]) is PAPERS["noisy_reweighting"]
     mechanism, (line,) = lines_of(dpsyn.NoisyReweighting(family=OWN, noise="as_published"), dpsyn.PrivacySpec(0.7))
     assert sides(line.filled) == (pytest.approx(0.7, rel=1e-3), 0.7)
 
@@ -400,12 +401,7 @@ def test_a_release_says_the_same_as_before_the_run(config):
 
 
 def test_every_mechanism_has_formulas_and_the_refuted_one_says_so():
-    assert set(MECHANISMS) | set(DEMONSTRATIONS) == {
-        "private_sampling",
-        "noisy_reweighting",
-        "dp_cda",
-        "dp_cda_as_published",
-    }
+    assert all(offered(name, "formulas:claim") is not None for name in (*MECHANISMS, *DEMONSTRATIONS))
     _, (line,) = lines_of(dpsyn.DPCDA.as_published(target="b0"), dpsyn.PrivacySpec(10.0, 1e-5))
     assert line.note.startswith("It is no guarantee")
     assert line.filled == ""
@@ -430,11 +426,11 @@ def test_step_2(smallest, sign):
 @pytest.mark.parametrize(
     ("place", "steps"),
     [
-        ("dpsyn/optim/shrinkage.py", {"4"}),
-        ("dpsyn/optim/closest.py", {"5"}),
-        ("dpsyn/ui/inside/sampling/shrinkage.py", {"4"}),
-        ("dpsyn/ui/inside/sampling/density.py", {"5"}),
-        ("dpsyn/theory/private_sampling.py", {"4"}),
+        ("dpsyn/solvers/shrinkage.py", {"4"}),
+        ("dpsyn/solvers/closest.py", {"5"}),
+        ("dpsyn/mechanisms/private_sampling/panels/shrinkage.py", {"4"}),
+        ("dpsyn/mechanisms/private_sampling/panels/density.py", {"5"}),
+        ("dpsyn/mechanisms/private_sampling/theorems.py", {"4"}),
         ("docs/shrinkage.md", {"4"}),
     ],
 )
@@ -449,11 +445,11 @@ def test_sources_name_their_paper():
     ours = set()
     for verdict in dpsyn.feasibility(stats, BOTH, degree=2, floor=0.2, rows=10):
         for condition in (*verdict.conditions, *verdict.alternatives):
-            paper = paper_of(condition.source, verdict.mechanism)
+            paper = paper_of(condition.source, PAPERS[verdict.mechanism])
             if paper is None:
                 ours.add(condition.source)
             else:
                 assert paper is PAPERS[verdict.mechanism]
     assert ours == {"Bounded ratio", "Stability (experimental)", "Gaussian noise", "Exact accountant"}
     assert {config_class(name).paper for name in MECHANISMS} == {PAPERS[name].name for name in MECHANISMS}
-    assert all(re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}", paper.address) for paper in PAPERS.values())
+    assert all(re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}", paper.address) for paper in (*PAPERS.values(), *OTHERS))

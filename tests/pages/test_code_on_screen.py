@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.app.explorer.sections import SECTIONS as FEASIBILITY
+from dpsyn.app.explorer.sections import sections
 from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.dp_cda.panels import VIEWS as MIXING
@@ -21,6 +21,8 @@ from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS as REWEIGHTING
 from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS as SAMPLING
 from tests.pages.conftest import finish_job
 from tests.pages.test_share import at, code_of
+
+FEASIBILITY = sections()
 
 Query = dict[str, str | list[str]]
 _NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from dpsyn.app.explorer.sections import SECTIONS
+from dpsyn.app.explorer.sections import sections
 from tests.pages.conftest import finish_job
+
+SECTIONS = sections()
 
 
 def charts(app):

@@ -16,14 +16,14 @@ def at(open_page, sample=None):
     app = open_page("home")
     if sample is not None:
         app.pills(key="sample").set_value(sample).run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = app.switch_page("inside.py").run()
     return quiet(app.segmented_control(key="inside_mechanism").set_value("dp_cda").run())
 
 
 def upload(open_page, text):
     app = open_page("home")
     app.file_uploader(key="upload").upload("s.csv", text.encode(), "text/csv").run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = app.switch_page("inside.py").run()
     return quiet(app.segmented_control(key="inside_mechanism").set_value("dp_cda").run())
 
 

@@ -113,9 +113,9 @@ def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page
 def test_it_goes_on_running_while_other_data_is_open(open_page):
     app = plan(small(open_page), repeats=4)
     app.button(key="lab_start").click().run()
-    app = app.switch_page("app_pages/home.py").run()
+    app = app.switch_page("home.py").run()
     app.pills(key="sample").set_value("asia").run()
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     assert [b for b in app.button if b.key == "lab_cancel"]
     app = wait_for_results(app, 1)

@@ -15,7 +15,7 @@ def published(open_page) -> AppTest:
     app.select_slider(key="cda_epsilon").set_value(10.0)
     quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
     app, _ = run(app)
-    return quiet(app.switch_page("app_pages/comparison.py").run())
+    return quiet(app.switch_page("comparison.py").run())
 
 
 def listed(app: AppTest) -> dict[str, str]:
@@ -43,7 +43,7 @@ def test_in_the_list_and_through_a_workspace(published, open_page, tmp_path):
     open_workspace(published, str(tmp_path))
     other = open_page("home")
     other.pills(key="sample").set_value("breast_cancer").run()
-    other = open_workspace(quiet(other.switch_page("app_pages/comparison.py").run()), str(tmp_path))
+    other = open_workspace(quiet(other.switch_page("comparison.py").run()), str(tmp_path))
     check(other)
 
 
@@ -61,7 +61,7 @@ def test_through_a_file(published, open_page):
     data = quiet(writer.run()).session_state["the_file"]
     other = open_page("home")
     other.pills(key="sample").set_value("breast_cancer").run()
-    other = quiet(other.switch_page("app_pages/comparison.py").run())
+    other = quiet(other.switch_page("comparison.py").run())
     other.file_uploader(key="runs_import_0").upload("runs.json", data, "application/json").run()
     quiet(other.button(key="runs_read").click().run())
     check(other)

@@ -20,7 +20,7 @@ def upload(open_page):
 
 
 def open_workspace(app, folder):
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     app.text_input(key="workspace_folder").set_value(str(folder)).run()
     app.button(key="workspace_open").click().run()
     assert not app.exception
@@ -47,10 +47,10 @@ def kept(open_page, tmp_path):
         if confirm:
             press(app, "Apply and confirm")
         app = open_workspace(app, tmp_path)
-        app = app.switch_page("app_pages/generator.py").run()
+        app = app.switch_page("generator.py").run()
         app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
         app = finish_job(app.button(key="run").click().run())
-        app = app.switch_page("app_pages/comparison.py").run()
+        app = app.switch_page("comparison.py").run()
         app = finish_job(press(app, "Measure"))
         return tmp_path, app.session_state["comparison"]["reports"]
 

@@ -9,39 +9,31 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.explorer.setting import verdicts
-from dpsyn.kit import visit, widgets
+from dpsyn.app.explorer.setting import described, offers, verdicts
+from dpsyn.app.explorer.verdict import code_of
+from dpsyn.kit import screen, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer
 from dpsyn.kit.export import chart_png, chart_svg
 from dpsyn.mechanisms.export import verdict_json, verdict_markdown
-from dpsyn.mechanisms.private_sampling.figures.certificates import certificates_info, draw_certificates
-from dpsyn.mechanisms.private_sampling.figures.feasibility import (
-    draw_reduced_space,
-    draw_rows_bound,
-    reduced_space_info,
-    rows_bound_info,
-)
-from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
-from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
+    screen.offer(lambda: code_of(explorer, {}))
     widgets.heading("The verdict", explorer.private)
-    verdicts = [verdicts(explorer, chosen) for chosen in explorer.chosen]
+    found = [verdicts(explorer, chosen) for chosen in explorer.chosen]
     private = explorer.private
-    settings = explorer.described()
+    settings = described(explorer)
     with st.container(horizontal=True):
+        _download("Verdict as JSON", verdict_json(found, settings, private=private), "feasibility.json", "application/json")
         _download(
-            "Verdict as JSON", verdict_json(verdicts, settings, private=private), "feasibility.json", "application/json"
-        )
-        _download(
-            "Verdict as Markdown", verdict_markdown(verdicts, settings, private=private), "feasibility.md", "text/markdown"
+            "Verdict as Markdown", verdict_markdown(found, settings, private=private), "feasibility.md", "text/markdown"
         )
     widgets.heading("The pictures", explorer.private)
-    for name, chart in charts(explorer).items():
+    charts = {name: chart for draw in offers("charts").values() for name, chart in draw(explorer).items()}
+    for name, chart in charts.items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{name.replace('_', ' ').capitalize()}", width=180)
             _download("PNG", partial(chart_png, chart), f"{name}.png", "image/png", key=f"png_{name}")
@@ -87,21 +79,8 @@ def _private_statistics(explorer: Explorer) -> None:
         spent = rounded_up(sum(found.epsilon for found in mine), 4)
         st.caption(f"{len(mine)} drawn in this visit; publishing all of them costs ε = {spent} together.")
         verdict = [verdicts(explorer, Chosen(newest.statistics(), private=not public, classes=explorer.focus.classes))]
-        text = verdict_markdown(verdict, explorer.described(), private=not public)
+        text = verdict_markdown(verdict, described(explorer), private=not public)
         _download("Verdict on these statistics as Markdown", text, "feasibility_private.md", "text/markdown")
-
-
-def charts(explorer: Explorer) -> dict[str, Any]:
-    """The pictures that can be saved, by file name."""
-    stats, bounds, spec, rows = explorer.stats, explorer.bounds, explorer.spec, explorer.rows
-    chosen = [c.stats for c in explorer.chosen]
-    return {
-        "rows_against_p": draw_rows_bound(rows_bound_info(stats, epsilon=spec.epsilon, rows=rows, **bounds)),
-        "window_for_m": draw_reduced_space(reduced_space_info(stats, **bounds)),
-        "certificates_against_n": draw_certificates(certificates_info(stats, spec, rows=rows, **bounds)),
-        "map_of_p_and_n": draw_plane(plane_info(chosen, spec, rows=rows, **bounds)),
-        "trade-off_in_floor": draw_floor_tradeoff(floor_tradeoff_info(stats, spec, rows=rows, **bounds)),
-    }
 
 
 def link() -> str:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.explorer import Chosen, Explorer
+from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.mechanisms.base import domain_warning
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility
+from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import BUILT_IN
 
 YOURS, TYPED = "Loaded data", "Typed in"
-ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-_SMALLEST = widgets.SIZES[0]
 _COUNTED = "NOT YET TRUE: the columns' values were inferred from the file, and nobody confirmed them as public."
 
 
-def verdicts(explorer: Explorer, chosen: Chosen, *, exact: bool = False) -> Feasibility:
-    """``dpsyn.feasibility`` for one of the datasets."""
-    return feasibility(
-        chosen.stats,
-        explorer.spec,
-        **{**explorer.bounds, "degree": min(explorer.degree, chosen.stats.p)},
-        rows=explorer.rows,
-        order_of_mixture=explorer.order_of_mixture,
-        classes=chosen.classes,
-        smallest_class=chosen.smallest_class,
-        exact_accounting=exact,
-    )
+def verdicts(explorer: Explorer, chosen: Chosen, **further: Any) -> Feasibility:
+    """``dpsyn.feasibility`` for one of the datasets; ``further`` settings are those that a section asks for itself."""
+    return feasibility(chosen.stats, explorer.spec, **{**explorer.settings_of(chosen), "exact_accounting": False, **further})
+
+
+def offers(place: str) -> dict[str, Any]:
+    """What the mechanisms offer at a place of ``panels.feasibility``, by registered name."""
+    found = {name: offered(name, f"panels.feasibility:{place}") for name in MECHANISMS}
+    return {name: offer for name, offer in found.items() if offer is not None}
 
 
 def choose() -> Explorer:
@@ -37,53 +35,17 @@ def choose() -> Explorer:
     with st.sidebar:
         st.header("Settings")
         epsilon = widgets.epsilon_slider("f_epsilon", bind="query-params")
-        degree = st.slider("d (degree of the marginals)", 1, 4, 2, key="f_degree", bind="query-params")
-        floor = st.slider(
-            "floor (the papers' δ)",
-            0.01,
-            0.5,
-            0.25,
-            0.01,
-            key="f_floor",
-            bind="query-params",
-            help="Smallest density allowed in private sampling, relative to uniform.",
-        )
-        ceiling = st.select_slider(
-            "ceiling (the papers' Δ)",
-            widgets.CEILINGS,
-            2.0,
-            key="f_ceiling",
-            bind="query-params",
-            format_func=lambda c: f"{c:.4g}",
-            help="Largest density allowed, relative to uniform.",
-        )
-        gamma = st.slider(
-            "γ (failure probability of the accuracy theorems)",
-            0.005,
-            0.245,
-            0.125,
-            0.005,
-            key="f_gamma",
-            format="%.3f",
-            bind="query-params",
-        )
-        rows = st.select_slider(
-            "k (synthetic rows)", widgets.COUNTS, 1000, key="f_rows", bind="query-params", format_func=lambda k: f"{k:,}"
-        )
-        size = st.select_slider("m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params")
+        sliders: dict[str, Slider] = {s.setting: s for each in offers("SLIDERS").values() for s in each}
+        settings = {name: slider.draw() for name, slider in sliders.items()}
         delta = widgets.delta_slider("f_delta", bind="query-params")
-        order = st.select_slider("l (order of mixture, DP-CDA)", ORDERS, 4, key="f_order", bind="query-params")
-    return Explorer(
-        chosen=_datasets(),
-        spec=PrivacySpec(epsilon, delta),
-        degree=degree,
-        floor=floor,
-        ceiling=ceiling,
-        failure_probability=gamma,
-        rows=rows,
-        reduced_space_size=None if size == _SMALLEST else round(float(size)),
-        order_of_mixture=order,
-    )  # fmt: skip
+    return Explorer(_datasets(), PrivacySpec(epsilon, delta), settings)
+
+
+def described(explorer: Explorer) -> dict[str, Any]:
+    """The settings as plain data, for an export."""
+    spec, settings = explorer.spec, explorer.settings_of(explorer.focus)
+    shown = {name: settings[name] for name in explorer.settings if settings[name] is not None}
+    return {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring, **shown}
 
 
 def _datasets() -> tuple[Chosen, ...]:

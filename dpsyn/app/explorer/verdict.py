@@ -1,50 +1,46 @@
-"""The verdicts: three cards, the two pictures that follow the sliders, datasets side by side, every condition."""
+"""The verdicts: a card each, the pictures that follow the sliders, datasets side by side, every condition."""
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app.explorer.setting import verdicts
-from dpsyn.kit import widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.app.explorer.setting import offers, verdicts
+from dpsyn.kit import code, screen, visit, widgets
 from dpsyn.kit.explorer import Explorer
 from dpsyn.kit.verdicts import show_verdict, verdict_card
-from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.feasibility import Feasibility
-from dpsyn.mechanisms.private_sampling.figures.feasibility import (
-    draw_reduced_space,
-    draw_rows_bound,
-    reduced_space_info,
-    rows_bound_info,
-)
-from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 
-Case = Literal["yours", "ideal"]
-_CASES: tuple[Case, ...] = ("yours", "ideal")
+_MOST_CARDS = 3
+"""Beside each other; more come in a second row."""
 
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     overview, details = st.container(), st.container()
+    judged = [name for name in MECHANISMS if offered(name, "theorems:verdict") is not None]
+    further: dict[str, Any] = {}
     with details:
         widgets.heading("Every condition", explorer.focus.private)
-        tabs = st.tabs([title(name) for name in MECHANISMS])
-    with tabs[list(MECHANISMS).index(DPCDA.name)]:
-        # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
-        exact = st.toggle(
-            "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
-            key="f_exact",
-            bind="query-params",
-        )
-    found = verdicts(explorer, explorer.focus, exact=exact)
+        tabs = dict(zip(judged, st.tabs([title(name) for name in judged]), strict=True))
+    for name, ask in offers("ask").items():
+        with tabs[name]:
+            further |= ask()
+    found = verdicts(explorer, explorer.focus, **further)
     with overview:
         _overview(explorer, found)
-    for tab, verdict in zip(tabs, found, strict=True):
-        with tab:
-            show_verdict(verdict)
+    for verdict in found:
+        with tabs[verdict.mechanism]:
+            show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
+    without = [title(name) for name in MECHANISMS if name not in judged]
+    if without:
+        st.caption(f"No theorem is known to us that could judge {' or '.join(without)} before a run.")
+    screen.offer(lambda: code_of(explorer, further))
 
 
 def _overview(explorer: Explorer, found: Feasibility) -> None:
@@ -58,9 +54,13 @@ def _overview(explorer: Explorer, found: Feasibility) -> None:
             "2ᵖ · ‖fₙ‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
         }
     )
-    for column, verdict in zip(st.columns(3), found, strict=True):
-        with column:
-            verdict_card(verdict, explorer.focus.private, explorer.focus.domain_warning)
+    every = list(found)
+    across = math.ceil(len(every) / math.ceil(len(every) / _MOST_CARDS))
+    for row in range(0, len(every), across):
+        for column, verdict in zip(st.columns(across), every[row : row + across], strict=False):
+            with column:
+                focus = explorer.focus
+                verdict_card(verdict, focus.private, focus.domain_warning, offered(verdict.mechanism, "formulas:PAPER"))
     if len(explorer.chosen) > 1:
         widgets.heading("Side by side", explorer.private)
         widgets.text_table(side_by_side([verdicts(explorer, chosen) for chosen in explorer.chosen]))
@@ -70,20 +70,26 @@ def _overview(explorer: Explorer, found: Feasibility) -> None:
                 f":material/warning: Privacy is not yet true for {widgets.plain_text(', '.join(unconfirmed))}: nobody "
                 "confirmed the domain as public."
             )
-    case = st.segmented_control(
-        "In the pictures, n is",
-        _CASES,
-        default="yours",
-        required=True,
-        key="f_case",
-        bind="query-params",
-        format_func={"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}.__getitem__,
-    )
-    widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
-    left, right = st.columns(2, gap="medium")
-    rows = rows_bound_info(stats, epsilon=explorer.spec.epsilon, rows=explorer.rows, case=case, **explorer.bounds)
-    show_chart(draw_rows_bound(rows), key="rows_bound", place=left)
-    show_chart(draw_reduced_space(reduced_space_info(stats, **explorer.bounds)), key="reduced_space", place=right)
+    for draw in offers("overview").values():
+        draw(explorer)
+
+
+def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
+    """The verdicts on the dataset in focus, with every condition."""
+    focus, target = explorer.focus, visit.dataset().target
+    settings = {**explorer.settings_of(focus), "exact_accounting": False, **further}
+    known = settings.pop("smallest_class") is not None
+    smallest = f"    smallest_class=table.smallest_class({target!r}),\n" if known else ""
+    body = f"""found = dpsyn.feasibility(
+    statistics,
+    spec,
+{code.arguments(**settings)}{smallest})
+for verdict in found:
+    print(verdict.title, verdict.holds, verdict.summary)
+    for condition in verdict.conditions:
+        print("   ", condition.label, condition.holds, condition.slack_orders, condition.fix)
+"""
+    return code.on_feasibility(explorer, body)
 
 
 def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:

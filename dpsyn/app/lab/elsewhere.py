@@ -59,7 +59,7 @@ def of_other_data(current: Dataset, experiment: Experiment) -> None:
     cannot = "It is shown as it was kept; until that data is open it cannot be resumed or run again."
     st.info(f"{said}\n\n{widgets.plain_text(f'{cannot} {do}')}", icon=":material/database:")
     if data is None:
-        st.page_link("app_pages/home.py", label="Open other data", icon=":material/table_rows:")
+        st.page_link("home.py", label="Open other data", icon=":material/table_rows:")
     else:
         key, what = f"lab_columns_{experiment.number}", "in this experiment"
         _door(current, name, data.domain, experiment.target, key=key, what=what, held_out=data.held_out, sample=data.sample)
@@ -87,7 +87,7 @@ def _door(
     """The button that sets the columns, or opens a bundled sample with them; or a link to where data is opened."""
     data = _at_hand(current, name, domain, held_out, sample)
     if data is None:
-        st.page_link("app_pages/home.py", label="Open other data", icon=":material/table_rows:")
+        st.page_link("home.py", label="Open other data", icon=":material/table_rows:")
         return
     things = "columns" if held_out is None else "columns and the held-out share"
     label = f"Set the {things} as {what}" if data is current else f"Open {name} with the {things} as {what}"

@@ -115,6 +115,11 @@ class DPCDA(Config):
 
         return PublishedDPCDA(target, order_of_mixture, rows, clip_norm)
 
+    @classmethod
+    def as_it_comes(cls, rows: int, target: str | None) -> DPCDA | None:
+        """With the column to predict as its class."""
+        return None if target is None else cls(target=target)
+
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data; the values of the target become text."""
         settings = asdict(self)

@@ -36,7 +36,7 @@ class _Classes:
     count_share: float
 
 
-def dp_cda(current: Dataset) -> tuple[Config, PrivacySpec]:
+def form(current: Dataset) -> tuple[Config, PrivacySpec]:
     """Settings of DP-CDA; needs δ > 0 and a target."""
     left, right = st.columns(2, gap="medium")
     with left:

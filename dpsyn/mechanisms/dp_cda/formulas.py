@@ -12,7 +12,14 @@ from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
+from dpsyn.theory.papers import Paper
 
+PAPER = Paper(
+    "Saha, Tonoy, Imtiaz 2024",
+    "DP-CDA: An Algorithm for Enhanced Privacy Preservation in Dataset Synthesis Through Randomized Mixing",
+    "https://arxiv.org/abs/2411.16121",
+)
+"""Where its theorems stand."""
 _COUNTS, _STANDARD, _AVERAGES = "class counts", "means and deviations", "averages"
 
 

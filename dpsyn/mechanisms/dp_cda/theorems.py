@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
+
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda.mixing_noise import QUICK, MixingFacts, first_guess, smallest_sigma
 from dpsyn.notation import short
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
@@ -279,3 +283,87 @@ def _changed(setting: MixingSetting, parameter: str, log_value: float) -> Mixing
     if parameter == "smallest_class":
         change["n"] = max(setting.n, setting.classes * round(value))
     return replace(setting, **change)
+
+
+def verdict(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    rows: int = 1,
+    order_of_mixture: int = 4,
+    classes: int = 2,
+    smallest_class: int | None = None,
+    noise_scale: float | None = None,
+    clip_norm: float = 1.0,
+    exact_accounting: bool | None = None,
+) -> Verdict:
+    """The verdict on DP-CDA for one dataset.
+
+    Args:
+        stats: n of the data.
+        spec: ε, δ and the neighbours.
+        rows: k, synthetic rows.
+        order_of_mixture: l.
+        classes: K.
+        smallest_class: public lower bound on its N_k; None takes n // K, the largest that it can be.
+        noise_scale: its σ; None takes one that is private.
+        clip_norm: its c.
+        exact_accounting: find the smallest σ by the exact accountant (True), or only a σ that is enough without counting on
+            sampling (False), or the former where it is quick (None). With a ``noise_scale`` its ε is always by the exact
+            accountant.
+    """
+    return dp_cda_verdict(
+        MixingSetting(
+            n=stats.n,
+            spec=spec,
+            classes=classes,
+            smallest_class=smallest_class,
+            order_of_mixture=order_of_mixture,
+            rows=rows,
+            noise_scale=noise_scale,
+            clip_norm=clip_norm,
+            exact=exact_accounting,
+        )
+    )
+
+
+def of_release(
+    settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, real: pd.DataFrame
+) -> tuple[PrivacySpec, dict[str, Any], str]:
+    """ε and δ of a release's averages (what the class counts leave of the budget), its settings as :func:`verdict` takes
+    them (l, T, clip radius, classes), and these in words.
+
+    The smallest class is the declared one, or else the real one among those that the release has rows of.
+
+    Raises:
+        ParameterError: the conditions are not about such a release.
+    """
+    if settings["variant"] != "fixed_size":
+        raise ParameterError(
+            "variant", settings["variant"], "'fixed_size': the conditions are about mixing exactly l records"
+        )
+    if settings["scaling"] != "public":
+        raise ParameterError("scaling", settings["scaling"], "'public': the conditions take public bounds for granted")
+    order, classes, sizes = settings["order_of_mixture"], len(settings["classes"]), settings["class_sizes"]
+    smallest = min(sizes.values()) if isinstance(sizes, Mapping) else sizes
+    target = settings["target"]
+    if smallest is None and target in real:
+        mixed = released[target].unique()
+        counts = real[target].value_counts()
+        smallest, classes = min(int(counts.get(value, 0)) for value in mixed), len(mixed)
+    spec = PrivacySpec(**settings["requested"])
+    part = next(entry for entry in settings["ledger"] if entry["name"] == "averages")
+    averages = PrivacySpec(part["epsilon"], part["delta"], spec.neighbouring)
+    per_class = max(settings["rows_per_class"].values())
+    asked = {
+        "order_of_mixture": order,
+        "classes": classes,
+        "smallest_class": None if smallest is None else min(int(smallest), stats.n // classes),
+        "rows": classes * per_class,
+        "clip_norm": settings["sensitivity"] * order / 2,
+    }
+    words = f"l = {order}, T = {per_class:,} rows of each class"
+    if averages != spec:
+        words += f"; class counts have their part, the averages ε = {rounded_up(averages.epsilon, 4)}"
+        words += f", δ = {rounded_up(averages.delta, 3)}" if averages.delta else ""
+    return averages, asked, words

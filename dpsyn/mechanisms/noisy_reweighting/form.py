@@ -13,6 +13,7 @@ from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.kit import widgets
+from dpsyn.kit.charts import show_chart
 from dpsyn.kit.uploads import TYPES
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
@@ -25,7 +26,8 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Rounding,
     Statistics,
 )
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget
+from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
 Value = TypeVar("Value", bound=str)
@@ -74,7 +76,7 @@ _MOST_TABLES = 3_000
 """Sets of columns that are offered to choose from."""
 
 
-def noisy_reweighting(current: Dataset) -> tuple[Config, PrivacySpec]:
+def form(current: Dataset) -> tuple[Config, PrivacySpec]:
     """Settings of noisy reweighting: δ > 0 with Gaussian noise, pure ε with Laplace noise."""
     left, right = st.columns(2, gap="medium")
     with left:
@@ -366,3 +368,19 @@ def _read_public(data: bytes, name: str, current: Dataset) -> _Kept:
         return _Kept(data, name, current.revision, read_table(data, domain=current.table.domain, name=name), "")
     except InputError as fault:
         return _Kept(data, name, current.revision, None, str(fault))
+
+
+def budget(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
+    """The ledger as a bar, planned or spent; nothing for a record without one.
+
+    Args:
+        settings: what calibration made of them, with the ledger and how it was accounted.
+        guarantee: of the whole.
+        key: of the chart.
+    """
+    if not {"ledger", "accounting"} <= settings.keys():
+        return
+    info = budget_info(
+        settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
+    )
+    show_chart(draw_budget(info, line_length=120), key=key)

@@ -8,7 +8,14 @@ from typing import Any
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
+from dpsyn.theory.papers import Paper
 
+PAPER = Paper(
+    "Boedihardjo, Strohmer, Vershynin 2021b",
+    "Privacy of synthetic data: a statistical framework",
+    "https://arxiv.org/abs/2109.01748",
+)
+"""Where its theorems stand."""
 _ADD_REMOVE = "Laplace mechanism with exact sensitivities (our proof)"
 _PUBLISHED = ("as_published", "continuous_laplace")
 _MARGINALS = "one-way marginals"

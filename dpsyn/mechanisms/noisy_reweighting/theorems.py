@@ -9,14 +9,19 @@ is 0.0352, the bound says 0.0183). Corrected: the family's exact sensitivity, an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from dpsyn.mechanisms.noisy_reweighting.setting import LN2, ReweightingSetting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import walsh_family
+import pandas as pd
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting.setting import LN2, Noise, ReweightingSetting, reweighting_setting
+from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice, walsh_family
 from dpsyn.notation import short
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
+from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
@@ -245,3 +250,76 @@ def _notes(setting: ReweightingSetting, error: float) -> tuple[str, ...]:
     if setting.log_m is None:
         notes.append("m is the smallest that Theorem 2.3 allows.")
     return tuple(notes)
+
+
+def verdict(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    accuracy: float | None = None,
+    statistics: FamilyChoice = "auto",
+    noise: Noise = "laplace",
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+    condition_number: float | None = None,
+) -> Verdict:
+    """The verdict on noisy reweighting for one dataset.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε, δ and the neighbours.
+        degree: d, the order of the marginals.
+        floor: of private sampling, which promises 4·floor; it matters only where there is no ``accuracy``.
+        accuracy: the papers' α; Theorem 2.3 promises 8·accuracy. None takes floor/2: the promise of private sampling.
+        statistics: what is matched; ``"auto"``: Walsh functions where all columns have two values (or the columns are not
+            known), contingency tables elsewhere.
+        noise: Laplace as in the paper, or Gaussian (needs δ > 0).
+        failure_probability: γ.
+        rows: k, synthetic rows.
+        reduced_space_size: m; None takes the smallest m that Theorem 2.3 allows.
+        condition_number: K >= κ; None takes the bound N·‖f_n‖∞ for the uniform measure on N possible rows.
+    """
+    return noisy_reweighting_verdict(
+        reweighting_setting(
+            stats,
+            spec,
+            degree=degree,
+            accuracy=floor / 2 if accuracy is None else accuracy,
+            statistics=statistics,
+            noise=noise,
+            failure_probability=failure_probability,
+            rows=rows,
+            reduced_space_size=reduced_space_size,
+            condition_number=condition_number,
+        )
+    )
+
+
+def of_release(
+    settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, _real: pd.DataFrame
+) -> tuple[PrivacySpec, dict[str, Any], str]:
+    """A release's ε and δ, its settings as :func:`verdict` takes them (d, statistics, noise, k, m), and these in words.
+
+    The theorems' accuracy, which no release has, stays at 1/8.
+
+    Raises:
+        ParameterError: the theorems say nothing of its statistics.
+    """
+    family = settings["statistics"]
+    if family not in ("walsh", "contingency") or settings.get("tables") is not None:
+        raise ParameterError("statistics", family, "Walsh functions or all contingency tables of d columns")
+    asked = {
+        "degree": min(settings["degree"], stats.p),
+        "statistics": family,
+        "noise": "gaussian" if settings["noise"] == "gaussian" else "laplace",
+        "reduced_space_size": settings["reduced_space_size"],
+        "rows": len(released),
+    }
+    words = (
+        f"d = {asked['degree']}, k = {asked['rows']:,}, {asked['noise'].capitalize()} noise that has all of the budget, "
+        "accuracy 1/8 in the theorem"
+    )
+    return PrivacySpec(**settings["requested"]), asked, words

@@ -93,6 +93,11 @@ class PrivateSampling(Config):
                 "scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads"
             )
 
+    @classmethod
+    def as_it_comes(cls, rows: int, target: str | None) -> PrivateSampling:
+        """As many rows as the others release."""
+        return cls(rows=rows)
+
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data, without the scheduler, which is not part of what is computed."""
         return {name: value for name, value in super().settings().items() if name != "scheduler"}

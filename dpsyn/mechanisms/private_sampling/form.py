@@ -19,7 +19,7 @@ MOST_POINTS = 200_000_000
 _SPACES = {"auto": "whatever fits", "cube": "the cube {−1, 1}^p", "product": "product of the categories"}
 
 
-def private_sampling(current: Dataset) -> tuple[Config, PrivacySpec]:
+def form(current: Dataset) -> tuple[Config, PrivacySpec]:
     """Settings of private sampling; pure ε."""
     left, right = st.columns(2, gap="medium")
     with left:

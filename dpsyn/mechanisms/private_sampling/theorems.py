@@ -10,13 +10,18 @@ inverse in one parameter is one division in logarithms; p is found by bisection,
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+
+import pandas as pd
 
 from dpsyn.mechanisms.private_sampling.accuracy import promise_conditions, theorem_4_2
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
 from dpsyn.mechanisms.private_sampling.power_law import LN2, or_degenerate, power_law, remedy
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of, nearest_float
@@ -251,3 +256,50 @@ def changed(setting: PrivateSamplingSetting, parameter: str, log_value: float) -
     else:
         change = {parameter: round(exp_of(log_value)) if parameter == "p" else nearest_float(log_value)}
     return replace(setting, **change)
+
+
+def verdict(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+) -> Verdict:
+    """The verdict on private sampling for one dataset.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε and the neighbours.
+        degree: d, the order of the marginals.
+        floor: the papers' δ, lower bound on m·h; 0 < floor < 1.
+        ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
+        failure_probability: γ.
+        rows: k, synthetic rows.
+        reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows.
+    """
+    return private_sampling_verdict(
+        sampling_setting(
+            stats,
+            spec,
+            degree=degree,
+            floor=floor,
+            ceiling=ceiling,
+            failure_probability=failure_probability,
+            rows=rows,
+            reduced_space_size=reduced_space_size,
+        )
+    )
+
+
+def of_release(
+    settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, _real: pd.DataFrame
+) -> tuple[PrivacySpec, dict[str, Any], str]:
+    """A release's ε, its settings as :func:`verdict` takes them (d, floor, ceiling, k, m), and these in words."""
+    asked = {key: settings[key] for key in ("degree", "floor", "ceiling", "reduced_space_size")}
+    asked |= {"degree": min(asked["degree"], stats.p), "rows": len(released)}
+    words = f"d = {asked['degree']}, floor {asked['floor']:g}, ceiling {asked['ceiling']:g}, k = {asked['rows']:,}"
+    return PrivacySpec(**settings["requested"]), asked, words

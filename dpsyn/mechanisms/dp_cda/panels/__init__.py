@@ -27,7 +27,7 @@ VIEWS: dict[str, Callable[[Bench], None]] = {
 }
 
 
-def mixing(current: Dataset) -> None:
+def inside(current: Dataset) -> None:
     """The panels of DP-CDA: sliders that all of them share, and one view of them at a time."""
 
     @st.fragment

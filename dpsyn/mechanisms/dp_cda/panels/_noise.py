@@ -7,12 +7,11 @@ import streamlit as st
 from dpsyn.kit import formulas
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.panel import panel
-from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.mechanisms.dp_cda.figures.budget import INSIDE, BudgetInfo, budget_info, draw_budget
 from dpsyn.mechanisms.dp_cda.figures.noise import draw_noise, short_of_target
 from dpsyn.mechanisms.dp_cda.figures.norms import draw_norms, norms_info
-from dpsyn.mechanisms.dp_cda.formulas import claim
+from dpsyn.mechanisms.dp_cda.formulas import PAPER, claim
 from dpsyn.mechanisms.dp_cda.panels._controls import Bench
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Guarantee, rounded_up
@@ -57,7 +56,7 @@ def _formulas(bench: Bench) -> None:
         "rows_per_class": dict.fromkeys(names, bench.rows_per_class),
         "ledger": [{"name": "averages", "epsilon": bench.epsilon, "delta": bench.delta}],
     }
-    formulas.expander(claim(guarantee, settings), DPCDA.name)
+    formulas.expander(claim(guarantee, settings), PAPER)
 
 
 def _budget(bench: Bench) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import visit, widgets
+from dpsyn.kit import code, screen, visit, widgets
 from dpsyn.kit.charts import show_chart
-from dpsyn.kit.explorer import Explorer
+from dpsyn.kit.explorer import ROWS, Explorer, Slider
+from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda.claims import Claim, claims
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     EpsilonAgainstSigmaInfo,
@@ -21,6 +22,7 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
 )
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
+_LEVELS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
 
 
@@ -55,20 +57,21 @@ def show(explorer: Explorer) -> None:
         "n": stats.n,
         "classes": focus.classes,
         "smallest_class": int(size),
-        "rows": explorer.rows,
+        "rows": explorer.settings["rows"],
         "delta": explorer.spec.delta,
         "clip_norm": clip,
     }
     features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
-    # For the code of this section.
-    st.session_state["f_mixing"] = {"facts": facts, "orders": orders, "sigma": sigma, "features": features}
     if known is None and size == largest and focus.classes > 1:
         st.caption(
             f"All below holds if the smallest class has n / K = {largest:,} records: nobody has said how many it has."
         )
+    asked_order = explorer.settings["order_of_mixture"]
     with st.spinner("Accounting …"):
         against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
-        needed = replace(_needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.order_of_mixture, sigma))
+        needed = replace(
+            _needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.settings["order_of_mixture"], sigma)
+        )
     widgets.heading("Three accountants of the same noise", explorer.private)
     left, right = st.columns(2, gap="medium")
     show_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma", place=left)
@@ -76,7 +79,8 @@ def show(explorer: Explorer) -> None:
     for note in needed.notes:
         st.caption(note)
     widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
-    order = min(explorer.order_of_mixture, int(size))
+    order = min(asked_order, int(size))
+    screen.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
         found = _claims(tuple(facts.items()), order, sigma, features)
     for claim in found:
@@ -98,3 +102,44 @@ def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float) -> SigmaNeededIn
 @st.cache_data(max_entries=100, show_spinner=False, scope="session")
 def _claims(facts: tuple[tuple[str, Any], ...], order: int, sigma: float, features: int) -> list[Claim]:
     return claims(**dict(facts), order_of_mixture=order, sigma=sigma, features=features)
+
+
+def ask() -> dict[str, Any]:
+    """What the verdict asks beside the sliders."""
+    # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
+    exact = st.toggle(
+        "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
+        key="f_exact",
+        bind="query-params",
+    )
+    return {"exact_accounting": exact}
+
+
+def _code(
+    explorer: Explorer, facts: dict[str, Any], orders: tuple[int, ...], order: int, sigma: float, features: int
+) -> str:
+    """Three accountants of DP-CDA, and the paper's claims for these sizes."""
+    body = f"""
+facts = dict(
+{code.arguments(**facts)})
+for claim in claims(**facts, order_of_mixture={order}, sigma={sigma!r}, features={features}):
+    print(claim.verdict, claim.statement, claim.by_how_much)
+needed = sigma_needed_info(**facts, epsilon={explorer.spec.epsilon!r})
+draw_sigma_needed(needed).save("sigma_needed.html")
+against = epsilon_against_sigma_info(**facts, orders={orders!r})
+draw_epsilon_against_sigma(against).save("epsilon_against_sigma.html")
+"""
+    imports = (
+        "from dpsyn.mechanisms.dp_cda.figures.feasibility import draw_epsilon_against_sigma, draw_sigma_needed\n"
+        "from dpsyn.mechanisms.dp_cda.figures.feasibility import epsilon_against_sigma_info, sigma_needed_info\n"
+        "from dpsyn.mechanisms.dp_cda.claims import claims\n"
+    )
+    return code.script("What the paper on DP-CDA claims, and what is true for these sizes.", body, None, imports)
+
+
+def _order_of_mixture() -> int:
+    return st.select_slider("l (order of mixture, DP-CDA)", _LEVELS, 4, key="f_order", bind="query-params")
+
+
+SLIDERS = (ROWS, Slider("order_of_mixture", _order_of_mixture))
+SECTIONS = {DPCDA.title: show}

@@ -21,7 +21,7 @@ VIEWS: dict[str, Callable[[Bench], None]] = {
 }
 
 
-def reweighting(current: Dataset) -> None:
+def inside(current: Dataset) -> None:
     """The panels of noisy reweighting: sliders that all of them share, and one view of them at a time."""
 
     @st.fragment

@@ -15,7 +15,7 @@ from dpsyn.kit.panel import panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget, draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
-from dpsyn.mechanisms.noisy_reweighting.formulas import claim
+from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
 from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density
 from dpsyn.mechanisms.noisy_reweighting.panels.bench import Bench
 from dpsyn.notation import short
@@ -77,7 +77,7 @@ for part in mechanism.calibrated()["ledger"]:
             hide_index=True,
         )
         st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
-        formulas.expander(claim(guarantee, facts), mechanism.config.name)
+        formulas.expander(claim(guarantee, facts), PAPER)
 
 
 def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:

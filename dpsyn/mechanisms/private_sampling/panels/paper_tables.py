@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit import code, jobs, screen, visit, widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import Explorer
 from dpsyn.kit.widgets import humanise
@@ -63,6 +65,7 @@ def show(explorer: Explorer) -> None:
         "below, for the data and the sliders of this page."
     )
     _tractability(explorer)
+    screen.offer(lambda: _code(explorer, epsilon))
 
 
 def grouped(frame: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +80,7 @@ def grouped(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _tractability(explorer: Explorer) -> None:
     calibration: Calibration | None = st.session_state.get("calibration", {}).get("value")
-    show_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
+    show_chart(draw_tractability(tractability_info(explorer.stats, calibration, **_bounds(explorer))), key="tractability")
     label = "Measure this machine" if calibration is None else "Measure this machine again"
     if st.button(
         label, icon=":material/timer:", disabled=visit.job() is not None, help="Times small programs for some seconds."
@@ -85,3 +88,26 @@ def _tractability(explorer: Explorer) -> None:
         context = {"done": visit.keep_value, "key": "calibration"}
         visit.set_job(jobs.start(CALIBRATE, label="Timing the LP and the QP", context=context))
         st.rerun()
+
+
+def _bounds(explorer: Explorer) -> dict[str, Any]:
+    return explorer.only("degree", "floor", "ceiling", "failure_probability", "reduced_space_size")
+
+
+def _code(explorer: Explorer, epsilon: float) -> str:
+    """The tables of the paper, printed and recomputed, and the predicted times."""
+    body = f"""for table in paper_tables({epsilon!r}):
+    print(table.title)
+    print(table.frame.to_string())
+    print(*table.errata, sep="\\n")
+info = tractability_info(
+    statistics,
+    None,
+{code.arguments(**_bounds(explorer))})
+draw_tractability(info).save("times.html")
+"""
+    imports = (
+        "from dpsyn.mechanisms.private_sampling.figures.tractability import draw_tractability, tractability_info\n"
+        "from dpsyn.mechanisms.private_sampling.paper_tables import paper_tables\n"
+    )
+    return code.on_feasibility(explorer, body, imports)

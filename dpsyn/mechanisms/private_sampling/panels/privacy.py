@@ -25,7 +25,7 @@ from dpsyn.mechanisms.private_sampling.figures.privacy import (
     neighbour_loss,
     privacy_info,
 )
-from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas
+from dpsyn.mechanisms.private_sampling.formulas import PAPER, certificate_formulas
 from dpsyn.mechanisms.private_sampling.panels import code
 from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, instance_of, remembered, rows_of
 from dpsyn.privacy.spec import rounded_down
@@ -83,7 +83,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
                 reduced_space_size=instance.space.m,
                 theorem=None if theorem is None else (instance.n, theorem),
             )
-            formulas.expander(lines, PrivateSampling.name)
+            formulas.expander(lines, PAPER)
             _search(current, settings, instance, found, rows)
     if loss is None:
         return

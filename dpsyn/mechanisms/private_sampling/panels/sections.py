@@ -26,7 +26,7 @@ SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
 
 
 @st.fragment
-def sampling(current: Dataset) -> None:
+def inside(current: Dataset) -> None:
     """The panels of private sampling; a slider redraws them in place."""
     settings = choose(current)
     if settings is None:

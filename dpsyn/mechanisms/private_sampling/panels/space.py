@@ -8,9 +8,8 @@ from dpsyn.kit import formulas, widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.panel import panel, reads_domain
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.figures.spectrum import draw_spectrum, spectrum_info
-from dpsyn.mechanisms.private_sampling.formulas import threshold_formula
+from dpsyn.mechanisms.private_sampling.formulas import PAPER, threshold_formula
 from dpsyn.mechanisms.private_sampling.panels.controls import Settings, space_of
 
 
@@ -40,7 +39,7 @@ def show_space(current: Dataset, settings: Settings) -> None:
                 smallest=info.smallest_singular_value,
                 threshold=info.singular_threshold,
             )
-            formulas.expander([line], PrivateSampling.name)
+            formulas.expander([line], PAPER)
             if info.bound == "B":
                 st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             st.caption(

@@ -3,14 +3,12 @@
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.forms import FORMS
-from dpsyn.app.releases import budget_bar, diagnostics_table, expectations, show_release
+from dpsyn.app.releases import diagnostics_table, expectations, show_budget, show_release
 from dpsyn.errors import DpsynError
 from dpsyn.kit import code, formulas, jobs, screen, visit, widgets
 from dpsyn.kit.visit import calibrated
 from dpsyn.mechanisms.claim_formulas import claim_formulas
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
-from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 
 st.title("Generator")
 current = widgets.dataset_bar()
@@ -40,7 +38,7 @@ def settings(name: str) -> None:
     """Settings, and the guarantee that follows from them, at once."""
     with st.container(border=True):
         try:
-            config, spec = FORMS[name](current)
+            config, spec = offered(name, "form:form")(current)
             with st.spinner("Computing the guarantee …"):
                 mechanism = calibrated(config, spec, learn)
         except DpsynError as fault:
@@ -61,11 +59,12 @@ def settings(name: str) -> None:
         screen.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
-        formulas.expander(claim_formulas(config.name, mechanism.guarantee, mechanism.facts()), config.name)
+        formulas.expander(
+            claim_formulas(config.name, mechanism.guarantee, mechanism.facts()), offered(config.name, "formulas:PAPER")
+        )
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)
-        if isinstance(mechanism, NoisyReweightingMechanism):
-            budget_bar(mechanism.calibrated(), mechanism.guarantee, "planned_budget")
+        show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         with st.expander("What calibration made of the settings"):
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     running = visit.job() is not None
@@ -91,7 +90,10 @@ def settings(name: str) -> None:
         st.rerun()
 
 
-settings(chosen)
+if offered(chosen, "form:form") is None:
+    st.info(f"{title(chosen)} has no form yet. It runs from Python: docs/house.md shows how.", icon=":material/info:")
+else:
+    settings(chosen)
 widgets.watch_job()
 widgets.show_message()
 
@@ -102,7 +104,7 @@ if releases:
         with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
             show_release(made)
     st.caption(widgets.humanise(state.total_claim(releases)))
-    st.page_link("app_pages/comparison.py", label="Compare them with the real data", icon=":material/compare:")
+    st.page_link("comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
     st.caption(
         "Releases appear here. "

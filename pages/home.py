@@ -154,5 +154,5 @@ with roles_tab:
     st.caption(f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out.")
 
 with st.container(horizontal=True):
-    st.page_link("app_pages/feasibility.py", label="Which theorem applies?", icon=":material/rule:")
-    st.page_link("app_pages/generator.py", label="Make synthetic rows", icon=":material/casino:")
+    st.page_link("feasibility.py", label="Which theorem applies?", icon=":material/rule:")
+    st.page_link("generator.py", label="Make synthetic rows", icon=":material/casino:")

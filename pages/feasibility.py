@@ -3,10 +3,9 @@
 import streamlit as st
 
 from dpsyn.app.explorer import setting
-from dpsyn.app.explorer.code import ASKED, CODE, verdict
-from dpsyn.app.explorer.sections import SECTIONS
+from dpsyn.app.explorer.sections import sections
 from dpsyn.errors import ParameterError
-from dpsyn.kit import screen, visit, widgets
+from dpsyn.kit import screen, widgets
 from dpsyn.kit.uploads import path_counter, show_fault, uploader
 
 st.title("Feasibility")
@@ -21,8 +20,9 @@ show_fault()
 widgets.watch_job()
 widgets.show_message()
 explorer = setting.choose()
+every = sections()
 section = st.segmented_control(
-    "Section", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="f_section", bind="query-params",
+    "Section", list(every), default=next(iter(every)), required=True, key="f_section", bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
 if explorer.private:
@@ -32,8 +32,6 @@ if explorer.private:
     )
 screen.offer(None)
 try:
-    SECTIONS[section](explorer)
-    current, asked = visit.dataset(), {name: st.session_state[name] for name in ASKED if name in st.session_state}
-    screen.offer(lambda: CODE.get(section, verdict)(explorer, current, asked))
+    every[section](explorer)
 except ParameterError as fault:
     st.error(str(fault), icon=":material/error:")

@@ -59,7 +59,7 @@ if not releases:
         + ". Make one in the Generator, import a file, or let an experiment run the mechanisms for you.",
         icon=":material/info:",
     )
-    st.page_link("app_pages/generator.py", label="Make one in the Generator", icon=":material/casino:")
+    st.page_link("generator.py", label="Make one in the Generator", icon=":material/casino:")
     other_releases(current, others)
     st.stop()
 

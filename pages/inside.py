@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from dpsyn.app.panels import PANELS
 from dpsyn.kit import widgets
-from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 
 st.title("Inside the mechanisms")
 current = widgets.dataset_bar()
@@ -23,4 +22,8 @@ chosen = st.segmented_control(
 )
 widgets.watch_job()
 widgets.show_message()
-PANELS[chosen](current)
+inside = offered(chosen, "panels:inside")
+if inside is None:
+    st.info(f"There are no pictures of {title(chosen)} yet. The Generator runs it.", icon=":material/info:")
+else:
+    inside(current)
