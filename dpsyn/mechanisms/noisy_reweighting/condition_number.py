@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.statistics import row_keys
+from dpsyn.statistics import DatasetStatistics, row_keys
 
 LN2 = math.log(2)
 
@@ -94,3 +96,57 @@ def _log_kappa(
     largest = float(log_weights.max())
     total = float(np.sum(pairs * np.exp(log_weights - largest)))
     return max(0.0, largest + log_points + math.log(total)) if total > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ConditionNumberRow:
+    """κ(ν‖μ) for one measure μ. Every row reads the private data: for teaching, never for a release.
+
+    Attributes:
+        measure: μ in words.
+        log_value: ln κ.
+        kind: ``"bound"`` N·‖f_n‖∞ >= κ, ``"population"`` unbiased estimate, or ``"rows"``, κ of the rows themselves.
+        reads_private_data: always True; pages show it.
+    """
+
+    measure: str
+    log_value: float
+    kind: Literal["bound", "population", "rows"]
+    reads_private_data: bool = True
+
+
+def condition_number_table(stats: DatasetStatistics, codes: Codes | None = None) -> tuple[ConditionNumberRow, ...]:
+    """κ against the uniform measure on the cube and on valid rows, and against the product of the one-way marginals.
+
+    Args:
+        stats: p, ‖f_n‖∞ and the sizes of the columns.
+        codes: encoded rows, shape (n, number of columns); None gives the two bounds only.
+
+    Raises:
+        ParameterError: codes that do not fit the sizes.
+    """
+    log_cube = stats.p * LN2
+    rows = [ConditionNumberRow("uniform on the cube", log_condition_number_bound(stats.max_frequency, log_cube), "bound")]
+    if stats.sizes is None:
+        return tuple(rows)
+    log_valid = math.log(math.prod(stats.sizes))
+    rows.append(
+        ConditionNumberRow("uniform on valid rows", log_condition_number_bound(stats.max_frequency, log_valid), "bound")
+    )
+    if codes is None:
+        return tuple(rows)
+    if codes.ndim != 2 or codes.shape[1] != len(stats.sizes):
+        raise ParameterError("codes", f"shape {codes.shape}", f"shape (n, {len(stats.sizes)})")
+    kinds: tuple[tuple[Literal["population", "rows"], bool], ...] = (("population", True), ("rows", False))
+    for kind, unbiased in kinds:
+        if unbiased and len(codes) < 2:
+            continue
+        cube = log_condition_number_cube(codes, stats.sizes, stats.p, unbiased=unbiased)
+        valid = log_condition_number_valid_rows(codes, stats.sizes, unbiased=unbiased)
+        own = log_condition_number_marginals(codes, stats.sizes, unbiased=unbiased)
+        rows += [
+            ConditionNumberRow("uniform on the cube", cube, kind),
+            ConditionNumberRow("uniform on valid rows", valid, kind),
+            ConditionNumberRow("product of the one-way marginals", own, kind),
+        ]
+    return tuple(rows)

@@ -4,18 +4,92 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.condition_number import log_condition_number_bound
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice, StatisticsFamily, family_of
+from dpsyn.privacy.sensitivity import changed_walsh_functions, contingency_count_l1, contingency_count_l2
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.solvers.dimension import contingency_cells, walsh_dimension
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.logarithms import exp_of
 
-Noise = Literal["laplace", "gaussian"]
 LN2 = math.log(2)
+Noise = Literal["laplace", "gaussian"]
+FamilyName = Literal["walsh", "contingency"]
+FamilyChoice = Literal["auto", "walsh", "contingency"]
+
+
+@dataclass(frozen=True)
+class StatisticsFamily:
+    """F: functions with values in [-1, 1], the constant included.
+
+    Attributes:
+        name: ``"walsh"`` on bits or ``"contingency"`` for all d-way tables.
+        columns: number of bits, or of columns.
+        degree: d.
+        size: |F|, exact.
+    """
+
+    name: FamilyName
+    columns: int
+    degree: int
+    size: int
+
+    @property
+    def log_size(self) -> float:
+        """ln |F|."""
+        return math.log(self.size)
+
+    @cached_property
+    def log_l1(self) -> float:
+        """ln of the exact L1 sensitivity of (Σ_i f(x_i))_f when one record is replaced: 2N, or 2·C(q, d)."""
+        if self.name == "walsh":
+            return math.log(2 * changed_walsh_functions(self.columns, self.degree))
+        return math.log(contingency_count_l1(self.columns, self.degree))
+
+    @cached_property
+    def log_l2(self) -> float:
+        """ln of the exact L2 sensitivity of the same: 2√N, or √(2·C(q, d))."""
+        if self.name == "walsh":
+            return math.log(2) + 0.5 * math.log(changed_walsh_functions(self.columns, self.degree))
+        return math.log(contingency_count_l2(self.columns, self.degree))
+
+    @property
+    def log_l1_published(self) -> float:
+        """ln of 2|F|, the sensitivity in the proof of Theorem 2.2 (Boedihardjo et al. 2021b): valid, and too large."""
+        return math.log(2 * self.size)
+
+
+@lru_cache(maxsize=4096)
+def walsh_family(p: int, degree: int) -> StatisticsFamily:
+    """All Walsh functions of degree ≤ d on p bits, |F| = C(p, ≤d)."""
+    if not 1 <= degree <= p:
+        raise ParameterError("degree", degree, f"a whole number from 1 to p = {p}")
+    return StatisticsFamily("walsh", p, degree, walsh_dimension(p, degree))
+
+
+@lru_cache(maxsize=4096)
+def contingency_family(sizes: tuple[int, ...], degree: int) -> StatisticsFamily:
+    """All cells of all d-way tables over columns of these sizes, and the constant. d is cut to the number of columns."""
+    if degree < 1:
+        raise ParameterError("degree", degree, "at least 1")
+    return StatisticsFamily("contingency", len(sizes), degree, contingency_cells(sizes, degree) + 1)
+
+
+def family_of(
+    stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto"
+) -> tuple[StatisticsFamily, int | None]:
+    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
+    if statistics not in ("auto", "walsh", "contingency"):
+        raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
+    binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
+    if statistics == "walsh" or (statistics == "auto" and binary):
+        return walsh_family(stats.p, degree), stats.p
+    sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
+    return contingency_family(sizes, degree), None
 
 
 @dataclass(frozen=True)
@@ -69,11 +143,18 @@ class ReweightingSetting:
         return self.family.log_size - math.log(self.failure_probability)
 
     @property
+    def log_sensitivity(self) -> float:
+        """ln of the sensitivity of the sums that the noise is made for: L1 for Laplace, L2 for Gaussian; 2|F| published."""
+        if self.noise == "gaussian":
+            return self.family.log_l2
+        return self.family.log_l1 if self.corrected else self.family.log_l1_published
+
+    @property
     def log_sum_scale(self) -> float:
         """ln of n·σ: the noise scale of a sum, Laplace L1/ε or Gaussian L2/√(2ρ)."""
         if self.noise == "gaussian":
-            return self.family.log_l2 - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
-        return (self.family.log_l1 if self.corrected else self.family.log_l1_published) - math.log(self.epsilon)
+            return self.log_sensitivity - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
+        return self.log_sensitivity - math.log(self.epsilon)
 
     @property
     def log_sigma(self) -> float:
@@ -98,6 +179,11 @@ class ReweightingSetting:
         return math.log(2 * (LN2 + self.log_size_over_gamma) if self.corrected else self.log_size_over_gamma)
 
     @property
+    def log_smallest_rows(self) -> float:
+        """ln of the n and the k that represent the population at this accuracy: Theorem 2.3."""
+        return self.log_sampling - 2 * math.log(self.accuracy)
+
+    @property
     def log_smallest_m(self) -> float:
         """ln of accuracy^{-2} K |F| / γ: Theorem 2.3."""
         return self.log_condition_number + self.log_size_over_gamma - 2 * math.log(self.accuracy)
@@ -108,9 +194,14 @@ class ReweightingSetting:
         return self.log_smallest_m if self.log_m is None else self.log_m
 
     @property
+    def log_smallest_accuracy(self) -> float:
+        """ln of the smallest accuracy that the conditions on n allow: max(n·σ·t/n, √(sampling/n))."""
+        return max(self.log_sigma + self.log_spread, (self.log_sampling - self.log_n) / 2)
+
+    @property
     def smallest_accuracy(self) -> float:
-        """The smallest accuracy that the conditions on n allow: max(n·σ·t/n, √(sampling/n))."""
-        return exp_of(max(self.log_sigma + self.log_spread, (self.log_sampling - self.log_n) / 2))
+        """The same as a number; Theorem 2.3 promises 8 times it."""
+        return exp_of(self.log_smallest_accuracy)
 
 
 def reweighting_setting(

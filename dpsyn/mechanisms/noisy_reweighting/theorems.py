@@ -16,8 +16,14 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.setting import LN2, Noise, ReweightingSetting, reweighting_setting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice, walsh_family
+from dpsyn.mechanisms.noisy_reweighting.setting import (
+    LN2,
+    FamilyChoice,
+    Noise,
+    ReweightingSetting,
+    reweighting_setting,
+    walsh_family,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
@@ -50,10 +56,10 @@ def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
                   "Theorem 2.2" + fixed, "accuracy", at_n, lambda s: (s.log_n, s.log_n_for_noise)),
         _at_least(setting, "n_sampling", "Enough rows of data to represent the population", rf"n \ge {tail}",
                   "Theorem 2.3" + fixed, "accuracy", {"n": 1, "accuracy": 2},
-                  lambda s: (s.log_n, s.log_sampling - 2 * math.log(s.accuracy))),
+                  lambda s: (s.log_n, s.log_smallest_rows)),
         _at_least(setting, "rows_lower", "Enough synthetic rows to be accurate", rf"k \ge {tail}",
                   "Theorem 2.3" + fixed, "accuracy", {"rows": 1, "accuracy": 2},
-                  lambda s: (s.log_rows, s.log_sampling - 2 * math.log(s.accuracy))),
+                  lambda s: (s.log_rows, s.log_smallest_rows)),
         _at_least(setting, "m_lower", "Reduced space large enough", r"m \ge \alpha^{-2}K|F|/\gamma",
                   "Theorem 2.3", "accuracy",
                   {} if setting.log_m is None else {"reduced_space_size": 1, "accuracy": 2},

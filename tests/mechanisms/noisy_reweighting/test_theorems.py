@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.setting import ReweightingSetting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import contingency_family, walsh_family
+from dpsyn.mechanisms.noisy_reweighting.setting import ReweightingSetting, contingency_family, walsh_family
 from dpsyn.mechanisms.noisy_reweighting.theorems import changed, conditions, noisy_reweighting_verdict
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.theory.conditions import Condition

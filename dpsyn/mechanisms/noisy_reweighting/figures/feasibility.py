@@ -11,9 +11,8 @@ import pandas as pd
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.noisy_reweighting.figures import named_lines
-from dpsyn.mechanisms.noisy_reweighting.setting import Noise, ReweightingSetting, reweighting_setting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice
-from dpsyn.mechanisms.noisy_reweighting.theorem_table import VARIANTS, Variant, variant_name, variant_setting
+from dpsyn.mechanisms.noisy_reweighting.setting import FamilyChoice, Noise, reweighting_setting
+from dpsyn.mechanisms.noisy_reweighting.theorem_table import ReweightingRow, Variant, reweighting_table
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -81,40 +80,32 @@ def reweighting_info(
         statistics: what "you are here" matches; as in :func:`dpsyn.feasibility`.
         noise: what it uses.
     """
-    base = reweighting_setting(
-        stats, spec, degree=degree, failure_probability=failure_probability, statistics=statistics, noise=noise
-    )
-    settings = [(variant, variant_setting(base, variant, stats)) for variant in VARIANTS]
-    usable = [(variant, setting) for variant, setting in settings if setting is not None]
-    now = {variant: _log_error(setting, spec.epsilon) for variant, setting in usable}
+    shared: dict[str, Any] = {"degree": degree, "failure_probability": failure_probability}
+    base = reweighting_setting(stats, spec, statistics=statistics, noise=noise, **shared)
+    rows = [row for row in reweighting_table(stats, spec, **shared) if not row.reason]
+    now = {row.variant: _log_error(row, spec.epsilon) for row in rows}
+    names = {row.variant: row.name for row in rows}
     lines = tuple(
-        ErrorLine(
-            variant,
-            variant_name(variant),
-            _ORDERS,
-            tuple(_log_error(setting, 10**order) / LN10 for order in _ORDERS),
-        )
-        for variant, setting in usable
+        ErrorLine(row.variant, row.name, _ORDERS, tuple(_log_error(row, 10**order) / LN10 for order in _ORDERS))
+        for row in rows
     )
     best = min((v for v in now if v[2]), key=lambda v: now[v])
     mine: Variant = (base.family.name, noise, True)
-    shown = format_log(now[best], 3, "at_least")
     verdict = "" if now[best] < 0 else " An error of 1 says nothing."
     missing = "" if base.delta > 0 else " Gaussian noise needs a privacy δ."
     return ReweightingInfo(
-        subtitle=f"Best at ε = {short(spec.epsilon)}: {variant_name(best)}, within {shown} of every statistic."
-        f"{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound.",
+        subtitle=f"Best at ε = {short(spec.epsilon)}: {names[best]}, within {format_log(now[best], 3, 'at_least')} of every "
+        f"statistic.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound.",
         lines=lines,
         here=(math.log10(spec.epsilon), now[mine] / LN10),
-        here_text=f"{stats.name}, {variant_name(mine)}: smallest error {format_log(now[mine], 4, 'at_least')} "
+        here_text=f"{stats.name}, {names[mine]}: smallest error {format_log(now[mine], 4, 'at_least')} "
         f"at ε = {short(spec.epsilon)}",
         best=best,
     )
 
 
-def _log_error(setting: ReweightingSetting, epsilon: float) -> float:
-    there = replace(setting, epsilon=epsilon)
-    return math.log(8) + max(there.log_sigma + there.log_spread, (there.log_sampling - there.log_n) / 2)
+def _log_error(row: ReweightingRow, epsilon: float) -> float:
+    return math.log(8) + replace(row.setting, epsilon=epsilon).log_smallest_accuracy
 
 
 def draw_reweighting(info: ReweightingInfo) -> Any:
