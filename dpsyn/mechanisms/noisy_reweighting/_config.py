@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
@@ -55,12 +55,12 @@ _MEASURES: dict[ReducedSpace, SpaceKind] = {
 }
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "statistics": ("auto", "walsh", "contingency", "conjunctions"),
-    "noise": ("auto", "laplace", "gaussian", "as_published"),
-    "allocation": ("by_size", "equal"),
-    "objective": ("max_entropy", "least_squares", "max"),
-    "reduced_space": ("auto", "whole", "uniform", "marginals", "tree", "public"),
-    "rounding": ("low_variance", "independent"),
+    "statistics": get_args(Statistics),
+    "noise": get_args(Noise),
+    "allocation": get_args(Allocation),
+    "objective": get_args(Objective),
+    "reduced_space": get_args(ReducedSpace),
+    "rounding": get_args(Rounding),
 }
 
 

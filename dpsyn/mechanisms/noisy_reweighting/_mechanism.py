@@ -161,13 +161,6 @@ class NoisyReweightingMechanism(Mechanism):
             noisy[..., mine] = self._draw(noise, sums[..., mine], int(number))
         return noisy
 
-    def log_ratio(self, outputs: npt.NDArray[Any], first: Integers, second: Integers) -> Floats:
-        """ln P(output | sums ``first``) - ln P(output | sums ``second``) for outputs of shape (runs, |F|)."""
-        if self.ledger.kind == "gaussian":
-            moved = (outputs - second) ** 2 - (outputs - first) ** 2
-            return np.asarray((moved / (2 * self.scales**2)).sum(axis=1))
-        return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / self.scales).sum(axis=1))
-
     def _draw(self, noise: NoiseSource, values: Integers, part: int) -> Integers:
         draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
         return draw(values, self._scale_of(part))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.condition_number import condition_number_table
-from dpsyn.mechanisms.noisy_reweighting.theorem_table import (
+from dpsyn.mechanisms.noisy_reweighting.setting import (
     VARIANTS,
     ReweightingRow,
     Variant,

@@ -11,8 +11,14 @@ import pandas as pd
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.noisy_reweighting.figures import named_lines
-from dpsyn.mechanisms.noisy_reweighting.setting import FamilyChoice, Noise, reweighting_setting
-from dpsyn.mechanisms.noisy_reweighting.theorem_table import ReweightingRow, Variant, reweighting_table
+from dpsyn.mechanisms.noisy_reweighting.setting import (
+    FamilyChoice,
+    Noise,
+    ReweightingRow,
+    Variant,
+    reweighting_setting,
+    reweighting_table,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
