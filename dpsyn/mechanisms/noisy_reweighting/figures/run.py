@@ -37,7 +37,9 @@ def draw_statistics(run: Inside, density: Density) -> Any:
 
     shown = _statistics(run, density)
     kinds = [_NOISY, _FITTED]
-    dots = pd.concat([shown.assign(value=shown[kind], kind=kind, error=shown[kind] - shown["true"]) for kind in kinds])
+    dots = pd.concat(
+        [shown.assign(value=shown[kind], kind=kind, error=shown[kind] - shown["true"]) for kind in kinds], ignore_index=True
+    )
     low, high = shown["true"].min(), shown["true"].max()
     air = max(0.04 * (high - low), 0.01)
     deviations = np.unique(run.deviations)
@@ -162,7 +164,7 @@ def draw_support(run: Inside) -> Any:
     """An Altair chart: mass relative to uniform by rank, both on log axes, for the three densities."""
     import altair as alt
 
-    shown = pd.concat([_support(run, density) for density in DENSITIES])
+    shown = pd.concat([_support(run, density) for density in DENSITIES], ignore_index=True)
     labels = list(dict.fromkeys(shown["series"]))
     points = {density: len(run.masses(density)) for density in DENSITIES}
     across = (-0.05, max(math.log10(max(points.values())) * 1.02, 0.5))
