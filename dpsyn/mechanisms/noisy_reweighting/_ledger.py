@@ -22,13 +22,13 @@ Floats = npt.NDArray[np.float64]
 NoiseKind = Literal["laplace", "gaussian", "continuous_laplace"]
 Argument = Literal["pure", "exact", "zcdp"]
 
-N_IS_PUBLIC = "The number of rows n is public."
+_N_IS_PUBLIC = "The number of rows n is public."
 FLOATING_POINT = (
     "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), "
     "its low bits can give a value away."
 )
-PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or made them, with the private rows."
-ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
+_PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or made them, with the private rows."
+_ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 _ROUNDING = 1e-9
 LEVELS = 8
 """Weights of tables are whole numbers from 1 to this: few distinct scales, all on one lattice of losses."""
@@ -248,11 +248,11 @@ def source_of(ledger: Ledger, spec: PrivacySpec) -> str:
 def assumptions_of(family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool) -> tuple[str, ...]:
     found = [PUBLIC_DOMAIN_ASSUMPTION]
     if spec.neighbouring == "replace_one":
-        found.append(N_IS_PUBLIC)
+        found.append(_N_IS_PUBLIC)
     if kind == "continuous_laplace":
         found.append(FLOATING_POINT)
     if public_rows:
-        found.append(PUBLIC_ROWS)
+        found.append(_PUBLIC_ROWS)
     if not getattr(family, "row_by_row", True):
-        found.append(ROW_BY_ROW)
+        found.append(_ROW_BY_ROW)
     return tuple(found)

@@ -34,7 +34,7 @@ _SETTINGS: dict[Density, dict[str, Any]] = {
     "centre": {"objective": "max", "vertex": False},
     "entropy": {"objective": "max_entropy", "vertex": False},
 }
-CARRIES = 1e-6
+_CARRIES = 1e-6
 """A point carries weight if its mass is more than this share of the uniform one."""
 _MOST_CELLS = 1_200
 _MOST_COLUMNS = 8
@@ -128,9 +128,9 @@ class Inside:
         return np.asarray(found / found.sum())
 
     def carrying(self, density: Density) -> int:
-        """Points with a mass above :data:`CARRIES`/m."""
+        """Points with a mass above :data:`_CARRIES`/m."""
         masses = self.masses(density)
-        return int((masses * len(masses) > CARRIES).sum())
+        return int((masses * len(masses) > _CARRIES).sum())
 
     def effective(self, density: Density) -> float:
         """1/Σ h²: how many points of equal mass the density is worth."""
