@@ -27,7 +27,7 @@ from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
 _NOISE: tuple[Noise, ...] = ("laplace", "gaussian")
-_REMEMBERED = 12
+_REMEMBERED = 6
 _ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
 _DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
 _FACTORS = {1.0: "as calibrated", 0.75: "a quarter too small", 0.5: "half of what it should be"}
