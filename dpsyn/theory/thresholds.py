@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dpsyn.theory.conditions import Remedy
 from dpsyn.theory.logarithms import Side
 
-LARGEST_P = 10**7
+_LARGEST_P = 10**7
 _SAFE = 1e-12
 """Step in the logarithm by which a large or real threshold is moved to the side on which its condition holds."""
 _COUNTABLE = math.log(1e6)
@@ -55,7 +55,7 @@ def threshold(
 
 def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: int, parameter: str = "p") -> Remedy:
     """The last p (at_most) or the first p (at_least) at which a condition that changes once holds, by bisection."""
-    low, high, now = smallest, LARGEST_P, math.log(p)
+    low, high, now = smallest, _LARGEST_P, math.log(p)
 
     def remedy(value: int | None, reason: str = "", caveat: str = "") -> Remedy:
         log_value = None if value is None else math.log(value)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import family_of
+from dpsyn.mechanisms.noisy_reweighting.setting import family_of
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics

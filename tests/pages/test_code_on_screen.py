@@ -172,7 +172,9 @@ CASES: dict[str, Case] = {
     "fitted statistics": (
         "inside",
         {**FEW, "in_nr_view": EVERY_REWEIGHTING[1], "in_nr_epsilon": "0.1"},
-        lambda app: inside(words(app), r"([\d,]+) [\w ]+ of ([\d,]+) rows, noise of standard deviation (\S+) on each"),
+        lambda app: inside(
+            words(app), r"([\d,]+) [\w ]+ of ([\d,]+) rows, noise of standard deviation (?:up to )?(\S+) on each"
+        ),
     ),
     "support and rows": (
         "inside",
