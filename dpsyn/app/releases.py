@@ -22,7 +22,7 @@ from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.figures.budget import budget_info, draw_budget
 from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
-from dpsyn.mechanisms.private_sampling._space_size import SpaceSize, rough_seconds
+from dpsyn.mechanisms.private_sampling._reduced_space import SpaceSize, rough_seconds
 from dpsyn.privacy.spec import Guarantee
 
 _DIGITS, _MOST_DECIMALS = 5, 10

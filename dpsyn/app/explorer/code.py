@@ -72,8 +72,7 @@ draw_floor_tradeoff(floor_tradeoff_info(statistics, spec, **settings)).save("tra
         "from dpsyn.mechanisms.private_sampling.figures.certificates import certificates_info, draw_certificates\n"
         "from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info\n"
         "from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info\n"
-        "from dpsyn.mechanisms.private_sampling.certificate_answers import certificate_answers\n"
-        "from dpsyn.mechanisms.private_sampling.inverses import inverse_frame, sampling_inverses\n"
+        "from dpsyn.mechanisms.private_sampling.answers import certificate_answers, inverse_frame, sampling_inverses\n"
         "from dpsyn.mechanisms.private_sampling.setting import sampling_setting\n"
     )
     return script(_TITLE, body, dataset, imports)
@@ -131,24 +130,16 @@ draw_epsilon_against_sigma(against).save("epsilon_against_sigma.html")
 
 
 def tables(explorer: Explorer, current: Dataset, asked: Mapping[str, Any]) -> str:
-    """The tables of the paper, printed and recomputed, and the predicted times."""
-    begun, dataset = _begun(explorer, current)
+    """The tables of the paper, printed and recomputed."""
     epsilon = asked.get("f_table_epsilon", 10.0)
-    body = f"""{begun}for table in paper_tables({epsilon!r}):
+    body = f"""
+for table in paper_tables({epsilon!r}):
     print(table.title)
     print(table.frame.to_string())
     print(*table.errata, sep="\\n")
-info = tractability_info(
-    statistics,
-    None,
-{_arguments(**explorer.bounds)})
-draw_tractability(info).save("times.html")
 """
-    imports = (
-        "from dpsyn.mechanisms.private_sampling.figures.tractability import draw_tractability, tractability_info\n"
-        "from dpsyn.mechanisms.private_sampling.paper_tables import paper_tables\n"
-    )
-    return script("The tables of Pierquin et al. (2023), recomputed.", body, dataset, imports)
+    imports = "from dpsyn.mechanisms.private_sampling.tables import paper_tables\n"
+    return script("The tables of Pierquin et al. (2023), recomputed.", body, None, imports)
 
 
 CODE: dict[str, Callable[[Explorer, Dataset, Mapping[str, Any]], str]] = {

@@ -8,19 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
+import pandas as pd
+
+from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting
 from dpsyn.notation import superscript
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, CAR, MUSHROOM
 from dpsyn.theory.logarithms import LN10, exp_of, format_log
 
-LN2 = math.log(2)
 _M_CONSTANT, _K_CONSTANT, _IDEAL_CONSTANT = math.log(5.6e4), math.log(9.7e-3), math.log(2.7e-6)
 _FIGURES_OF_TABLE_1 = {"ASIA": 2.9e-1, "MUSHROOM": 1.2e-4, "CAR": 5.8e-4, "ADULT": 1.8e-2}
 _LARGEST_P = 10_000
+
+PUBLISHED, RELAXED, RELAXED_PRINT, EXACT, ERRATUM = (
+    "Published",
+    "By their relaxation",
+    "…from the printed ‖fₙ‖∞",
+    "Exactly",
+    "Erratum",
+)
+_FIGURE_P = (20, 40, 46, 54, 60, 61, 68, 69, 75, 76, 80, 83, 100, 120)
+
+YEAR = 365.25 * 86_400.0
+MONTH = 30 * 86_400.0
+PUBLISHED_YEARS = 38
+"""Printed for m = 1.2e8, from 1.2e9 s; the rule gives 1.44e9 s."""
+PUBLISHED_LARGEST_P = 7
 
 
 @dataclass(frozen=True)
@@ -50,11 +65,6 @@ class PaperTable:
     columns: Mapping[str, str]
     rows: Mapping[str, Mapping[str, Cell]]
     errata: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
-        rows = {name: {key: asdict(cell) for key, cell in cells.items()} for name, cells in self.rows.items()}
-        return {"title": self.title, "columns": dict(self.columns), "rows": rows, "errata": list(self.errata)}
 
 
 def paper_setting(stats: DatasetStatistics, epsilon: float = 1.0) -> PrivateSamplingSetting:
@@ -96,7 +106,7 @@ def log_ideal_rows(p: int, epsilon: float, *, ceiling: float | None = None) -> f
     """
     if ceiling is None:
         return _IDEAL_CONSTANT + p * LN2 / 2 + math.log(epsilon) - math.log(p * (p + 1))
-    return ideal_setting(p, epsilon, ceiling).log_largest_rows_theorem_4_1
+    return ideal_setting(p, epsilon, ceiling).logs.largest_rows_theorem_4_1
 
 
 def smallest_ideal_p(rows: int, epsilon: float, *, ceiling: float | None = None) -> int:
@@ -151,7 +161,7 @@ def table_2() -> PaperTable:
     for stats in (ASIA, MUSHROOM, CAR, ADULT):
         k, low, high = printed[stats.name]
         setting = paper_setting(stats)
-        exact_k = replace(setting, log_m=0.0).log_largest_rows_theorem_4_1
+        exact_k = replace(setting, log_m=0.0).logs.largest_rows_theorem_4_1
         log_n, log_f, log_print = setting.log_n, setting.log_max_frequency, math.log(_FIGURES_OF_TABLE_1[stats.name])
         rows[stats.name] = {
             "rows_times_m": Cell(
@@ -164,15 +174,15 @@ def table_2() -> PaperTable:
                 low,
                 exp_of(log_relaxed_m(stats.p, log_f)),
                 exp_of(log_relaxed_m(stats.p, log_print)),
-                exp_of(setting.log_smallest_m),
+                exp_of(setting.logs.smallest_m),
             ),
             "m_upper": Cell(
                 high,
                 exact=2 ** (stats.p / 4),
                 erratum="⁴√2²⁵ is 76.1." if stats.name == "CAR" else "",
             ),
-            "n_lower": Cell(exact=exp_of(setting.log_smallest_n), erratum="Left out of the paper's (2); not met."),
-            "rows_lower": Cell(exact=exp_of(setting.log_smallest_rows), erratum="Left out of the paper's (2)."),
+            "n_lower": Cell(exact=exp_of(setting.logs.smallest_n), erratum="Left out of the paper's (2); not met."),
+            "rows_lower": Cell(exact=exp_of(setting.logs.smallest_rows), erratum="Left out of the paper's (2)."),
         }
     columns = {
         "rows_times_m": "k·⁴√m³ at most",
@@ -202,7 +212,7 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
             "m_lower": Cell(
                 shown[1],
                 exp_of(log_relaxed_m(p, -p * LN2)),
-                exact=exp_of(ideal_setting(exact_p, epsilon).log_smallest_m),
+                exact=exp_of(ideal_setting(exact_p, epsilon).logs.smallest_m),
                 erratum=wrong_low if epsilon == 10 and p != p_printed else "",
             ),
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
@@ -232,3 +242,71 @@ ERRATA_TABLE_3 = (
     "density fits and the output ignores the data; Δ = 3/2 is a case that uses them.",
     "Figure 1 shows the natural logarithm.",
 )
+
+
+@dataclass(frozen=True)
+class PaperFrame:
+    """One table: ``frame`` holds text, because the numbers span 10⁻⁴⁹ to 10⁷²; ``errata`` are sentences."""
+
+    title: str
+    frame: pd.DataFrame
+    errata: tuple[str, ...]
+
+
+def paper_tables(epsilon: float = 10.0) -> tuple[PaperFrame, ...]:
+    """Table 1, Table 2, Table 3 and Figure 1: published, recomputed by the published relaxation, recomputed exactly.
+
+    Args:
+        epsilon: of Table 3, which was printed for 10; for other values there is no published column.
+    """
+    return (*(_frame(table) for table in (table_1(), table_2(), table_3(epsilon))), _figure())
+
+
+def _frame(table: PaperTable) -> PaperFrame:
+    rows = [
+        {
+            "Row": name,
+            "Quantity": table.columns[key],
+            PUBLISHED: _text(cell.published, 2),
+            RELAXED: _text(cell.relaxed),
+            RELAXED_PRINT: _text(cell.relaxed_from_print),
+            EXACT: _text(math.ceil(cell.exact) if key == "rows_lower" and cell.exact else cell.exact),
+            ERRATUM: cell.erratum,
+        }
+        for name, cells in table.rows.items()
+        for key, cell in cells.items()
+    ]
+    frame = pd.DataFrame(rows)
+    empty = [column for column in (RELAXED, RELAXED_PRINT) if (frame[column] == "—").all()]
+    return PaperFrame(table.title, frame.drop(columns=empty), table.errata)
+
+
+def _text(value: float | None, digits: int = 3) -> str:
+    if value is None:
+        return "—"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return format_log(math.log(value), digits)
+
+
+def _figure() -> PaperFrame:
+    lines = figure_1(_FIGURE_P)
+    rows = {"p": [str(p) for p in _FIGURE_P]}
+    for epsilon, heights in lines.items():
+        rows[f"k at ε = {epsilon:g}"] = [format_log(height * LN10) for height in heights]
+        rows[f"ln k, the printed height, at ε = {epsilon:g}"] = [f"{height * LN10:.2f}" for height in heights]
+    errata = tuple(sentence for sentence in ERRATA_TABLE_3 if "Figure 1" in sentence)
+    return PaperFrame("Figure 1: the upper bound on k for the ideal cube, by their relaxation", pd.DataFrame(rows), errata)
+
+
+def quadprog_seconds(reduced_space_size: float) -> float:
+    """0.1 s · (m/1000)²: how the paper extrapolates one dense solver."""
+    return 0.1 * (reduced_space_size / 1000) ** 2
+
+
+def largest_p_within(seconds: float) -> int:
+    """The largest p at which the ideal cube's smallest m, 5.6e4 p(p+1), is done in this time; 0 if there is none."""
+    p = 0
+    while quadprog_seconds(math.exp(log_relaxed_m(p + 1, -(p + 1) * LN2))) <= seconds:
+        p += 1
+    return p

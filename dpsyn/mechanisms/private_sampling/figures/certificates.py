@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GUIDE, HERE, ORANGE, PURPLE, log_axis
-from dpsyn.mechanisms.private_sampling.certificate_answers import (
+from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
     NAMES,
     PROVEN,
@@ -25,8 +25,8 @@ from dpsyn.mechanisms.private_sampling.certificate_answers import (
     log_epsilon,
     smallest,
 )
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
-from dpsyn.mechanisms.private_sampling.theorems import changed
+from dpsyn.mechanisms.private_sampling.figures import DOTTED, SOLID, channels, tips
+from dpsyn.mechanisms.private_sampling.setting import Bounds, PrivateSamplingSetting, sampling_setting
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -43,9 +43,9 @@ AXES: dict[Varied, str] = {
     "reduced_space_size": "size m of the reduced space",
 }
 _STYLE: dict[Certificate, tuple[str, list[int]]] = {
-    "theorem_4_1": (BLUE, [1, 0]),
-    "bounded_ratio": (ORANGE, [1, 0]),
-    "stability": (PURPLE, [3, 4]),
+    "theorem_4_1": (BLUE, SOLID),
+    "bounded_ratio": (ORANGE, SOLID),
+    "stability": (PURPLE, DOTTED),
 }
 
 
@@ -89,16 +89,7 @@ class CertificatesInfo:
 
 
 def certificates_info(
-    stats: DatasetStatistics,
-    spec: PrivacySpec,
-    *,
-    vary: Varied = "n",
-    degree: int = 2,
-    floor: float = 0.25,
-    ceiling: float = 2.0,
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
+    stats: DatasetStatistics, spec: PrivacySpec, *, vary: Varied = "n", **bounds: Unpack[Bounds]
 ) -> CertificatesInfo:
     """ε that k rows cost by Theorem 4.1, by the bounded ratio and by the experimental stability bound.
 
@@ -106,45 +97,24 @@ def certificates_info(
         stats: p, n and ‖f_n‖∞ of the data.
         spec: the ε asked for, and the neighbours.
         vary: the parameter on the axis.
-        degree: d.
-        floor: the papers' δ.
-        ceiling: the papers' Δ.
-        failure_probability: γ; matters only through the smallest m.
-        rows: k.
-        reduced_space_size: m; None takes the smallest that Theorem 4.2 allows.
+        bounds: as in :func:`sampling_setting`.
 
     Raises:
         ParameterError: ``vary`` is not one of the five, or a value with which the formulas mean nothing.
     """
     if vary not in AXES:
         raise ParameterError("vary", vary, "one of " + ", ".join(AXES))
-    setting = sampling_setting(
-        stats,
-        spec,
-        degree=degree,
-        floor=floor,
-        ceiling=ceiling,
-        failure_probability=failure_probability,
-        rows=rows,
-        reduced_space_size=reduced_space_size,
-    )
-    now = {
-        "n": setting.log_n,
-        "rows": setting.log_rows,
-        "floor": math.log(floor),
-        "ceiling": math.log(ceiling),
-        "reduced_space_size": setting.log_reduced_space,
-    }[vary]
+    setting = sampling_setting(stats, spec, **bounds)
+    now: float = setting.logs.m if vary == "reduced_space_size" else getattr(setting.logs, vary)
     low, high = _search_range(setting, vary)
     found = crossings(setting, vary, low, high) if high > low else ()
     ends = _axis(vary, now / LN10, low / LN10, high / LN10, [c.log_value / LN10 for c in found])
     lines = _lines(setting, vary, ends)
     best = smallest(setting)
+    rows = "k rows" if vary == "rows" else f"{format_log(setting.log_rows)} row{'' if setting.log_rows == 0 else 's'}"
     cost = log_epsilon(setting, best)
     return CertificatesInfo(
-        title=f"What {format_log(setting.log_rows)} row{'' if rows == 1 else 's'} cost"
-        if vary != "rows"
-        else "What k rows cost",
+        title=f"What {rows} cost",
         subtitle=_words(setting, vary, best, found),
         vary=vary,
         lines=lines,
@@ -152,7 +122,7 @@ def certificates_info(
         smallest=best,
         here=(now / LN10, cost / LN10 if math.isfinite(cost) else None),
         here_text=_here_text(setting, vary, now),
-        asked=math.log10(spec.epsilon),
+        asked=setting.logs.epsilon / LN10,
         x_domain=ends,
     )
 
@@ -178,7 +148,7 @@ def _axis(vary: Varied, now: float, low: float, high: float, crossing: list[floa
 
 def _lines(setting: PrivateSamplingSetting, vary: Varied, ends: tuple[float, float]) -> tuple[CertificateLine, ...]:
     grid = [ends[0] + i * (ends[1] - ends[0]) / _POINTS for i in range(_POINTS + 1)]
-    settings = [changed(setting, vary, x * LN10) for x in grid]
+    settings = [setting.changed(vary, x * LN10) for x in grid]
     lines = []
     for certificate in CERTIFICATES:
         costs = [(x, log_epsilon(s, certificate) / LN10) for x, s in zip(grid, settings, strict=True)]
@@ -240,21 +210,15 @@ def draw_certificates(info: CertificatesInfo) -> Any:
     y_domain = _layers.domain_of([*heights, info.asked])
     x = alt.X("x:Q", axis=log_axis(AXES[info.vary], **_layers.fine_ticks(info.x_domain)), scale=_layers.scale(info.x_domain))
     y = alt.Y("y:Q", axis=log_axis("ε of the rows"), scale=_layers.scale(y_domain))
-    styles = [_STYLE[line.certificate] for line in info.lines]
-    shared = {"title": None, "sort": None, "legend": _layers.legend(labels)}
+    colours, dashes = zip(*(_STYLE[line.certificate] for line in info.lines), strict=True) if info.lines else ((), ())
     lines = (
         alt.Chart(pd.DataFrame(rows, columns=["series", "x", "y", "value", "cost"]))
         .mark_line(strokeWidth=2, clip=True)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("series:N", scale=alt.Scale(domain=labels, range=[s[0] for s in styles]), **shared),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=labels, range=[s[1] for s in styles]), **shared),
-            tooltip=[
-                alt.Tooltip("series:N", title="certificate"),
-                alt.Tooltip("value:N", title=AXES[info.vary]),
-                alt.Tooltip("cost:N", title="ε"),
-            ],
+            **channels(labels, color=colours, strokeDash=dashes),
+            tooltip=tips({"series": "certificate", "value": AXES[info.vary], "cost": "ε"}),
         )
     )
     under = alt.Chart(pd.DataFrame({"x": list(band), "y": list(band.values())})).encode(x=x, y=y)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE, SKY, log_axis
-from dpsyn.mechanisms.private_sampling.accuracy import SHORT_NAMES
-from dpsyn.mechanisms.private_sampling.certificate_answers import NAMES, log_epsilon, smallest
-from dpsyn.mechanisms.private_sampling.floor_window import FloorWindow, floor_window
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
-from dpsyn.mechanisms.private_sampling.theorems import changed
+from dpsyn.mechanisms.private_sampling.answers import NAMES, log_epsilon, smallest
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, SHORT_NAMES
+from dpsyn.mechanisms.private_sampling.figures import DASHED, SOLID, channels, tips
+from dpsyn.mechanisms.private_sampling.setting import Bounds, PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.theorems import privacy_condition
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -23,6 +23,55 @@ from dpsyn.theory.logarithms import LN10, format_log
 _POINTS = 100
 _LOWEST = -3.0
 PRIVACY, ERROR = "certified ε of the rows", "promised error, 4·floor"
+
+
+@dataclass(frozen=True)
+class FloorWindow:
+    """Where floor may lie, all other parameters fixed: privacy wants it large, the promised error 4·floor wants it small.
+
+    Attributes:
+        end: min(1/2, ceiling - 1), the largest floor that the algorithm accepts; there the output ignores the data. At
+            most 0 where no floor is accepted.
+        private_from: smallest floor below ``end`` at which the certified ε is at most the one asked for, or None.
+        accurate_from: smallest floor at which all conditions of Theorem 4.2 hold, or None.
+        accurate_below: 1/4, below which the promised error is less than 1.
+        blocked_by: keys of the accuracy conditions that no floor makes true.
+    """
+
+    end: float
+    private_from: float | None
+    accurate_from: float | None
+    accurate_below: float
+    blocked_by: tuple[str, ...]
+
+    @property
+    def both(self) -> tuple[float, float] | None:
+        """The interval in which a run is private and its accuracy promised; its upper end does not belong to it."""
+        if self.private_from is None or self.accurate_from is None:
+            return None
+        low, high = max(self.private_from, self.accurate_from), min(self.end, self.accurate_below)
+        return (low, high) if low < high else None
+
+
+def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:
+    """The intervals of floor for privacy, for accuracy and for both; the setting's own floor does not matter."""
+    end = min(0.5, setting.ceiling - 1)
+    if end <= 0:
+        return FloorWindow(end, None, None, 0.25, ("box",))
+    inside = replace(setting, floor=min(0.2, end / 2))
+    found = privacy_condition(inside).remedy("floor")
+    private = None if found is None or found.log_value is None or found.caveat else math.exp(found.log_value)
+    blocked, lower = [], 0.0
+    for condition in (bound.condition(inside) for bound in ACCURACY if bound.key != "promise"):
+        found = condition.remedy("floor")
+        if found is not None and found.log_value is not None:
+            lower = max(lower, math.exp(found.log_value))
+        elif found is not None or not condition.holds:
+            blocked.append(condition.key)
+    accurate = None if blocked or lower >= min(end, 0.25) else lower
+    if not blocked and accurate is None:
+        blocked.append("promise")
+    return FloorWindow(end, private, accurate, min(0.25, end), tuple(blocked))
 
 
 @dataclass(frozen=True)
@@ -59,31 +108,10 @@ class FloorTradeoffInfo:
     x_domain: tuple[float, float]
 
 
-def floor_tradeoff_info(
-    stats: DatasetStatistics,
-    spec: PrivacySpec,
-    *,
-    degree: int = 2,
-    floor: float = 0.25,
-    ceiling: float = 2.0,
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
-) -> FloorTradeoffInfo:
-    """Certified ε of k rows and the error 4·floor that Theorem 4.2 promises, against floor.
-
-    Arguments and errors as in :func:`certificates_info`.
-    """
-    setting = sampling_setting(
-        stats,
-        spec,
-        degree=degree,
-        floor=floor,
-        ceiling=ceiling,
-        failure_probability=failure_probability,
-        rows=rows,
-        reduced_space_size=reduced_space_size,
-    )
+def floor_tradeoff_info(stats: DatasetStatistics, spec: PrivacySpec, **bounds: Unpack[Bounds]) -> FloorTradeoffInfo:
+    """Certified ε of k rows and the error 4·floor that Theorem 4.2 promises, against floor."""
+    setting = sampling_setting(stats, spec, **bounds)
+    floor, rows = setting.floor, round(math.exp(setting.log_rows))
     window = floor_window(setting)
     now = math.log10(floor)
     left = min(_LOWEST, now - 0.2, math.log10(window.end) - 0.3 if window.end > 0 else now)
@@ -111,7 +139,7 @@ def _grid(left: float, end: float) -> list[float]:
 
 
 def _point(setting: PrivateSamplingSetting, x: float) -> FloorPoint:
-    there = changed(setting, "floor", x * LN10)
+    there = setting.changed("floor", x * LN10)
     best = smallest(there)
     return FloorPoint(x, log_epsilon(there, best) / LN10, x + math.log10(4), NAMES[best])
 
@@ -175,21 +203,14 @@ def draw_floor_tradeoff(info: FloorTradeoffInfo) -> Any:
     x = alt.X("x:Q", axis=axis, scale=_layers.scale(info.x_domain))
     y = alt.Y("y:Q", axis=log_axis("ε, and error"), scale=_layers.scale(y_domain))
     labels = [PRIVACY, ERROR]
-    shared = {"title": None, "sort": None, "legend": _layers.legend(labels)}
     lines = (
         alt.Chart(pd.DataFrame(rows, columns=["series", "x", "y", "floor", "value", "by"]))
         .mark_line(strokeWidth=2, clip=True)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("series:N", scale=alt.Scale(domain=labels, range=[ORANGE, BLUE]), **shared),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=labels, range=[[1, 0], [6, 3]]), **shared),
-            tooltip=[
-                alt.Tooltip("series:N", title="line"),
-                alt.Tooltip("floor:N", title="floor"),
-                alt.Tooltip("value:N", title="value"),
-                alt.Tooltip("by:N", title="by"),
-            ],
+            **channels(labels, color=(ORANGE, BLUE), strokeDash=(SOLID, DASHED)),
+            tooltip=tips({"series": "line", "floor": "floor", "value": "value", "by": "by"}),
         )
     )
     layers: list[Any] = []

@@ -13,11 +13,17 @@ import streamlit as st
 from dpsyn.kit import widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import Explorer
-from dpsyn.mechanisms.private_sampling.certificate_answers import CertificateAnswer, certificate_answers
+from dpsyn.mechanisms.private_sampling.answers import (
+    SYMBOLS,
+    CertificateAnswer,
+    Inverse,
+    certificate_answers,
+    inverse_frame,
+    sampling_inverses,
+)
 from dpsyn.mechanisms.private_sampling.figures.certificates import AXES, certificates_info, draw_certificates
 from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
 from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
-from dpsyn.mechanisms.private_sampling.inverses import SYMBOLS, Inverse, inverse_frame, sampling_inverses
 from dpsyn.mechanisms.private_sampling.setting import sampling_setting
 
 _SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}

@@ -5,19 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit import widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import Explorer
 from dpsyn.kit.widgets import humanise
-from dpsyn.mechanisms.private_sampling.calibration import CALIBRATE, Calibration
 from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_rows_bound, rows_bound_info
-from dpsyn.mechanisms.private_sampling.figures.tractability import draw_tractability, tractability_info
-from dpsyn.mechanisms.private_sampling.paper_tables import paper_tables
-from dpsyn.mechanisms.private_sampling.tractability import (
+from dpsyn.mechanisms.private_sampling.tables import (
+    MONTH,
     PUBLISHED_LARGEST_P,
     PUBLISHED_YEARS,
     YEAR,
     largest_p_within,
+    paper_tables,
     quadprog_seconds,
 )
 from dpsyn.theory.datasets import ideal_cube
@@ -53,16 +52,15 @@ def show(explorer: Explorer) -> None:
         "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
         "smallest that leaves the linear program a solution other than the uniform density."
     )
-    widgets.heading("Is it tractable?", explorer.private)
+    widgets.heading("Is it tractable?", False)
     years = quadprog_seconds(1.2e8) / YEAR
     st.markdown(
         f"- By the paper's rule for quadprog (0.1 s at size 1,000, growing like m²) a program of m = 1.2 × 10⁸ takes "
         f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
-        f"- Within a month the rule reaches p ≤ {largest_p_within(30 * 86400)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
-        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: see the times "
-        "below, for the data and the sliders of this page."
+        f"- Within a month the rule reaches p ≤ {largest_p_within(MONTH)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
+        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: Inside shows "
+        "under “5 · Time” what it takes."
     )
-    _tractability(explorer)
 
 
 def grouped(frame: pd.DataFrame) -> pd.DataFrame:
@@ -73,15 +71,3 @@ def grouped(frame: pd.DataFrame) -> pd.DataFrame:
     quantities = frame["Quantity"].str.replace(" ", "\N{NO-BREAK SPACE}")
     names = names.where(~names.duplicated(), "")
     return frame.assign(Row=names, Quantity=quantities).rename(columns={"Row": ""})
-
-
-def _tractability(explorer: Explorer) -> None:
-    calibration: Calibration | None = st.session_state.get("calibration", {}).get("value")
-    show_chart(draw_tractability(tractability_info(explorer.stats, calibration, **explorer.bounds)), key="tractability")
-    label = "Measure this machine" if calibration is None else "Measure this machine again"
-    if st.button(
-        label, icon=":material/timer:", disabled=visit.job() is not None, help="Times small programs for some seconds."
-    ):
-        context = {"done": visit.keep_value, "key": "calibration"}
-        visit.set_job(jobs.start(CALIBRATE, label="Timing the LP and the QP", context=context))
-        st.rerun()
