@@ -70,7 +70,7 @@ draw_floor_tradeoff(floor_tradeoff_info(statistics, spec, **settings)).save("tra
 """
     imports = (
         "from dpsyn.mechanisms.private_sampling.figures.certificates import certificates_info, draw_certificates\n"
-        "from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info\n"
+        "from dpsyn.mechanisms.private_sampling.figures.certificates import draw_floor_tradeoff, floor_tradeoff_info\n"
         "from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info\n"
         "from dpsyn.mechanisms.private_sampling.answers import certificate_answers, inverse_frame, sampling_inverses\n"
         "from dpsyn.mechanisms.private_sampling.setting import sampling_setting\n"

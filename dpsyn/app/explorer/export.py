@@ -14,14 +14,18 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer
 from dpsyn.kit.export import chart_png, chart_svg
 from dpsyn.mechanisms.export import verdict_json, verdict_markdown
-from dpsyn.mechanisms.private_sampling.figures.certificates import certificates_info, draw_certificates
+from dpsyn.mechanisms.private_sampling.figures.certificates import (
+    certificates_info,
+    draw_certificates,
+    draw_floor_tradeoff,
+    floor_tradeoff_info,
+)
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
     draw_reduced_space,
     draw_rows_bound,
     reduced_space_info,
     rows_bound_info,
 )
-from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
 from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up

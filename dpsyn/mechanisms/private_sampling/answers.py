@@ -1,4 +1,5 @@
-"""What the theorems of private sampling answer: which certificate costs what, and what would make each condition true.
+"""What the theorems of private sampling answer: which certificate costs what, what would make each condition
+true, and where floor may lie.
 
 Theorem 4.1 of Boedihardjo, Strohmer and Vershynin (2021a) and the bounded ratio are proven; a release is certified with the
 smaller of the two. The stability bound is unpublished: it is compared, and certifies nothing.
@@ -22,6 +23,7 @@ from dpsyn.mechanisms.private_sampling.theorems import (
     bounded_ratio,
     conditions,
     log_stability_epsilon,
+    privacy_condition,
     theorem_4_1,
 )
 from dpsyn.theory.conditions import Condition, Remedy
@@ -275,3 +277,55 @@ def inverse_frame(table: Sequence[Inverse], symbols: Mapping[str, str] = SYMBOLS
         line = rows.setdefault(entry.condition, {"": "✓" if entry.holds else "✗", "Condition": entry.label})
         line[symbols[entry.parameter]] = entry.text
     return pd.DataFrame(list(rows.values()))
+
+
+# --- where floor may lie ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FloorWindow:
+    """Where floor may lie, all other parameters fixed: privacy wants it large, the promised error 4·floor wants it small.
+
+    Attributes:
+        end: min(1/2, ceiling - 1), the largest floor that the algorithm accepts; there the output ignores the data. At
+            most 0 where no floor is accepted.
+        private_from: smallest floor below ``end`` at which the certified ε is at most the one asked for, or None.
+        accurate_from: smallest floor at which all conditions of Theorem 4.2 hold, or None.
+        accurate_below: 1/4, below which the promised error is less than 1.
+        blocked_by: keys of the accuracy conditions that no floor makes true.
+    """
+
+    end: float
+    private_from: float | None
+    accurate_from: float | None
+    accurate_below: float
+    blocked_by: tuple[str, ...]
+
+    @property
+    def both(self) -> tuple[float, float] | None:
+        """The interval in which a run is private and its accuracy promised; its upper end does not belong to it."""
+        if self.private_from is None or self.accurate_from is None:
+            return None
+        low, high = max(self.private_from, self.accurate_from), min(self.end, self.accurate_below)
+        return (low, high) if low < high else None
+
+
+def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:
+    """The intervals of floor for privacy, for accuracy and for both; the setting's own floor does not matter."""
+    end = min(0.5, setting.ceiling - 1)
+    if end <= 0:
+        return FloorWindow(end, None, None, 0.25, ("box",))
+    inside = replace(setting, floor=min(0.2, end / 2))
+    found = privacy_condition(inside).remedy("floor")
+    private = None if found is None or found.log_value is None or found.caveat else math.exp(found.log_value)
+    blocked, lower = [], 0.0
+    for condition in (bound.condition(inside) for bound in ACCURACY if bound.key != "promise"):
+        found = condition.remedy("floor")
+        if found is not None and found.log_value is not None:
+            lower = max(lower, math.exp(found.log_value))
+        elif found is not None or not condition.holds:
+            blocked.append(condition.key)
+    accurate = None if blocked or lower >= min(end, 0.25) else lower
+    if not blocked and accurate is None:
+        blocked.append("promise")
+    return FloorWindow(end, private, accurate, min(0.25, end), tuple(blocked))

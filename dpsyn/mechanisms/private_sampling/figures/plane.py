@@ -35,6 +35,13 @@ REGIONS = (
 _FAINT = "rgba(136,136,136,0.4)"
 _COLOURS = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLOW, _FAINT), strict=True))
 _LARGEST_LOG10_N = 30.0
+_HOVER = {
+    "p:": "p",
+    "private": "private by Theorem 4.1 from n =",
+    "ratio": "private by the ratio at",
+    "accurate": "accurate from n =",
+    "missing": "stands in the way of accuracy",
+}
 
 
 def region(*, accurate: bool, theorem: bool, ratio: bool) -> str:

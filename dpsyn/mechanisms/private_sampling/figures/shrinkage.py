@@ -30,18 +30,9 @@ _POINTS = 100
 
 @dataclass(frozen=True)
 class ShrinkageInfo:
-    """λ along one slider, the other one fixed. λ is 1 - min over a few planes of their height.
-
-    Attributes:
-        axis: what varies.
-        title, subtitle: what is shown.
-        x, shrinkage, empty: the line λ and the line 2·floor.
-        breaks: x and λ where another set of cells begins to bind.
-        here: the sliders' x and λ.
-    """
+    """λ and 2·floor along one slider, x and λ where other cells begin to bind, and the sliders' x and λ."""
 
     axis: Axis
-    title: str
     subtitle: str
     x: tuple[float, ...]
     shrinkage: tuple[float, ...]
@@ -77,15 +68,12 @@ def shrinkage_info(run: SmallRun, axis: Axis, *, floor: float, ceiling: float, l
     values = [reach.shrinkage(low, high) for low, high in boxes]
     at = {float(x): value for x, value in zip(xs, values, strict=True)}
     fixed = f"floor {short(floor)}" if axis == "ceiling" else f"ceiling {short(ceiling)}"
+    drawn = (
+        "Dots: other cells begin to bind." if reach.exact else f"1 − λ is drawn to within {short(reach.gap, 1)} of itself."
+    )
     return ShrinkageInfo(
         axis=axis,
-        title=f"λ against the {axis}",
-        subtitle=f"At {fixed}; now λ = {here:.4f}. "
-        + (
-            "Dots: other cells begin to bind."
-            if reach.exact
-            else f"1 − λ is drawn to within {short(reach.gap, 1)} of itself."
-        ),
+        subtitle=f"At {fixed}; now λ = {here:.4f}. {drawn}",
         x=tuple(float(x) for x in xs),
         shrinkage=tuple(values),
         empty=tuple(2 * floor if axis == "ceiling" else float(min(1.0, 2 * x)) for x in xs),
@@ -131,7 +119,7 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
         )
     text = f"{info.axis} {short(info.here[0])}: λ = {info.here[1]:.4f}"
     layers.append(_layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain))
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, plot=230)
+    return _layers.finish(alt.layer(*layers), f"λ against the {info.axis}", info.subtitle, legend_labels=labels, plot=230)
 
 
 # --- the cells that bind ----------------------------------------------------------------------------------------------
@@ -227,6 +215,13 @@ def _indicators(run: SmallRun, cells: Sequence[Cell]) -> sp.csr_array:
 
 TOO_FEW, TOO_MANY = "fewer rows than uniform", "more rows than uniform"
 _MOST_CELLS = 10
+_HOVER = {
+    "cell": "cell",
+    "data": "share of the rows",
+    "box": "the box allows",
+    "weight": "dual value β",
+    "alone": "alone forces λ ≥",
+}
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,13 @@ from dpsyn.mechanisms.private_sampling.answers import (
     inverse_frame,
     sampling_inverses,
 )
-from dpsyn.mechanisms.private_sampling.figures.certificates import AXES, certificates_info, draw_certificates
-from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
+from dpsyn.mechanisms.private_sampling.figures.certificates import (
+    AXES,
+    certificates_info,
+    draw_certificates,
+    draw_floor_tradeoff,
+    floor_tradeoff_info,
+)
 from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
 from dpsyn.mechanisms.private_sampling.setting import sampling_setting
 
