@@ -105,4 +105,4 @@ def monotone_root(slack: Callable[[float], float], low: float, high: float) -> t
             high, right = x, value
         else:
             low, left = x, value
-    return x, side
+    return min(((x, value), (low, left), (high, right)), key=lambda end: abs(end[1]))[0], side

@@ -430,11 +430,10 @@ def test_step_2(smallest, sign):
 @pytest.mark.parametrize(
     ("place", "steps"),
     [
-        ("dpsyn/optim/shrinkage.py", {"4"}),
-        ("dpsyn/optim/closest.py", {"5"}),
-        ("dpsyn/ui/inside/sampling/shrinkage.py", {"4"}),
-        ("dpsyn/ui/inside/sampling/density.py", {"5"}),
-        ("dpsyn/theory/private_sampling.py", {"4"}),
+        ("dpsyn/solvers/shrinkage.py", {"4"}),
+        ("dpsyn/solvers/closest.py", {"5"}),
+        ("dpsyn/mechanisms/private_sampling/panels/sections.py", {"1", "2", "4", "5"}),
+        ("dpsyn/mechanisms/private_sampling/theorems.py", {"4"}),
         ("docs/shrinkage.md", {"4"}),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_release_of_this_visit_is_timed(open_page):
     finish_job(app)
     app = section(app.switch_page("app_pages/inside.py").run(), TIME)
     runs = list(app.dataframe[0].value["Run"])
-    assert runs == ["release 1 · asia", "release 1 · asia", "here", "here"]
+    assert runs == ["release 1 · asia", "release 1 · asia", "here, now", "here, now"]
     assert "a rough estimate" in words(app)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
-from dpsyn.mechanisms.private_sampling._draws import Drawn, draw_rows
+from dpsyn.mechanisms.private_sampling._draws import draw_rows
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, SpaceSize, draw_space
 from dpsyn.mechanisms.private_sampling._solve import Clock, Densities, Matched, match
 from dpsyn.mechanisms.private_sampling.certificates import (
@@ -113,8 +113,21 @@ class PrivateSamplingMechanism(Mechanism):
                 **self.calibrated(),
                 "experimental_stability_epsilon": self.certificates(space)["stability"],
                 **matched.found(),
-                **_of_space(space, keep),
-                **_of_density(drawn),
+                "redraws": space.redraws,
+                "distinct_points": space.points,
+                "spectrum": space.spectrum,
+                "spectrum_threshold": space.threshold**2 / space.m,
+                "smallest_singular_value": space.smallest_singular_value,
+                "smallest_singular_value_is_exact": space.spectrum is not None,
+                "failure_threshold": space.threshold,
+                "points": space.codes if keep else None,
+                "multiplicity": space.multiplicity if keep else None,
+                "density": drawn.probabilities,
+                "ratio_edges": drawn.edges,
+                "ratio_points": drawn.points,
+                "ratio_mass": drawn.mass,
+                "share_at_floor": drawn.at_floor,
+                "share_at_ceiling": drawn.at_ceiling,
                 "residual": float(np.abs(drawn.statistics - problem.wanted(matched.shrinkage)).max()),
                 "binding": binding_cells(self.domain, densities.basis, problem, matched),
                 "seconds": clock.seconds(),
@@ -130,33 +143,6 @@ class PrivateSamplingMechanism(Mechanism):
             return None
         chosen = generator.choice(len(points), len(release.rows), p=density / density.sum())
         return self.domain.decode(points[chosen], generator)
-
-
-def _of_space(space: ReducedSpace, keep: bool) -> dict[str, Any]:
-    """S and its conditioning; the points themselves where they are few."""
-    return {
-        "redraws": space.redraws,
-        "distinct_points": space.points,
-        "spectrum": space.spectrum,
-        "spectrum_threshold": space.threshold**2 / space.m,
-        "smallest_singular_value": space.smallest_singular_value,
-        "smallest_singular_value_is_exact": space.spectrum is not None,
-        "failure_threshold": space.threshold,
-        "points": space.codes if keep else None,
-        "multiplicity": space.multiplicity if keep else None,
-    }
-
-
-def _of_density(drawn: Drawn) -> dict[str, Any]:
-    """h*: of every point where they are few, and as a histogram of x = m·h*."""
-    return {
-        "density": drawn.probabilities,
-        "ratio_edges": drawn.edges,
-        "ratio_points": drawn.points,
-        "ratio_mass": drawn.mass,
-        "share_at_floor": drawn.at_floor,
-        "share_at_ceiling": drawn.at_ceiling,
-    }
 
 
 def binding_cells(domain: Domain, basis: ContrastBasis, problem: MatchingProblem, matched: Matched) -> list[dict[str, Any]]:

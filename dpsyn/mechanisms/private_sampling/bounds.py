@@ -74,11 +74,11 @@ class Bound:
 
     def _remedy(self, setting: PrivateSamplingSetting, parameter: str) -> Remedy | None:
         logs = setting.logs
-        if getattr(logs, parameter) is None or not self.depends_on(logs, parameter):
+        if getattr(logs, parameter) is None:
             return None
         found = monotone_root(lambda x: self.slack(logs.at(parameter, x)), -_FURTHEST, _FURTHEST)
         if found is None or (self.key == "rows_lower" and parameter == "failure_probability" and found[0] < LOG_TINY):
-            return None  # every γ that a float can hold does
+            return None  # no value matters, or every γ that a float can hold does
         return remedy(setting, parameter, found[1], found[0], strict=self.strict)
 
     def _remedy_in_p(self, logs: Logs) -> Remedy | None:

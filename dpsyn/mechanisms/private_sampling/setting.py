@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, theorem_4_1_log_cost
@@ -172,34 +172,23 @@ class Bounds(TypedDict, total=False):
     reduced_space_size: int | None
 
 
-def sampling_setting(
-    stats: DatasetStatistics,
-    spec: PrivacySpec,
-    *,
-    degree: int = 2,
-    floor: float = 0.25,
-    ceiling: float = 2.0,
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
-) -> PrivateSamplingSetting:
-    """The setting for one dataset and one privacy specification; arguments as in :func:`dpsyn.feasibility`."""
+def sampling_setting(stats: DatasetStatistics, spec: PrivacySpec, **bounds: Unpack[Bounds]) -> PrivateSamplingSetting:
+    """The setting for one dataset and one privacy specification; bounds as in :func:`dpsyn.feasibility`."""
+    named: dict[str, Any] = {**bounds}
+    rows, m = named.pop("rows", 1), named.pop("reduced_space_size", None)
     if rows < 1:
         raise ParameterError("rows", rows, "at least 1")
-    if reduced_space_size is not None and reduced_space_size < 1:
-        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
+    if m is not None and m < 1:
+        raise ParameterError("reduced_space_size", m, "at least 1, or None for the smallest allowed")
     return PrivateSamplingSetting(
         p=stats.p,
         log_n=math.log(stats.n),
         log_max_frequency=math.log(stats.max_frequency),
         epsilon=spec.epsilon,
-        degree=degree,
-        floor=floor,
-        ceiling=ceiling,
-        failure_probability=failure_probability,
         log_rows=math.log(rows),
-        log_m=None if reduced_space_size is None else math.log(reduced_space_size),
+        log_m=None if m is None else math.log(m),
         replace_one=spec.neighbouring == "replace_one",
+        **named,
     )
 
 

@@ -287,7 +287,7 @@ def times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, ob
     """What both programs took, a line each; none where only the uniform density fits."""
     matched = run.matched(floor, ceiling)
     seconds = [None if found is None else found.seconds for found in (matched.linear, matched.quadratic)]
-    return _lines("here", run.space.points, run.space.size.dimension, *seconds)
+    return _lines("here, now", run.space.points, run.space.size.dimension, *seconds)
 
 
 def released(releases: list[Any]) -> list[dict[str, object]]:
