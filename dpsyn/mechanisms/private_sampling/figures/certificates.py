@@ -236,11 +236,8 @@ def draw_certificates(info: CertificatesInfo) -> Any:
     marks = [c for c in info.crossings if info.x_domain[0] <= c.log_value / LN10 <= info.x_domain[1]]
     if marks:
         spots = [{"x": c.log_value / LN10, "y": c.log_epsilon / LN10, "text": crossing_text(info.vary, c)} for c in marks]
-        layers.append(
-            alt.Chart(pd.DataFrame(spots))
-            .mark_point(color=HERE, size=90, strokeWidth=2, opacity=1)
-            .encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="crossing"))
-        )
+        base = alt.Chart(pd.DataFrame(spots)).encode(x=x, y=y, tooltip=tips({"text": "crossing"}))
+        layers.append(base.mark_point(color=HERE, size=90, strokeWidth=2, opacity=1))
     layers += _you_are_here(info.here, info.x_domain, y_domain)
     return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)
 
@@ -284,7 +281,10 @@ def floor_tradeoff_info(stats: DatasetStatistics, spec: PrivacySpec, **bounds: U
     points: list[FloorPoint] = []
     if window.end > 0:
         right = math.log10(window.end) - 1e-9
-        points = [_point(setting, left + i * (right - left) / 100) for i in range(101)]
+        for x in (left + i * (right - left) / 100 for i in range(101)):
+            there = setting.changed("floor", x * LN10)
+            cheaper = smallest(there)
+            points.append(FloorPoint(x, log_epsilon(there, cheaper) / LN10, x + math.log10(4), NAMES[cheaper]))
     cost = log_epsilon(setting, best)
     claim = format_log(cost, 4, "at_least") if cost < math.inf else "none certified"
     error = short(4 * setting.floor, 4)
@@ -297,12 +297,6 @@ def floor_tradeoff_info(stats: DatasetStatistics, spec: PrivacySpec, **bounds: U
         here=_here(setting, setting.logs.floor, text),
         x_domain=(left, max(now, math.log10(0.5)) + 0.04),
     )
-
-
-def _point(setting: PrivateSamplingSetting, x: float) -> FloorPoint:
-    there = setting.changed("floor", x * LN10)
-    best = smallest(there)
-    return FloorPoint(x, log_epsilon(there, best) / LN10, x + math.log10(4), NAMES[best])
 
 
 def _window_words(window: FloorWindow, rows: int, epsilon: float) -> str:
@@ -387,12 +381,9 @@ def draw_floor_tradeoff(info: FloorTradeoffInfo) -> Any:
                 tooltip=alt.Tooltip("text:N", title="in this band"),
             )
         )
-    limits = [{"x": math.log10(0.25), "text": "promise: < 1/4"}]
-    if 0 < info.window.end < 0.5:
-        limits.append({"x": math.log10(info.window.end), "text": f"valid: ≤ {short(info.window.end, 4)}"})
-    else:
-        limits.append({"x": math.log10(0.5), "text": "valid: ≤ 1/2"})
-    limit = alt.Chart(pd.DataFrame(limits)).encode(x=x, tooltip=alt.Tooltip("text:N", title="limit"))
+    end, written = (info.window.end, short(info.window.end, 4)) if 0 < info.window.end < 0.5 else (0.5, "1/2")
+    limits = [{"x": math.log10(0.25), "text": "promise: < 1/4"}, {"x": math.log10(end), "text": f"valid: ≤ {written}"}]
+    limit = alt.Chart(pd.DataFrame(limits)).encode(x=x, tooltip=tips({"text": "limit"}))
     layers.append(limit.mark_rule(color=GUIDE, strokeWidth=2))
     sideways = limit.mark_text(color=GUIDE, angle=270, align="left", baseline="bottom", y="height", dx=5, dy=-2)
     layers.append(sideways.encode(text=alt.Text("text:N")))

@@ -155,22 +155,20 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
     discs = [_Discs("density h* (disc)", tuple(range(len(info.corners))), colours)]
-    hover = [_hover(info, corner) for corner in info.corners]
+    times = len(info.corners)
+    hover = [
+        f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
+        f"<br>density h*: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
+        for corner in info.corners
+    ]
     bits = ", ".join(shorten(name, 16) for name in info.columns)
     p = len(info.columns)
     shape = {1: "line", 2: "square", 3: "cube", 4: "cube in a cube"}[p]
     return _draw_corners(info, discs, words, hover, title=f"The {shape} of {p} bit{'s' if p > 1 else ''}: {bits}")
 
 
-def _hover(info: HypercubeInfo, corner: Corner) -> str:
-    return (
-        f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * len(info.corners):.2f} × uniform)"
-        f"<br>density h*: {corner.density:.2%} ({corner.density * len(info.corners):.2f} × uniform)"
-    )
-
-
 def first_view(bits: int, height: float) -> View:
-    """How a cube of so many bits is first seen in a scene of ``height`` pixels."""
+    """How a cube is first seen in a scene of ``height`` pixels."""
     return View(_EYES[bits], _UNITS[bits], height)
 
 

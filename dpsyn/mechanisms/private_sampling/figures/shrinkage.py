@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, Literal
 
@@ -26,6 +27,15 @@ Axis = Literal["ceiling", "floor"]
 AXES: dict[Axis, str] = {"ceiling": "ceiling (the papers' Δ)", "floor": "floor (the papers' δ)"}
 SHRINKAGE, EMPTY = "λ", "2·floor: an empty cell of up to d columns forces this"
 _POINTS = 100
+TOO_FEW, TOO_MANY = "fewer rows than uniform", "more rows than uniform"
+_MOST_CELLS = 10
+_HOVER = {
+    "cell": "cell",
+    "data": "share of the rows",
+    "box": "the box allows",
+    "weight": "dual value β",
+    "alone": "alone forces λ ≥",
+}
 
 
 @dataclass(frozen=True)
@@ -129,17 +139,46 @@ _AGAINST = 4.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of one table: its columns, their codes, its share of the rows and of S."""
+    """One cell of a table of at most d columns.
+
+    Attributes:
+        columns, codes, text: its columns and values, ``"lung = yes, either = no"``.
+        data, uniform: its share of the rows, and of S.
+        least, most: what a density in the linear program's box can give it.
+        weight: its dual value β.
+    """
 
     columns: tuple[int, ...]
     codes: tuple[int, ...]
+    text: str
     data: float
     uniform: float
+    least: float
+    most: float
+    weight: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """β·(share of the rows - share of S): its part of the conflict; all parts sum to 1."""
+        return self.weight * (self.data - self.uniform)
+
+    @property
+    def alone(self) -> float:
+        """The λ that this cell would force if it were the only one."""
+        if self.data < self.least:
+            return (self.least - self.data) / (self.uniform - self.data)
+        return (self.data - self.most) / (self.data - self.uniform) if self.data > self.most else 0.0
+
+    @property
+    def kind(self) -> str:
+        """On which side of uniform the data are."""
+        return TOO_FEW if self.data < self.uniform else TOO_MANY
 
 
-def all_cells(run: SmallRun) -> list[Cell]:
-    """The cells of all tables over 1 … d columns with at least two codes each, smaller tables first."""
-    space = run.space
+def all_cells(run: SmallRun, lower: float = 0.0, upper: float = math.inf) -> list[Cell]:
+    """The cells of all tables over 1 … d columns with at least two codes each, smaller tables first, for the program's box."""
+    space, domain = run.space, run.table.domain
+    labels = [attribute.labels() for attribute in domain.attributes]
     varied = [j for j, size in enumerate(space.size.shape) if size > 1]
     found = []
     for count in range(1, min(space.size.degree, len(varied)) + 1):
@@ -147,10 +186,14 @@ def all_cells(run: SmallRun) -> list[Cell]:
             shape = tuple(space.size.shape[j] for j in columns)
             data = _shares(run.table.codes[:, columns], shape)
             uniform = _shares(space.codes[:, columns], shape, space.weights)
-            found += [
-                Cell(columns, codes, float(q), float(p))
-                for codes, q, p in zip(product(*map(range, shape)), data, uniform, strict=True)
-            ]
+            for codes, q, p in zip(product(*map(range, shape)), data.tolist(), uniform.tolist(), strict=True):
+                text = ", ".join(
+                    f"{shorten(domain.names[j], 16)} = {shorten(labels[j][code], 14)}"
+                    for j, code in zip(columns, codes, strict=True)
+                )
+                # Its share may lie between both ends of the box, and, as all shares sum to 1, of what the rest leaves it.
+                least, most = max(lower * p, 1 - upper * (1 - p)), min(upper * p, 1 - lower * (1 - p))
+                found.append(Cell(columns, codes, text, q, p, least, most))
     return found
 
 
@@ -213,45 +256,6 @@ def _indicators(run: SmallRun, cells: Sequence[Cell]) -> sp.csr_array:
     return sp.coo_array(entries, shape=(start, len(cells))).tocsr()
 
 
-TOO_FEW, TOO_MANY = "fewer rows than uniform", "more rows than uniform"
-_MOST_CELLS = 10
-_HOVER = {
-    "cell": "cell",
-    "data": "share of the rows",
-    "box": "the box allows",
-    "weight": "dual value β",
-    "alone": "alone forces λ ≥",
-}
-
-
-@dataclass(frozen=True)
-class BindingCell:
-    """One cell of a table of at most d columns that holds λ up.
-
-    Attributes:
-        text: columns and values, ``"lung = yes, either = no"``.
-        weight: its dual value β.
-        share: β·(share in the data - share under uniform): its part of the conflict; all parts sum to 1.
-        data, uniform: the cell's share of the rows, and of S.
-        least, most: what a density in the linear program's box can give the cell.
-        alone: the λ that this cell would force if it were the only one.
-    """
-
-    text: str
-    weight: float
-    share: float
-    data: float
-    uniform: float
-    least: float
-    most: float
-    alone: float
-
-    @property
-    def kind(self) -> str:
-        """On which side of uniform the data are."""
-        return TOO_FEW if self.data < self.uniform else TOO_MANY
-
-
 @dataclass(frozen=True)
 class BindingInfo:
     """Why λ cannot be smaller: weights on cells that no density in the box satisfies better.
@@ -270,11 +274,11 @@ class BindingInfo:
 
     shrinkage: float
     reach: float
-    cells: tuple[BindingCell, ...]
+    cells: tuple[Cell, ...]
     others: tuple[int, float]
     empty: int
     tables: int
-    alone: BindingCell | None
+    alone: Cell | None
 
 
 def binding_info(run: SmallRun, *, floor: float, ceiling: float, most: int = _MOST_CELLS) -> BindingInfo:
@@ -287,24 +291,18 @@ def binding_info(run: SmallRun, *, floor: float, ceiling: float, most: int = _MO
         SolverError: the weights could not be found.
     """
     lower, upper = 2 * floor, ceiling - floor
-    cells = all_cells(run)
-    labels = [attribute.labels() for attribute in run.table.domain.attributes]
+    cells = all_cells(run, lower, upper)
     shrinkage = run.shrinkage(floor, ceiling)
     room, above = 1 - lower, max(0.0, upper - 1)
     tangent = run.reach.best(above / room if room > 0 else 1e3)
-    single = [_binding(cell, 0.0, lower, upper, labels, run.table.domain.names) for cell in cells]
-    alone = max(single, key=lambda cell: cell.alone, default=None)
     empty = sum(cell.data == 0 for cell in cells)
     if tangent is None or shrinkage <= 0:
         return BindingInfo(shrinkage, 1.0, (), (0, 0.0), empty, len(cells), None)
-    weights = cell_weights(run, cells, tangent.multipliers)
-    found = [
-        _binding(cell, float(weight), lower, upper, labels, run.table.domain.names)
-        for cell, weight in zip(cells, weights, strict=True)
-        if abs(weight) > 1e-9
-    ]
+    weights = cell_weights(run, cells, tangent.multipliers).tolist()
+    found = [replace(cell, weight=weight) for cell, weight in zip(cells, weights, strict=True) if abs(weight) > 1e-9]
     found.sort(key=lambda cell: -abs(cell.share))
     rest = found[most:]
+    alone = max(cells, key=lambda cell: cell.alone)
     return BindingInfo(
         shrinkage=shrinkage,
         reach=tangent.at_zero * room + tangent.slope * above,
@@ -312,25 +310,8 @@ def binding_info(run: SmallRun, *, floor: float, ceiling: float, most: int = _MO
         others=(len(rest), sum(cell.share for cell in rest)),
         empty=empty,
         tables=len(cells),
-        alone=alone if alone is not None and alone.alone > 0 else None,
+        alone=alone if alone.alone > 0 else None,
     )
-
-
-def _binding(
-    cell: Cell, weight: float, lower: float, upper: float, labels: Sequence[Sequence[str]], names: Sequence[str]
-) -> BindingCell:
-    q, p = cell.data, cell.uniform
-    # The cell's share may lie between both ends of the box, and, as all shares sum to 1, of what the rest leaves it.
-    least, most = max(lower * p, 1 - upper * (1 - p)), min(upper * p, 1 - lower * (1 - p))
-    alone = 0.0
-    if q < least:
-        alone = (least - q) / (p - q)
-    elif q > most:
-        alone = (q - most) / (q - p)
-    text = ", ".join(
-        f"{shorten(names[j], 16)} = {shorten(labels[j][code], 14)}" for j, code in zip(cell.columns, cell.codes, strict=True)
-    )
-    return BindingCell(text, weight, weight * (q - p), q, p, least, most, alone)
 
 
 def draw_binding(info: BindingInfo) -> Any:
