@@ -32,7 +32,7 @@ from dpsyn.table import Table
 if TYPE_CHECKING:
     from dpsyn.mechanisms.private_sampling._config import PrivateSampling
 
-POINTS_KEPT = 1_000_000
+_POINTS_KEPT = 1_000_000
 """Points of S up to which the diagnostics hold all of them, with their probabilities."""
 CELLS_TOLD = 20
 _GEOMETRY_ENTRIES = 20_000_000
@@ -106,7 +106,7 @@ class PrivateSamplingMechanism(Mechanism):
             problem = densities.problem_of(table.codes)
             matched = match(problem, clock)
             clock("drawing rows", 0.95)
-            keep = space.points <= POINTS_KEPT
+            keep = space.points <= _POINTS_KEPT
             drawn = draw_rows(space, matched.density, floor, ceiling, self.rows, noise.generator, keep=keep)
             rows = self.domain.decode(drawn.codes, noise.generator)
             diagnostics = {

@@ -33,8 +33,8 @@ _SPECTRUM_WORK = 3e11
 _MERGED_UP_TO = 1 << 22
 """Draws among which equal ones are merged. Merging saves work where many coincide and changes nothing else."""
 WHOLE_DOMAIN_AT_MOST = 65_536
-FEWEST_DRAWS = 2_000
-DRAWS_PER_FUNCTION = 4
+_FEWEST_DRAWS = 2_000
+_DRAWS_PER_FUNCTION = 4
 """m = 4·C generic draws put the smallest singular value near √m/2, far above the threshold √m/(2e^d)."""
 SPACES = ("cube", "product")
 _SECONDS, _POWER = 1.2e-6, 0.9
@@ -91,7 +91,7 @@ def space_size(
     shape = domain.shape
     kind = _kind(domain, space)
     dimension = contrast_dimension(shape, degree)
-    most = default_size(shape, degree) if reduced_space_size is None else reduced_space_size
+    most = _default_size(shape, degree) if reduced_space_size is None else reduced_space_size
     whole = domain.size <= most
     m = domain.size if whole else most
     if not whole and m < dimension:
@@ -112,11 +112,11 @@ def rough_seconds(size: SpaceSize) -> float:
     square root is that of docs/measurements.md, and gives 460 s where 621 s were measured (C = 1,082, m = 1.2e8) and 850 s
     for 563 s (1,486, 1.66e8). How many steps the linear program takes depends on the data too, which this must not look at.
     """
-    usual = DRAWS_PER_FUNCTION * size.dimension
+    usual = _DRAWS_PER_FUNCTION * size.dimension
     return _SECONDS * min(usual, size.m) * math.sqrt(max(1.0, size.m / usual)) * math.pow(size.dimension, _POWER)
 
 
-def bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool = False) -> int:
+def _bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool = False) -> int:
     """Memory of a run at most: the points, Gram matrices, the solvers, and the density while rows are drawn."""
     dimension = contrast_dimension(shape, degree)
     points = min(m, LARGEST_BLOCK) if elsewhere else m
@@ -126,7 +126,7 @@ def bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool =
 
 
 def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool, allowed: int | None) -> None:
-    needed = bytes_needed(shape, degree, m, elsewhere=elsewhere)
+    needed = _bytes_needed(shape, degree, m, elsewhere=elsewhere)
     if allowed is None or needed <= allowed:
         return
     dimension = contrast_dimension(shape, degree)
@@ -142,11 +142,11 @@ def _largest_that_fits(
 ) -> int | None:
     """An m that fits, to two digits; None if even the fewest that can be solved for do not."""
     low, high = dimension, m
-    if bytes_needed(shape, degree, low, elsewhere=elsewhere) > allowed:
+    if _bytes_needed(shape, degree, low, elsewhere=elsewhere) > allowed:
         return None
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        low, high = (middle, high) if bytes_needed(shape, degree, middle, elsewhere=elsewhere) <= allowed else (low, middle)
+        low, high = (middle, high) if _bytes_needed(shape, degree, middle, elsewhere=elsewhere) <= allowed else (low, middle)
     return int(float(f"{low:.1e}")) if float(f"{low:.1e}") <= low else low
 
 
@@ -178,7 +178,7 @@ def failure_threshold(shape: Sequence[int], degree: int, m: int) -> float:
     return math.sqrt(m) / (2 * norm_comparison(shape, degree))
 
 
-def default_size(shape: Sequence[int], degree: int) -> int:
+def _default_size(shape: Sequence[int], degree: int) -> int:
     """The whole domain if it has at most WHOLE_DOMAIN_AT_MOST rows or no more than would be drawn, else default_draws."""
     size = math.prod(shape)
     return size if size <= WHOLE_DOMAIN_AT_MOST else min(size, default_draws(shape, degree))
@@ -189,7 +189,7 @@ def default_draws(shape: Sequence[int], degree: int) -> int:
     dimension = contrast_dimension(shape, degree)
     largest_table = math.prod(sorted(shape)[-degree:])
     filled = math.ceil(largest_table * (math.log(dimension) + 7))
-    return max(FEWEST_DRAWS, DRAWS_PER_FUNCTION * dimension, filled)
+    return max(_FEWEST_DRAWS, _DRAWS_PER_FUNCTION * dimension, filled)
 
 
 def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1e-6) -> int:
@@ -205,7 +205,7 @@ def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1
 
 def _what_fits(shape: Sequence[int], degree: int, elsewhere: bool, allowed: int) -> str:
     def fits(shape: Sequence[int], degree: int) -> bool:
-        return bytes_needed(shape, degree, default_size(shape, degree), elsewhere=elsewhere) <= allowed
+        return _bytes_needed(shape, degree, _default_size(shape, degree), elsewhere=elsewhere) <= allowed
 
     advice = []
     lower = next((d for d in range(degree - 1, 0, -1) if fits(shape, d)), None)

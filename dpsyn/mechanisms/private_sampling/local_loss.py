@@ -28,14 +28,14 @@ from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
 
-__all__ = ["SEARCHES", "Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss", "search_neighbours"]
+__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss", "search_neighbours"]
 
 Floats = npt.NDArray[np.float64]
 Search = Literal["auto", "all", "steered", "random"]
-SEARCHES: tuple[Search, ...] = ("auto", "all", "steered", "random")
+_SEARCHES: tuple[Search, ...] = ("auto", "all", "steered", "random")
 
-TRIES = 200
-LARGEST_MATRIX = 20_000_000
+_TRIES = 200
+_LARGEST_MATRIX = 20_000_000
 """Entries of W up to which the loss is computed: the programs are solved for every neighbour."""
 _LOOSE = 1e12
 _SHAKES = 3
@@ -140,11 +140,11 @@ class LossMeter:
             PrivacySpec(_LOOSE, neighbouring=neighbouring), table.domain, n=table.n
         )
         size = mechanism.size
-        if size.m * size.dimension > LARGEST_MATRIX:
+        if size.m * size.dimension > _LARGEST_MATRIX:
             raise ParameterError(
                 "reduced_space_size",
                 size.m,
-                f"with C = {size.dimension:,} functions at most {LARGEST_MATRIX // size.dimension:,} points: the programs "
+                f"with C = {size.dimension:,} functions at most {_LARGEST_MATRIX // size.dimension:,} points: the programs "
                 "are solved once for every neighbour",
             )
         self.space = draw_space(size, generator if generator is not None else np.random.default_rng())
@@ -215,7 +215,7 @@ class LossMeter:
         self,
         method: Search = "auto",
         *,
-        tries: int = TRIES,
+        tries: int = _TRIES,
         generator: np.random.Generator | None = None,
         progress: Callable[[str, float], None] = no_progress,
     ) -> LocalLoss:
@@ -232,8 +232,8 @@ class LossMeter:
         Raises:
             ParameterError: an unknown method, or fewer than one try.
         """
-        if method not in SEARCHES:
-            raise ParameterError("method", method, f"one of {', '.join(map(repr, SEARCHES))}")
+        if method not in _SEARCHES:
+            raise ParameterError("method", method, f"one of {', '.join(map(repr, _SEARCHES))}")
         if tries < 1:
             raise ParameterError("tries", tries, "at least 1")
         generator = generator if generator is not None else np.random.default_rng()
@@ -281,7 +281,7 @@ def local_loss(
     *,
     neighbouring: Neighbouring = "replace_one",
     method: Search = "auto",
-    tries: int = TRIES,
+    tries: int = _TRIES,
     generator: np.random.Generator | None = None,
     progress: Callable[[str, float], None] = no_progress,
 ) -> LocalLoss:

@@ -21,7 +21,7 @@ from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.reach import ReachCurve, reach_curve
 from dpsyn.table import Table
 
-MOST_FUNCTIONS = 600
+_MOST_FUNCTIONS = 600
 MOST_ENTRIES = 1_200_000
 """Entries of W for which both programs answer within about a second."""
 COMFORTABLE_ENTRIES = 120_000
@@ -51,12 +51,12 @@ def small_space(sizes: Sequence[int], degree: int, *, draws: int | None = None, 
     """
     sizes, degree = tuple(int(size) for size in sizes), min(degree, len(sizes))
     cells, dimension = math.prod(sizes), contrast_dimension(sizes, degree)
-    if dimension > MOST_FUNCTIONS:
+    if dimension > _MOST_FUNCTIONS:
         raise ParameterError(
             "columns",
             len(sizes),
             f"degree {degree} makes C = {dimension:,} functions of them, and these pictures follow a slider up to "
-            f"{MOST_FUNCTIONS}: choose fewer columns or a lower degree",
+            f"{_MOST_FUNCTIONS}: choose fewer columns or a lower degree",
         )
     points = cells if draws is None else min(draws, cells)
     if points < 1 or points * dimension > MOST_ENTRIES:

@@ -78,17 +78,17 @@ def paper_setting(stats: DatasetStatistics, epsilon: float = 1.0) -> PrivateSamp
     )
 
 
-def ideal_setting(p: int, epsilon: float, ceiling: float = 1.0) -> PrivateSamplingSetting:
+def _ideal_setting(p: int, epsilon: float, ceiling: float = 1.0) -> PrivateSamplingSetting:
     """Every point of the cube once: n = 2^p, ‖f‖∞ = 2^{-p}. The paper takes Δ = 1, which the algorithm cannot use."""
     return PrivateSamplingSetting(p=p, log_n=p * LN2, log_max_frequency=-p * LN2, epsilon=epsilon, ceiling=ceiling)
 
 
-def log_relaxed_m(p: int, log_max_frequency: float) -> float:
+def _log_relaxed_m(p: int, log_max_frequency: float) -> float:
     """ln of 5.6e4 ‖f‖² p(p+1) 2^{2p}, formula (3)."""
     return _M_CONSTANT + 2 * log_max_frequency + math.log(p * (p + 1)) + 2 * p * LN2
 
 
-def log_relaxed_rows_times_m(p: int, log_n: float, log_max_frequency: float, epsilon: float) -> float:
+def _log_relaxed_rows_times_m(p: int, log_n: float, log_max_frequency: float, epsilon: float) -> float:
     """ln of the bound on k·m^{3/4}, formula (3)."""
     return (
         _K_CONSTANT
@@ -106,7 +106,7 @@ def log_ideal_rows(p: int, epsilon: float, *, ceiling: float | None = None) -> f
     """
     if ceiling is None:
         return _IDEAL_CONSTANT + p * LN2 / 2 + math.log(epsilon) - math.log(p * (p + 1))
-    return ideal_setting(p, epsilon, ceiling).logs.largest_rows_theorem_4_1
+    return _ideal_setting(p, epsilon, ceiling).logs.largest_rows_theorem_4_1
 
 
 def smallest_ideal_p(rows: int, epsilon: float, *, ceiling: float | None = None) -> int:
@@ -125,7 +125,7 @@ def smallest_ideal_p(rows: int, epsilon: float, *, ceiling: float | None = None)
 
 def first_consistent_p() -> int:
     """The first p at which the ideal cube's relaxed lower bound on m is at most 2^{p/4}."""
-    return next(p for p in range(2, _LARGEST_P) if log_relaxed_m(p, -p * LN2) <= p * LN2 / 4)
+    return next(p for p in range(2, _LARGEST_P) if _log_relaxed_m(p, -p * LN2) <= p * LN2 / 4)
 
 
 def table_1() -> PaperTable:
@@ -166,14 +166,14 @@ def table_2() -> PaperTable:
         rows[stats.name] = {
             "rows_times_m": Cell(
                 k,
-                exp_of(log_relaxed_rows_times_m(stats.p, log_n, log_f, 1.0)),
-                exp_of(log_relaxed_rows_times_m(stats.p, log_n, log_print, 1.0)),
+                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_f, 1.0)),
+                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_print, 1.0)),
                 exp_of(exact_k),
             ),
             "m_lower": Cell(
                 low,
-                exp_of(log_relaxed_m(stats.p, log_f)),
-                exp_of(log_relaxed_m(stats.p, log_print)),
+                exp_of(_log_relaxed_m(stats.p, log_f)),
+                exp_of(_log_relaxed_m(stats.p, log_print)),
                 exp_of(setting.logs.smallest_m),
             ),
             "m_upper": Cell(
@@ -205,14 +205,14 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
         wrong_p = f"At p = {p_printed} at most {at_print:.3g} rows are allowed; the first p for {k:,} is {p}."
         power, fourth_root = f"2{superscript(p_printed)}", format_log(p_printed * LN2 / 4)
         wrong_m = f"{format_log(math.log(high), 2)} is {power}, not ⁴√{power} = {fourth_root}."
-        low_there = format_log(log_relaxed_m(p, -p * LN2))
+        low_there = format_log(_log_relaxed_m(p, -p * LN2))
         wrong_low = f"This belongs to p = {p_printed}; at p = {p} it is {low_there}."
         rows[f"k = {k}"] = {
             "p": Cell(shown[0], p, exact=exact_p, erratum=wrong_p if epsilon == 10 and p != p_printed else ""),
             "m_lower": Cell(
                 shown[1],
-                exp_of(log_relaxed_m(p, -p * LN2)),
-                exact=exp_of(ideal_setting(exact_p, epsilon).logs.smallest_m),
+                exp_of(_log_relaxed_m(p, -p * LN2)),
+                exact=exp_of(_ideal_setting(exact_p, epsilon).logs.smallest_m),
                 erratum=wrong_low if epsilon == 10 and p != p_printed else "",
             ),
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
@@ -307,6 +307,6 @@ def quadprog_seconds(reduced_space_size: float) -> float:
 def largest_p_within(seconds: float) -> int:
     """The largest p at which the ideal cube's smallest m, 5.6e4 p(p+1), is done in this time; 0 if there is none."""
     p = 0
-    while quadprog_seconds(math.exp(log_relaxed_m(p + 1, -(p + 1) * LN2))) <= seconds:
+    while quadprog_seconds(math.exp(_log_relaxed_m(p + 1, -(p + 1) * LN2))) <= seconds:
         p += 1
     return p

@@ -79,7 +79,7 @@ def privacy_condition(setting: PrivateSamplingSetting) -> Condition:
     )
 
 
-def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
+def _validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """2·floor <= 1 <= ceiling - floor: otherwise even the uniform density lies outside the LP's box."""
     gap = setting.ceiling - setting.floor
     room = setting.ceiling - 1
@@ -135,7 +135,7 @@ def stability(setting: PrivateSamplingSetting) -> Condition | None:
 def conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """Every condition that a private and accurate run needs."""
     return (
-        *validity_conditions(setting),
+        *_validity_conditions(setting),
         privacy_condition(setting),
         *(bound.condition(setting) for bound in ACCURACY),
     )

@@ -159,7 +159,7 @@ def _lines(setting: PrivateSamplingSetting, vary: Varied, ends: tuple[float, flo
     return tuple(lines)
 
 
-def crossing_text(vary: Varied, crossing: Crossing) -> str:
+def _crossing_text(vary: Varied, crossing: Crossing) -> str:
     """One crossing in words."""
     return (
         f"{NAMES[crossing.first]} is smaller below {_SYMBOLS[vary]} = {format_log(crossing.log_value, 4)}, "
@@ -174,7 +174,7 @@ def _words(setting: PrivateSamplingSetting, vary: Varied, best: Certificate, fou
     if cost == -math.inf:
         return "ε = 0: at this end of the box only the uniform density fits, and the output ignores the data."
     proven = [c for c in found if c.first in PROVEN and c.second in PROVEN]
-    where = f" Where they cross: {crossing_text(vary, proven[0])}." if proven else " The two proven ones do not cross here."
+    where = f" Where they cross: {_crossing_text(vary, proven[0])}." if proven else " The two proven ones do not cross here."
     if vary == "rows":
         where = " As k multiplies all of them, so they never cross."
     claim = format_log(cost, 3, "at_least")
@@ -235,7 +235,7 @@ def draw_certificates(info: CertificatesInfo) -> Any:
     layers = [under.mark_line(color=GUIDE, strokeWidth=9, opacity=0.35, clip=True), *rule, lines]
     marks = [c for c in info.crossings if info.x_domain[0] <= c.log_value / LN10 <= info.x_domain[1]]
     if marks:
-        spots = [{"x": c.log_value / LN10, "y": c.log_epsilon / LN10, "text": crossing_text(info.vary, c)} for c in marks]
+        spots = [{"x": c.log_value / LN10, "y": c.log_epsilon / LN10, "text": _crossing_text(info.vary, c)} for c in marks]
         base = alt.Chart(pd.DataFrame(spots)).encode(x=x, y=y, tooltip=tips({"text": "crossing"}))
         layers.append(base.mark_point(color=HERE, size=90, strokeWidth=2, opacity=1))
     layers += _you_are_here(info.here, info.x_domain, y_domain)

@@ -73,7 +73,7 @@ class Column:
         return region(accurate=accurate, theorem=theorem, ratio=self.ratio)
 
 
-def ratio_allows(setting: PrivateSamplingSetting) -> bool:
+def _ratio_allows(setting: PrivateSamplingSetting) -> bool:
     """Whether the bounded ratio allows the rows."""
     return setting.is_valid and at_most(setting.log_rows, setting.log_largest_rows_ratio)
 
@@ -101,7 +101,7 @@ def column(setting: PrivateSamplingSetting, p: int, spread: Spread = "data") -> 
         theorem = 2 * (setting.log_rows - endless.logs._replace(n=0.0).largest_rows_theorem_4_1)
     # ‖f‖∞ >= 1/n, so ‖f‖∞ <= Δ/2^p also asks for n >= 2^p/Δ.
     accurate = math.inf if missing else max(endless.logs.smallest_n, p * LN2 - setting.logs.ceiling)
-    return Column(p, theorem, accurate, ratio_allows(setting), missing)
+    return Column(p, theorem, accurate, _ratio_allows(setting), missing)
 
 
 def columns(setting: PrivateSamplingSetting, values: Sequence[int], spread: Spread = "data") -> tuple[Column, ...]:
@@ -223,7 +223,7 @@ def _at(stats: DatasetStatistics, mine: PrivateSamplingSetting) -> PrivateSampli
 def _place(stats: DatasetStatistics, setting: PrivateSamplingSetting) -> Place:
     missing = missed_accuracy(setting)
     theorem = not why_not(setting, "theorem_4_1") and at_most(setting.log_rows, setting.logs.largest_rows_theorem_4_1)
-    where = region(accurate=not missing, theorem=theorem, ratio=ratio_allows(setting))
+    where = region(accurate=not missing, theorem=theorem, ratio=_ratio_allows(setting))
     fails = f"; fails for accuracy: {_list(missing)}" if missing else ""
     text = f"{stats.name}: p = {stats.p}, n = {stats.n:,}, ‖fₙ‖∞ = {format_log(setting.log_max_frequency)}: {where}{fails}"
     return Place(stats.name, stats.p, math.log10(stats.n), where, text)

@@ -176,7 +176,7 @@ class Cell:
 
 
 def all_cells(run: SmallRun, lower: float = 0.0, upper: float = math.inf) -> list[Cell]:
-    """The cells of all tables over 1 … d columns with at least two codes each, smaller tables first, for the program's box."""
+    """The cells of all tables over 1 … d columns with at least two codes each, smaller tables first, for one box."""
     space, domain = run.space, run.table.domain
     labels = [attribute.labels() for attribute in domain.attributes]
     varied = [j for j, size in enumerate(space.size.shape) if size > 1]

@@ -51,7 +51,7 @@ from dpsyn.mechanisms.private_sampling.tables import quadprog_seconds
 _MOST_VALUES = 200
 
 
-def show_space(current: Dataset, settings: Settings) -> None:
+def _show_space(current: Dataset, settings: Settings) -> None:
     """The spectrum of W Wᵀ/m against the threshold."""
     with panel(
         "Is the reduced space good enough?",
@@ -92,7 +92,7 @@ def show_space(current: Dataset, settings: Settings) -> None:
             )
 
 
-def show_shrinkage(current: Dataset, settings: Settings) -> None:
+def _show_shrinkage(current: Dataset, settings: Settings) -> None:
     """λ along both sliders, and why it is not smaller."""
     floor, ceiling = settings.floor, settings.ceiling
     run: SmallRun | None = None
@@ -152,7 +152,7 @@ def proof(info: BindingInfo, settings: Settings) -> str:
     return "\n\n".join(lines)
 
 
-def show_density(current: Dataset, settings: Settings) -> None:
+def _show_density(current: Dataset, settings: Settings) -> None:
     """The histogram of m·h*, and the hypercube."""
     left, right = st.columns(2, gap="medium")
     with (
@@ -259,7 +259,7 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
             show_chart(draw_averages(info), key="is_walsh_averages")
 
 
-def show_time(current: Dataset, settings: Settings) -> None:
+def _show_time(current: Dataset, settings: Settings) -> None:
     """What the two programs took here and in this visit's releases, and about how long a run takes."""
     with panel(
         "How long it takes",
@@ -271,7 +271,7 @@ def show_time(current: Dataset, settings: Settings) -> None:
             return
         run = run_of(current, settings)
         screen.offer(lambda: code.time(current, settings))
-        rows = [*released(st.session_state.get("releases", [])), *times_here(run, settings.floor, settings.ceiling)]
+        rows = [*released(st.session_state.get("releases", [])), *_times_here(run, settings.floor, settings.ceiling)]
         if rows:
             st.dataframe(widgets.with_thousands(pd.DataFrame(rows)), hide_index=True, height="content")
         else:
@@ -283,7 +283,7 @@ def show_time(current: Dataset, settings: Settings) -> None:
         )
 
 
-def times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, object]]:
+def _times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, object]]:
     """What both programs took, a line each; none where only the uniform density fits."""
     matched = run.matched(floor, ceiling)
     seconds = [None if found is None else found.seconds for found in (matched.linear, matched.quadratic)]
@@ -319,11 +319,11 @@ def _lines(run: str, m: int, functions: int, linear: float | None, quadratic: fl
 
 
 SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
-    "1 · Reduced space": show_space,
-    "2 · Why λ": show_shrinkage,
-    "3 · Density": show_density,
+    "1 · Reduced space": _show_space,
+    "2 · Why λ": _show_shrinkage,
+    "3 · Density": _show_density,
     "4 · Privacy": show_privacy,
-    "5 · Time": show_time,
+    "5 · Time": _show_time,
 }
 
 
