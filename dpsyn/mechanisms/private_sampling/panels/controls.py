@@ -55,7 +55,7 @@ class Settings:
         return self.ceiling >= 1 + self.floor
 
     @property
-    def s(self) -> tuple[object, ...]:
+    def space_key(self) -> tuple[object, ...]:
         """What S is made of, beside the columns."""
         return self.columns, self.degree, self.draws, self.seed if self.draws else None
 
@@ -74,7 +74,7 @@ def remembered(key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
 def space_of(current: Dataset, settings: Settings) -> ReducedSpace:
     """S as the widgets ask for it."""
     sizes = tuple(current.table.domain[name].size for name in settings.columns)
-    key = ("space", sizes, *settings.s[1:])
+    key = ("space", sizes, *settings.space_key[1:])
     return remembered(key, lambda: small_space(sizes, settings.degree, draws=settings.draws, seed=settings.seed))
 
 
@@ -91,7 +91,7 @@ def run_of(current: Dataset, settings: Settings) -> SmallRun:
         FailureError: step 2 failed on this S.
     """
     space, table = space_of(current, settings), rows_of(current, settings.columns)
-    return remembered(("run", current.revision, *settings.s), lambda: SmallRun(space, table))
+    return remembered(("run", current.revision, *settings.space_key), lambda: SmallRun(space, table))
 
 
 def config_of(settings: Settings, table: Table) -> PrivateSampling:
