@@ -428,8 +428,7 @@ def test_step_2(smallest, sign):
     [
         ("dpsyn/solvers/shrinkage.py", {"4"}),
         ("dpsyn/solvers/closest.py", {"5"}),
-        ("dpsyn/mechanisms/private_sampling/panels/shrinkage.py", {"4"}),
-        ("dpsyn/mechanisms/private_sampling/panels/density.py", {"5"}),
+        ("dpsyn/mechanisms/private_sampling/panels/sections.py", {"1", "2", "4", "5"}),
         ("dpsyn/mechanisms/private_sampling/theorems.py", {"4"}),
         ("docs/shrinkage.md", {"4"}),
     ],

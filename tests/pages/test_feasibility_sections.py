@@ -97,16 +97,6 @@ def test_private_statistics_state_what_they_cost(open_page):
     assert abs(first.max_frequency - 0.29115) < 0.05
 
 
-def test_this_machine_is_measured_on_request(open_page):
-    app = section(open_page("feasibility"), "The papers' tables")
-    assert "calibration" not in app.session_state
-    next(b for b in app.button if b.label == "Measure this machine").click().run()
-    finish_job(app)
-    assert not app.error
-    assert app.session_state["calibration"] is not None
-    assert any(b.label == "Measure this machine again" for b in app.button)
-
-
 def test_charts_have_larger_words_while_somebody_presents(open_page):
     app = open_page("feasibility")
     usual = subtitle_size(app)

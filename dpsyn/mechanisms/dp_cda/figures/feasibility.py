@@ -19,13 +19,7 @@ from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import DASHES, HERE, SERIES, log_axis
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
-from dpsyn.mechanisms.dp_cda.accounting.quick import (
-    ROUGH,
-    Sizes,
-    epsilon_at,
-    first_guess,
-    sigma_for,
-)
+from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, epsilon_at, first_guess, sigma_for
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_down
 from dpsyn.theory.logarithms import format_log

@@ -13,13 +13,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import run as pictures
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import (
-    PUBLISHED,
-    budget_info,
-    draw_budget,
-    draw_noise,
-    noise_by_family,
-)
+from dpsyn.mechanisms.noisy_reweighting.figures.noise import PUBLISHED, budget_info, draw_budget, draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
 from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density, Inside, columns_that_fit
 from dpsyn.privacy.spec import PrivacySpec
