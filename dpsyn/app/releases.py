@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app.state import Made
 from dpsyn.attribute import Attribute
+from dpsyn.evaluation.experiments import MadeRelease as Made
 from dpsyn.kit import formulas, widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.mechanisms.base import Mechanism

@@ -17,9 +17,9 @@ from dpsyn.app.comparisons import (
     summary_table,
 )
 from dpsyn.app.lab.experiments import fingerprint
-from dpsyn.app.lab.kept import keep_comparison, kept_measures
-from dpsyn.app.state import Made
+from dpsyn.app.lab.releases import earlier_measures, take_comparison
 from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS
+from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.figures.worst_tables import draw_table, table_info
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.kit import jobs, visit, widgets
@@ -27,7 +27,7 @@ from dpsyn.kit.charts import show_figure
 from dpsyn.kit.visit import Dataset
 
 
-def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
+def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """Choose releases, tables and classifiers, and start measuring."""
     learn, held_out = current.parts
     with st.form("comparison_form", border=True):
@@ -72,7 +72,7 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
             "dpsyn.app.tasks:compare",
             label="Comparison",
             context={
-                "done": keep_comparison,
+                "done": take_comparison,
                 "revision": current.revision,
                 "fingerprint": fingerprint(learn, held_out),
                 "numbers": {label: releases[label].number for label in chosen},
@@ -89,11 +89,11 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
     st.rerun()
 
 
-def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
+def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """What the last measurement of this data found."""
     found = st.session_state.get("comparison")
     if found is None or found["revision"] != current.revision:
-        if not kept_measures(current, list(releases.values())):
+        if not earlier_measures(current, list(releases.values())):
             st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
         return
     learn, held_out = current.parts
@@ -141,7 +141,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
 
 
 @st.fragment
-def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, Made]) -> None:
+def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
     learn, held_out = current.parts
     names = [label for label in reports if label in releases]
     if not names:

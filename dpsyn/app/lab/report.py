@@ -11,12 +11,10 @@ import streamlit as st
 from dpsyn.app import state
 from dpsyn.app.comparisons import errors_chart, floor_meaning, heatmaps, scores_chart, scores_table, summary_table
 from dpsyn.app.lab import experiments
-from dpsyn.app.lab.code import script_of
-from dpsyn.app.lab.elsewhere import of_which_data
-from dpsyn.app.lab.experiments import Experiment
+from dpsyn.app.lab.other_data import of_which_data
 from dpsyn.app.lab.report_verdicts import release_parts, verdict_parts
 from dpsyn.app.lab.results import is_rising, points_table, refusals
-from dpsyn.evaluation.experiments import summarise
+from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.figures.experiment import curves_info, draw_curves
 from dpsyn.evaluation.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
 from dpsyn.kit import visit
@@ -52,7 +50,7 @@ def _stem(name: str) -> str:
 
 def report_bytes(
     current: visit.Dataset,
-    releases: list[state.Made],
+    releases: list[MadeRelease],
     found: Mapping[str, Any] | None,
     tried: Sequence[Experiment],
     others: Sequence[Experiment] = (),
@@ -94,7 +92,7 @@ def _data(current: visit.Dataset) -> Section:
     return Section("The data", PUBLIC, [rows, split, table])
 
 
-def _verdicts(current: visit.Dataset, releases: list[state.Made]) -> Section:
+def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
     """A verdict on each release at its own settings; before there is any, one on each mechanism."""
     if releases:
         parts = [part for made in releases for part in release_parts(made, current)]
@@ -107,7 +105,7 @@ def _verdicts(current: visit.Dataset, releases: list[state.Made]) -> Section:
     return Section("Do the theorems apply?", PRIVATE, parts)
 
 
-def _release(made: state.Made) -> Section:
+def _release(made: MadeRelease) -> Section:
     claim = made.release.guarantee
     status = {
         "unconfirmed_domain": "true once the domain is confirmed as public",
@@ -193,8 +191,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
         )
         parts += [draw_curves(info), points_table(points, experiment.grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
-    script = script_of(experiment)
-    if script is not None:
-        parts += ["The same from Python:", Code(script)]
+    if experiment.data is not None:
+        parts += ["The same from Python:", Code(experiment_script(experiment))]
     of = "" if own else f", of other data ({experiment.dataset})"
     return Section(f"Experiment {experiment.number}{of}: {experiment.name}", PRIVATE, parts)

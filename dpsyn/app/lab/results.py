@@ -12,10 +12,8 @@ import streamlit as st
 
 from dpsyn.app import state
 from dpsyn.app.lab import experiments
-from dpsyn.app.lab.code import script_of
-from dpsyn.app.lab.elsewhere import of_other_data
-from dpsyn.app.lab.experiments import Experiment
-from dpsyn.evaluation.experiments import CellResult, crossings, results_frame, summarise
+from dpsyn.app.lab.other_data import of_other_data
+from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
 from dpsyn.evaluation.experiments.summary import Point
 from dpsyn.evaluation.figures.experiment import curves_info, draw_curves, draw_spread, spread_info, symbol
 from dpsyn.kit import visit, widgets
@@ -280,13 +278,12 @@ def _downloads(experiment: Experiment) -> None:
             on_click="ignore",
             key=f"lab_json_{experiment.number}",
         )
-        script = script_of(experiment)
-        if script is None:
+        if experiment.data is None:
             st.caption("Its columns were not kept, so there is no script of it until its data is open.")
             return
         st.download_button(
             "Script that does it again",
-            script.encode(),
+            experiment_script(experiment).encode(),
             f"experiment_{experiment.number}.py",
             "text/x-python",
             icon=":material/code:",

@@ -7,23 +7,21 @@ from functools import partial
 
 import streamlit as st
 
-from dpsyn.app.lab.experiments import Experiment
-from dpsyn.app.lab.kept import show_kept
-from dpsyn.app.lab.runs import edit_popover
-from dpsyn.app.state import Made
+from dpsyn.app.lab.releases import edit_popover, measures_table
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Domain
 from dpsyn.domain import listed as listed_names
 from dpsyn.errors import InputError
+from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
 
 _listed = partial(listed_names, most=12)
 
 
-def other_releases(current: Dataset, releases: list[Made]) -> None:
+def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
     """Releases of other data, or of this data with other columns: what they are, and what to do."""
-    groups: dict[tuple[str, Domain], list[Made]] = {}
+    groups: dict[tuple[str, Domain], list[MadeRelease]] = {}
     for made in releases:
         groups.setdefault((made.dataset, made.domain), []).append(made)
     if not groups:
@@ -39,7 +37,7 @@ def other_releases(current: Dataset, releases: list[Made]) -> None:
                 + (f" Target: {widgets.plain_text(target)}." if target else "")
             )
             st.caption(widgets.plain_text(f"{what_differs(current, name, domain)} {way_back(current, name, domain)}"))
-            show_kept(group)
+            measures_table(group)
             with st.container(horizontal=True, vertical_alignment="center"):
                 edit_popover(group, f"_{group[0].number}")
                 _door(current, name, domain, target, key=f"kept_columns_{at}", what="in these releases")
@@ -116,7 +114,7 @@ def _set_columns(data: Dataset, domain: Domain, target: str | None, held_out: fl
     st.rerun(scope="app")
 
 
-def _target(group: list[Made]) -> str | None:
+def _target(group: list[MadeRelease]) -> str | None:
     """The one column that these releases have as class, or that was predicted to measure them."""
     found = {getattr(made.config, "target", None) or (made.measured or {}).get("target") for made in group} - {None}
     return str(found.pop()) if len(found) == 1 else None
