@@ -15,7 +15,7 @@ from dpsyn.app.lab.experiments import fingerprint
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.archive import now
-from dpsyn.evaluation.experiments.run import flat_measures, report_references
+from dpsyn.evaluation.experiments.run import flat_measures, references
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.report import DEGREES, Report
 from dpsyn.kit import code, widgets
@@ -103,7 +103,7 @@ def take_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -
                 "rows": report.n,
                 "target": context["target"],
                 "measures": flat_measures(report),
-                "references": report_references(report),
+                "references": references(report),
             }
             _change(made, replace(made, measured=measured))
 

@@ -13,8 +13,9 @@ from dpsyn.app.comparisons import errors_chart, floor_meaning, heatmaps, scores_
 from dpsyn.app.lab import experiments
 from dpsyn.app.lab.other_data import of_which_data
 from dpsyn.app.lab.report_verdicts import release_parts, verdict_parts
-from dpsyn.app.lab.results import is_rising, points_table, refusals
+from dpsyn.app.lab.results import points_table, refusals
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
+from dpsyn.evaluation.experiments.summary import is_rising
 from dpsyn.evaluation.figures.experiment import curves_info, draw_curves
 from dpsyn.evaluation.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
 from dpsyn.kit import visit

@@ -14,7 +14,7 @@ from dpsyn.app import state
 from dpsyn.app.lab import experiments
 from dpsyn.app.lab.other_data import of_other_data
 from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
-from dpsyn.evaluation.experiments.summary import Point
+from dpsyn.evaluation.experiments.summary import Point, is_rising
 from dpsyn.evaluation.figures.experiment import curves_info, draw_curves, draw_spread, spread_info, symbol
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.charts import show_figure
@@ -24,11 +24,6 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
 
 POLL = 0.7
-
-
-def is_rising(measure: str) -> bool:
-    """Whether more of it is better."""
-    return measure.startswith(("accuracy", "ROC-AUC"))
 
 
 def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
