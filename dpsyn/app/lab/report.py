@@ -9,13 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.comparisons import errors_chart, floor_meaning, heatmaps, scores_chart, scores_table, summary_table
 from dpsyn.app.lab import experiments
+from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
 from dpsyn.app.lab.other_data import of_which_data
 from dpsyn.app.lab.report_verdicts import release_parts, verdict_parts
 from dpsyn.app.lab.results import points_table, refusals
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.experiments.summary import is_rising
+from dpsyn.evaluation.figures.comparison import draw_errors, draw_scores
 from dpsyn.evaluation.figures.experiment import curves_info, draw_curves
 from dpsyn.evaluation.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
 from dpsyn.kit import visit
@@ -158,9 +159,9 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
 
 
 def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
-    parts: list[Any] = [*filter(None, [floor_meaning(reports)]), errors_chart(reports), summary_table(reports)]
+    parts: list[Any] = [*filter(None, [floor_meaning(reports)]), draw_errors(reports), summary_table(reports)]
     parts += list(heatmaps(reports).values())
-    scores = scores_chart(reports)
+    scores = draw_scores(reports)
     if isinstance(scores, str):
         parts.append(f"No classifiers: {scores}.")
     else:
