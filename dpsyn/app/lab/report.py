@@ -17,7 +17,7 @@ from dpsyn.app.lab.results import points_table, refusals
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.experiments.summary import is_rising
 from dpsyn.evaluation.figures.comparison import draw_errors, draw_scores
-from dpsyn.evaluation.figures.experiment import curves_info, draw_curves
+from dpsyn.evaluation.figures.experiment import draw_curves
 from dpsyn.evaluation.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
 from dpsyn.kit import visit
 from dpsyn.mechanisms.feasibility import feasibility
@@ -183,7 +183,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
         if measure not in _MEASURES and not is_rising(measure):
             continue
         points = summarise(results, measure)
-        info = curves_info(
+        figure = draw_curves(
             points,
             measure,
             experiment.grid.vary,
@@ -191,7 +191,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
             labels=list(experiment.grid.configs),
             proportional=not is_rising(measure),
         )
-        parts += [draw_curves(info), points_table(points, experiment.grid.vary)]
+        parts += [figure, points_table(points, experiment.grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     if experiment.data is not None:
         parts += ["The same from Python:", Code(experiment_script(experiment))]

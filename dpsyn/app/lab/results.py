@@ -15,7 +15,7 @@ from dpsyn.app.lab import experiments
 from dpsyn.app.lab.other_data import of_other_data
 from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
 from dpsyn.evaluation.experiments.summary import Point, is_rising
-from dpsyn.evaluation.figures.experiment import curves_info, draw_curves, draw_spread, spread_info, symbol
+from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread, symbol
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.charts import show_figure
 from dpsyn.kit.visit import Dataset
@@ -127,7 +127,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
         wish = _wish(experiment, measure, points)
-        info = curves_info(
+        figure = draw_curves(
             points,
             measure,
             experiment.grid.vary,
@@ -136,7 +136,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             labels=list(experiment.grid.configs),
             proportional=not is_rising(measure),
         )
-        show_figure(draw_curves(info), key=f"lab_curve_{experiment.number}")
+        show_figure(figure, key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
@@ -149,9 +149,9 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 f"{widgets.plain_text('; '.join(fewer))}."
             )
     with spread:
-        found = spread_info(points, measure, experiment.grid.vary)
-        if found.names:
-            show_figure(draw_spread(found), key=f"lab_spread_{experiment.number}")
+        bars = draw_spread(points, measure, experiment.grid.vary)
+        if bars is not None:
+            show_figure(bars, key=f"lab_spread_{experiment.number}")
             st.caption(
                 "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
                 + (

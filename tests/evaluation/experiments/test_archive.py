@@ -21,9 +21,8 @@ from dpsyn.evaluation.experiments.archive import (
     claim_of,
     guarantee_from_dict,
     read_archive,
-    rows_from_csv,
-    rows_to_csv,
 )
+from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
