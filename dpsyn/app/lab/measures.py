@@ -13,8 +13,7 @@ from dpsyn.app.lab.experiments import fingerprint
 from dpsyn.app.lab.releases import earlier_measures, take_comparison
 from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores
-from dpsyn.evaluation.figures.worst_tables import draw_table, table_info
+from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table, table_info
 from dpsyn.evaluation.report import DEGREES, Closeness, Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.charts import show_figure
