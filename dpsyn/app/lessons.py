@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpsyn.app.data_link import DATA
+from dpsyn.app.share import DATA
 from dpsyn.kit import screen, widgets
 
 Query = Mapping[str, str | list[str]]

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app.state import Made
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.kit import formulas, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
@@ -105,7 +105,7 @@ def as_shown(attribute: Attribute) -> Any:
     return st.column_config.NumberColumn(format=f"%.{max(0, decimals)}f" if decimals <= _MOST_DECIMALS else "%.6g")
 
 
-def show_release(made: Made) -> None:
+def show_release(made: MadeRelease) -> None:
     """Preview, downloads, the guarantee, and the diagnostics apart."""
     release = made.release
     publishable = release.guarantee.status == "proven" and not release.seeded

@@ -30,7 +30,7 @@ CALLS = {
 }  # fmt: skip
 
 EXCEPTIONS = {
-    # Kept in the address by dpsyn.app.data_link, once they are applied (tested below).
+    # Kept in the address by dpsyn.app.share, once they are applied (tested below).
     rf"((state|visit)\.)?{SAMPLE_KEY}$|(state|visit)\.SAMPLE_KEY": "the bundled dataset",
     r"as_bit_": "how two-valued columns are counted",
     r"lines_": "the domain",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dpsyn.app.domain_editor import edited_domain, editor_lines
+from dpsyn.app.columns import edited_domain, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.errors import DomainError
 from dpsyn.table import Table
