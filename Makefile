@@ -6,8 +6,9 @@ PORT ?= 8501
 
 .PHONY: run test check lock lowest clean
 
+# Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
-	$(BIN)/streamlit run app.py --server.port $(PORT)
+	PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: check
 	$(BIN)/python -m pytest

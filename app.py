@@ -1,26 +1,23 @@
-"""Entry point: page configuration, navigation, and what stands above every page; nothing else."""
+"""Entry point: `streamlit run app.py` serves the pages; every visit begins in `pages/_router.py`."""
+
+import asyncio
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import streamlit as st
 
-from dpsyn.ui import share, style
 
-st.set_page_config(page_title="dpsyn", page_icon=style.icon(), layout="wide")
+@asynccontextmanager
+async def open_browser(_: st.App) -> AsyncIterator[None]:
+    """Show the app to whoever started it: Streamlit itself does that only for a script, not for an App."""
+    if not st.get_option("server.headless"):
+        address = st.get_option("server.address")
+        host = "localhost" if address in {None, "0.0.0.0", "::"} else address
+        url = f"http://{host}:{st.get_option('server.port')}"
+        asyncio.get_running_loop().call_soon(webbrowser.open, url)
+    yield
 
-style.apply()
-share.take_over_data()
-page = st.navigation(
-    [
-        st.Page("app_pages/home.py", title="Data", icon=":material/table:", default=True),
-        st.Page("app_pages/feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
-        st.Page("app_pages/generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
-        st.Page("app_pages/inside.py", title="Inside", icon=":material/biotech:", url_path="inside"),
-        st.Page("app_pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
-        st.Page("app_pages/comparison.py", title="Comparison", icon=":material/compare:", url_path="comparison"),
-    ],
-    position="top",
-)
-share.keep_data_in_address()
-with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="tools"):
-    share.presentation()
-    share.tools()
-page.run()
+
+# Without an App, a folder `pages/` beside this file makes Streamlit answer the first visit by older rules, past the router.
+app = st.App("pages/_router.py", lifespan=open_browser)

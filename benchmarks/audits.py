@@ -24,8 +24,9 @@ import numpy as np
 import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
-from dpsyn.evaluation.audits import audit_dp_cda, audit_noisy_reweighting, audit_published_dp_cda
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
+from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
+from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.privacy.audit import Audit
 
 Case = tuple[str, str, Callable[..., Audit]]

@@ -37,7 +37,7 @@ import numpy as np
 import dpsyn
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC, RealScores, classification, real_scores
-from dpsyn.privacy.mixing_plan import plan_order_of_mixture
+from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 
 DELTA = 1e-5
 CLASSIFIERS = (LOGISTIC, BOOSTED)

@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-from dpsyn.privacy.dp_cda import dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
 
 SHAPES = {  # N, N_k, T_k, number of classes
     "MNIST": (60_000, 6000, 6000, 10),

@@ -35,11 +35,11 @@ def server_time(runs: int) -> None:
     """Reruns of the page: each slider in the first section, and ε in every other section."""
     from streamlit.testing.v1 import AppTest
 
-    from dpsyn.ui.explorer.sections import SECTIONS
+    from dpsyn.app.explorer import sections
 
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    app = app.switch_page("app_pages/feasibility.py").run()
-    first, *others = SECTIONS
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
+    app = app.switch_page("feasibility.py").run()
+    first, *others = sections()
     for key, values, kind in (
         ("f_epsilon", [0.1, 1.0, 10.0], "select_slider"),
         ("f_floor", [0.1, 0.2, 0.3, 0.4], "slider"),

@@ -24,10 +24,10 @@ def server_time(runs: int) -> None:
     """Reruns of each section, with values that were not seen before."""
     from streamlit.testing.v1 import AppTest
 
-    from dpsyn.ui.inside.sampling.sections import SECTIONS
+    from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS
 
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
+    app = app.switch_page("inside.py").run()
     for name in SECTIONS:
         start = time.perf_counter()
         app.segmented_control(key="is_section").set_value(name).run()

@@ -17,10 +17,10 @@ import time
 import numpy as np
 
 import dpsyn
-from dpsyn.basis.families import TableFamily
-from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.table import Table
 
 
 def tree_data(columns: int, rows: int, generator: np.random.Generator) -> tuple[Domain, np.ndarray, list[tuple[int, int]]]:

@@ -17,11 +17,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpsyn.basis.contrasts import ContrastBasis
-from dpsyn.basis.executors import ThreadExecutor
-from dpsyn.basis.memory import estimate_memory
-from dpsyn.basis.operator import BlockOperator
-from dpsyn.basis.spectrum import conditioning
+from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.solvers.executors import ThreadExecutor
+from dpsyn.solvers.memory import estimate_memory
+from dpsyn.solvers.operator import BlockOperator
+from dpsyn.solvers.spectrum import conditioning
 
 CASES: dict[str, tuple[tuple[int, ...], int]] = {
     "p = 20, d = 2": ((2,) * 20, 2),

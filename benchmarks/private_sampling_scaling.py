@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn.basis.operator import BlockOperator
-from dpsyn.optim.closest import closest_to_uniform
-from dpsyn.optim.matching import MatchingProblem
-from dpsyn.optim.shrinkage import least_shrinkage
+from dpsyn.solvers.closest import closest_to_uniform
+from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.operator import BlockOperator
+from dpsyn.solvers.shrinkage import least_shrinkage
 
 FLOOR, CEILING, ROWS = 0.05, 20.0, 20_000
 

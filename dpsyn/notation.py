@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -44,3 +45,19 @@ def gigabytes(count: float) -> str:
 def _power(found: re.Match[str]) -> str:
     power = f"10{superscript(int(found[2]))}"
     return power if found[1] == "1" else f"{found[1]} × {power}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people: plain where it is short, otherwise 1.2 × 10⁴."""
+    if value is None:
+        return "—"
+    if math.isnan(value):
+        return "not defined"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return (
+            f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.1f}"
+        )
+    exponent = math.floor(math.log10(abs(value)))
+    return f"{value / 10**exponent:.{digits - 1}f} × 10{superscript(exponent)}"

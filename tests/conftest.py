@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
-from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
+from dpsyn.table import Table
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("untimed", deadline=None)

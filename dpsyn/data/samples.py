@@ -8,9 +8,9 @@ from pathlib import Path
 
 from dpsyn.attribute import Attribute
 from dpsyn.data.read import read_table
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, ParameterError
+from dpsyn.table import Table
 
 
 @dataclass(frozen=True)

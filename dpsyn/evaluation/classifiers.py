@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.data.table import Table
 from dpsyn.domain import Attribute
 from dpsyn.errors import ParameterError
+from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

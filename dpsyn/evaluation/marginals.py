@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.basis.contrasts import contrasts
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
+from dpsyn.solvers.contrasts import contrasts
 
 Floats = npt.NDArray[np.float64]
 Subsets = tuple[tuple[int, ...], ...]
@@ -41,7 +41,7 @@ class MarginalError:
         measured: number of tables that were compared; a random sample if it is below ``possible``.
         possible: C(q, degree), the number of tables that there are.
         contrast: largest difference between two means of a product of exactly ``degree`` contrasts, over ``contrast_tables``
-            tables (:mod:`dpsyn.basis.contrasts`); on binary columns that is the largest Walsh-coefficient error of that
+            tables (:mod:`dpsyn.solvers.contrasts`); on binary columns that is the largest Walsh-coefficient error of that
             degree, in [0, 2]. None if every table has too many cells for it.
         contrast_worst: the columns of that product.
         contrast_tables: number of tables whose contrasts were compared.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation.classifiers import (
@@ -22,6 +21,7 @@ from dpsyn.evaluation.classifiers import (
 )
 from dpsyn.evaluation.marginals import MarginalError, Subsets, choose_subsets, default_max_subsets, marginal_errors
 from dpsyn.evaluation.ranges import QUERIES, RangeError, RangeQuery, choose_queries, range_errors
+from dpsyn.table import Table
 
 DEGREES = (1, 2, 3)
 _FIXED_SEED = 20210101

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
+from dpsyn.table import Table
 
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
@@ -94,6 +94,16 @@ class Config(ABC):
         For comparisons: a mechanism that cannot give what was asked is shown with what it would need.
         """
         return None
+
+    @classmethod
+    def as_it_comes(cls, rows: int, target: str | None) -> Config | None:
+        """The settings that it has when nobody chooses any, releasing about as many rows as there are.
+
+        Args:
+            rows: n, the number of real rows.
+            target: the column to predict; a mechanism that needs one gives None without it.
+        """
+        return cls()
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(

@@ -1,11 +1,16 @@
-"""All mechanisms by name. Adding one is one file and one line here; it is imported when it is first used."""
+"""All mechanisms by name. Adding one is one folder and one line here; it is imported when it is first used."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import Config
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.base import Config
 
 MECHANISMS: dict[str, str] = {
     "private_sampling": "dpsyn.mechanisms.private_sampling:PrivateSampling",
@@ -34,3 +39,21 @@ def config_class(name: str) -> type[Config]:
 def title(name: str) -> str:
     """What to call a mechanism on a page."""
     return config_class(name).title
+
+
+@lru_cache
+def offered(name: str, place: str) -> Any:
+    """What a mechanism offers at ``"module:attribute"`` of its folder, e.g. ``"panels:show"``; None if it offers none there.
+
+    docs/house.md lists what pages ask for. A name that is no mechanism's offers nothing.
+    """
+    home = (MECHANISMS | DEMONSTRATIONS).get(name)
+    if home is None:
+        return None
+    module, attribute = place.split(":")
+    where = f"{home.split(':')[0]}.{module}"
+    try:
+        there = find_spec(where) is not None
+    except ModuleNotFoundError:  # a mechanism that is one file has no folder
+        there = False
+    return getattr(import_module(where), attribute, None) if there else None

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpsyn.privacy.dp_cda import dp_cda_epsilon as dp_cda_epsilon
-    from dpsyn.privacy.dp_cda import dp_cda_noise_scale as dp_cda_noise_scale
-    from dpsyn.privacy.dp_cda import dp_cda_order as dp_cda_order
-    from dpsyn.privacy.dp_cda import dp_cda_rows as dp_cda_rows
+    from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon as dp_cda_epsilon
+    from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale as dp_cda_noise_scale
+    from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_order as dp_cda_order
+    from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_rows as dp_cda_rows
 
 __all__ = ["dp_cda_epsilon", "dp_cda_noise_scale", "dp_cda_order", "dp_cda_rows"]
 
@@ -20,4 +20,4 @@ __all__ = ["dp_cda_epsilon", "dp_cda_noise_scale", "dp_cda_order", "dp_cda_rows"
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'dpsyn.privacy' has no attribute {name!r}")
-    return getattr(import_module("dpsyn.privacy.dp_cda"), name)
+    return getattr(import_module("dpsyn.mechanisms.dp_cda.accounting.functions"), name)

@@ -88,6 +88,20 @@ class NoiseSource:
         steps = np.rint(np.clip(values, -_FURTHEST * step, _FURTHEST * step) / step).astype(np.int64)
         return self.discrete_gaussian(steps, 1 / _GRID).astype(np.float64) * step
 
+    def exponential_choice(self, scores: Integers, scale: float) -> int:
+        """A position, i with probability ∝ exp(scores_i/scale): the exponential mechanism. ``scores`` has shape (s,).
+
+        With ``scale`` = 2·(how far a neighbour moves a score)/ε this is ε-DP (McSherry, Talwar 2007) and (ε²/8)-zCDP.
+        """
+        _check_scale(scale)
+        if self.seeded:
+            return int(np.argmax(scores / scale + self.generator.gumbel(size=scores.shape)))
+        dp, domain = _opendp()
+        # Asked for this measure, OpenDP adds Gumbel noise, which makes the noisy maximum the exponential mechanism.
+        measure = dp.zero_concentrated_divergence()
+        choose = dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=scale)
+        return int(choose([int(score) for score in scores]))
+
 
 def _check_scale(scale: float) -> None:
     if not (math.isfinite(scale) and scale > 0):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsyn.data.statistics import DatasetStatistics, bits_of
-from dpsyn.data.table import Table
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.statistics import DatasetStatistics, bits_of
+from dpsyn.table import Table
 
 CONFIDENCE = 0.95
 _MOST_ROWS = 2**51

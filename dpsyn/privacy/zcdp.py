@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from dpsyn.errors import ParameterError
 
@@ -32,6 +33,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(min(0.0, log_delta((low + high) / 2))))
 
 
+@lru_cache(maxsize=4096)
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """Largest ρ, to a relative 1e-12 and from below, for which ρ-zCDP implies (ε, δ)-DP.
 

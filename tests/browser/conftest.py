@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,27 +47,21 @@ def browser_type_launch_args() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def app_url() -> Iterator[str]:
-    """The app as README's command starts it, on a free port."""
+    """The app on a free port, one server for all tests."""
+    with serving("--server.headless", "true", "--server.fileWatcherType", "none") as url:
+        yield url
+
+
+@contextmanager
+def serving(*options: str, **environment: str) -> Iterator[str]:
+    """A fresh server as README's command starts it, on a free port, with further options; its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.port",
-        str(port),
-        "--server.address",
-        "127.0.0.1",
-        "--server.headless",
-        "true",
-        "--server.fileWatcherType",
-        "none",
-    ]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), *options]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=quiet, stderr=quiet) as server:
+        url = f"http://localhost:{port}"
         try:
             _wait(f"{url}/_stcore/health", server)
             yield url

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation import classifiers
@@ -23,6 +22,7 @@ from dpsyn.evaluation.classifiers import (
     classification,
     real_scores,
 )
+from dpsyn.table import Table
 
 DOMAIN = Domain.of(
     [

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from dpsyn.basis.contrasts import ContrastBasis
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation import marginals
 from dpsyn.evaluation.marginals import choose_subsets, default_max_subsets, marginal_errors, total_variation
+from dpsyn.solvers.contrasts import ContrastBasis
 
 
 def _codes(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import dpsyn
-from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation.classifiers import Classification
 from dpsyn.evaluation.marginals import MarginalError
 from dpsyn.evaluation.report import evaluate, real_baseline
+from dpsyn.table import Table
 
 DOMAIN = Domain.of(
     [

@@ -12,8 +12,8 @@ from scipy.stats import chisquare
 
 import dpsyn
 from dpsyn.data.samples import load_sample
-from dpsyn.data.table import Table
 from dpsyn.mechanisms.base import Mechanism, Release
+from dpsyn.table import Table
 
 ROWS = 4000
 

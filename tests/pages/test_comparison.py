@@ -13,14 +13,14 @@ from tests.pages.conftest import finish_job
 
 
 def generate(app, name):
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value(name).run()
     app.button(key="run").click().run()
     return finish_job(app)
 
 
 def measure(app):
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     next(b for b in app.button if b.label == "Measure").click().run()
     assert not app.exception
     return finish_job(app)
@@ -59,12 +59,12 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
 
 def test_releases_of_other_data_are_not_mixed_in(open_page):
     app = generate(open_page("home"), "noisy_reweighting")
-    app = app.switch_page("app_pages/home.py").run()
+    app = app.switch_page("home.py").run()
     app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     assert not app.exception
     assert "no release of this data yet" in app.info[0].value
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     assert len(app.session_state["releases"]) == 1
 
 
@@ -81,10 +81,10 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     def write_file():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.runs import export_bytes
+        from dpsyn.app import state
+        from dpsyn.evaluation.experiments import archive_text
 
-        st.session_state["the_file"] = export_bytes(state.made(), [])
+        st.session_state["the_file"] = archive_text(state.made(), []).encode()
 
     writer = AppTest.from_function(write_file, default_timeout=60)
     writer.session_state["releases"] = app.session_state["releases"]
@@ -115,10 +115,10 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     def write_script():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.code import code_of
+        from dpsyn.app import state
+        from dpsyn.app.lab.releases import code_of
 
-        st.session_state["the_script"] = code_of(state.dataset(), state.comparable())
+        st.session_state["the_script"] = code_of(state.visit.dataset(), state.comparable())
 
     writer = AppTest.from_function(write_script, default_timeout=60)
     for key in ("dataset", "releases"):
@@ -137,7 +137,7 @@ def generate_small(open_page):
     """A demonstration on CAR, with a seed."""
     app = open_page("home")
     app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
     app.toggle(key="demo").set_value(True).run()
     app.button(key="run").click().run()

@@ -7,14 +7,14 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.notation import readable
-from dpsyn.ui.lab.planner import NO_TARGET
 from tests.pages.conftest import finish_job
 
 
 def plan(app, **settings):
     """The page with a small experiment planned: noisy reweighting only, no classifiers."""
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     tag = app.session_state["dataset"].tag
     app.multiselect(key=f"lab_mechanisms_{tag}").set_value(settings.get("mechanisms", ["Noisy reweighting"])).run()
@@ -100,7 +100,7 @@ def test_a_workspace_keeps_what_a_reload_loses(open_page, tmp_path):
     app = finish_job(app)
     first = app.session_state["experiments"][0]
     other = small(open_page)
-    other = other.switch_page("app_pages/comparison.py").run()
+    other = other.switch_page("comparison.py").run()
     other.text_input(key="workspace_folder").set_value(str(tmp_path)).run()
     other.button(key="workspace_open").click().run()
     other.segmented_control(key="comparison_what").set_value("Experiments").run()
@@ -130,7 +130,7 @@ def test_a_folder_that_cannot_be_is_named(open_page):
 
 def test_the_report_holds_verdicts_releases_and_experiments(open_page):
     app = small(open_page)
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
     app.button(key="run").click().run()
     app = finish_job(app)
@@ -141,12 +141,13 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
     def write_report():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab import experiments
-        from dpsyn.ui.lab.report import report_bytes
+        from dpsyn.app import state
+        from dpsyn.app.lab import experiments
+        from dpsyn.app.lab.report import report_bytes
+        from dpsyn.kit import visit
 
         tried, _ = experiments.by_data()
-        st.session_state["the_report"] = report_bytes(state.dataset(), state.comparable(), None, tried)
+        st.session_state["the_report"] = report_bytes(visit.dataset(), state.comparable(), None, tried)
 
     writer = AppTest.from_function(write_report, default_timeout=60)
     for key in ("dataset", "releases", "experiments"):

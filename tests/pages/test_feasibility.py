@@ -77,7 +77,7 @@ def test_no_green_privacy_before_the_domain_is_confirmed(open_page, confirmed):
     if confirmed:
         next(b for b in app.button if "confirm everything" in b.label).click().run()
         assert app.session_state["dataset"].table.domain.is_public
-    app = app.switch_page("app_pages/feasibility.py").run()
+    app = app.switch_page("feasibility.py").run()
     app.select_slider(key="f_epsilon").set_value(1000.0)
     app.select_slider(key="f_rows").set_value(1).run()
     assert not app.exception

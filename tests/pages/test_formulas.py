@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpsyn.theory.papers import PAPERS
+from dpsyn.mechanisms.registry import offered
+from dpsyn.theory.papers import OTHERS
 
 
 def texts(app):
@@ -24,14 +25,15 @@ def test_the_generator_works_out_the_claim(open_page, mechanism, formula, link):
     app = open_page("generator")
     shown = texts(app.segmented_control(key="mechanism").set_value(mechanism).run())
     assert formula in shown
-    assert f"]({PAPERS[link].address})" in shown
+    paper = OTHERS[1] if link == "discrete_gaussian" else offered(link, "formulas:PAPER")
+    assert f"]({paper.address})" in shown
     assert ("](lessons?read=What+is+guaranteed)" in shown) is (mechanism != "noisy_reweighting")
 
 
 def test_every_condition_of_a_verdict_has_a_link(open_page):
     shown = texts(open_page("feasibility"))
     for name in ("private_sampling", "noisy_reweighting", "dp_cda"):
-        assert f"]({PAPERS[name].address})" in shown
+        assert f"]({offered(name, 'formulas:PAPER').address})" in shown
     assert "](lessons?read=Where+the+papers+are+wrong)" in shown
     assert "[Theorem 4.2, Boedihardjo, Strohmer, Vershynin 2021a](" in shown
 

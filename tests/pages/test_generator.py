@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from dpsyn.ui.widgets import humanise
 from tests.pages.conftest import finish_job
 
 
@@ -64,7 +64,7 @@ def test_an_inferred_domain_is_marked(open_page):
     app = open_page("home")
     rows = b"".join(b"yes,a\nno,b\n" for _ in range(200))
     app.file_uploader(key="upload").upload("s.csv", b"ill,kind\n" + rows, "text/csv").run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     (before,) = [m for m in messages(app) if "The release will be" in m]
     assert "only once the domain is confirmed" in before
     assert not app.success
@@ -75,7 +75,7 @@ def test_a_class_column_that_is_not_there_is_said(open_page):
     app.file_uploader(key="upload").upload(
         "s.csv", b"x,y\n" + b"".join(b"%d.5,%d.25\n" % (i, i * i) for i in range(50)), "text/csv"
     ).run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value("dp_cda").run()
     assert not app.exception
     assert any("target" in w.value for w in app.warning)
@@ -86,7 +86,7 @@ def test_a_class_column_that_is_not_there_is_said(open_page):
 def test_one_row_and_one_column_are_survived(open_page, name):
     app = open_page("home")
     app.file_uploader(key="upload").upload("s.csv", b"only\nyes\n", "text/csv").run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value(name).run()
     assert not app.exception
     assert title(name)

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from dpsyn.ui.forms.dp_cda import WAYS
+from dpsyn.mechanisms.dp_cda.form import WAYS
 from tests.pages.conftest import finish_job
 
 
 def at(open_page, sample="breast_cancer"):
     app = open_page("home")
     app.pills(key="sample").set_value(sample).run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     return quiet(app.segmented_control(key="mechanism").set_value("dp_cda").run())
 
 

@@ -19,7 +19,7 @@ def at(open_page, sample="car", data=None):
         app.pills(key="sample").set_value(sample).run()
     else:
         app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     return quiet(app.segmented_control(key="mechanism").set_value("noisy_reweighting").run())
 
 
@@ -188,7 +188,7 @@ def test_public_rows_are_the_reduced_space(open_page):
     assert not np.array_equal(other.config.public.codes, made.config.public.codes)
     assert not np.array_equal(other.release.diagnostics["points"], points)
     # Rows of one's own cannot be written down as text: the comparison's script names such releases and leaves them out.
-    app = quiet(app.switch_page("app_pages/comparison.py").run())
+    app = quiet(app.switch_page("comparison.py").run())
     assert any("Not in it" in c.value and made.label in c.value for c in app.code)
 
 

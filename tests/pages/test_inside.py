@@ -9,7 +9,7 @@ import pytest
 import dpsyn
 from dpsyn.data.samples import SAMPLES
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.ui.inside.sampling.sections import SECTIONS
+from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS
 from tests.pages.conftest import finish_job
 
 SPACE, SHRINKAGE, DENSITY, PRIVACY, TIME = SECTIONS
@@ -36,12 +36,12 @@ def section(app, name):
 def upload(app, data):
     app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
     assert not app.exception, app.exception
-    return app.switch_page("app_pages/inside.py").run()
+    return app.switch_page("inside.py").run()
 
 
 def test_each_section_draws_and_says_what_it_reads(open_page):
     app = open_page("inside")
-    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2), (TIME, 1, 1)):
+    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2), (TIME, 0, 1)):
         section(app, name)
         assert charts(app) == pictures
         said = [badge for badge in badges(app) if "eads private data" in badge or "Public facts" in badge]
@@ -53,11 +53,11 @@ def test_each_section_draws_and_says_what_it_reads(open_page):
 def test_every_sample_opens_in_every_section(open_page, sample):
     app = open_page("home")
     app.pills(key="sample").set_value(sample).run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = app.switch_page("inside.py").run()
     for name in SECTIONS:
         section(app, name)
         assert not app.error
-        assert charts(app) >= 1
+        assert charts(app) >= 1 or len(app.dataframe) == 1
 
 
 def test_lambda_follows_the_sliders_as_the_mechanism_says(open_page):
@@ -152,13 +152,13 @@ def test_awkward_data_are_answered_in_words(open_page, kind):
         return
     for name in SECTIONS:
         section(app, name)
-        assert charts(app) or app.info
+        assert charts(app) or app.info or len(app.dataframe)
 
 
 def test_too_many_columns_are_refused_in_words(open_page):
     app = open_page("home")
     app.pills(key="sample").set_value("digits").run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = app.switch_page("inside.py").run()
     columns = next(m for m in app.multiselect if m.label == "Columns that take part")
     columns.set_value(app.session_state["dataset"].table.domain.names[:40]).run()
     assert not app.exception
@@ -173,9 +173,10 @@ def test_a_release_of_this_visit_is_timed(open_page):
     app = open_page("generator")
     app.button(key="run").click().run()
     finish_job(app)
-    app = section(app.switch_page("app_pages/inside.py").run(), TIME)
+    app = section(app.switch_page("inside.py").run(), TIME)
     runs = list(app.dataframe[0].value["Run"])
     assert runs == ["release 1 · asia", "release 1 · asia", "here, now", "here, now"]
+    assert "a rough estimate" in words(app)
 
 
 def test_the_form_describes_the_space(open_page):
@@ -193,7 +194,7 @@ def test_the_form_describes_the_space(open_page):
 def test_the_cube_is_refused_for_categories(open_page):
     app = open_page("home")
     app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     app.segmented_control(key="ps_space").set_value("cube").run()
     assert not app.exception
     assert "Cannot run" in words(app)
@@ -216,7 +217,7 @@ def test_what_uses_the_domain_alone_reads_private_data_until_the_domain_is_confi
     for expected in ("private", "public"):
         # Four statistics and the rows always read the data; the domain's tab and the roles' tab only use the domain.
         assert set(kinds(app)[3:]) == {expected}
-        app = app.switch_page("app_pages/inside.py").run()
+        app = app.switch_page("inside.py").run()
         app.segmented_control(key="inside_mechanism").set_value("private_sampling").run()
         assert kinds(section(app, SPACE)) == [expected]
         app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting").run()
@@ -226,10 +227,10 @@ def test_what_uses_the_domain_alone_reads_private_data_until_the_domain_is_confi
         app.segmented_control(key="inside_mechanism").set_value("dp_cda").run()
         app.segmented_control(key="in_cda_view").set_value("Against the paper").run()
         assert kinds(app) == ["public", expected]  # the sizes of the paper's example are public
-        app = app.switch_page("app_pages/feasibility.py").run()
+        app = app.switch_page("feasibility.py").run()
         app.segmented_control(key="f_section").set_value("Export").run()
         release = [badge for badge in badges(app) if "Private release" in badge]
         assert bool(release) == (expected == "public")
-        app = app.switch_page("app_pages/home.py").run()
+        app = app.switch_page("home.py").run()
         next(b for b in app.button if "confirm everything" in b.label).click().run()
         assert not app.exception, app.exception

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpsyn.ui.inside.reweighting import VIEWS
+from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS
 
 
 def charts(app):
@@ -17,7 +17,7 @@ def opened(open_page, data=None):
         app.pills(key="sample").set_value(data).run()
     elif data is not None:
         app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = app.switch_page("inside.py").run()
     app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting").run()
     assert not app.exception, app.exception
     return app

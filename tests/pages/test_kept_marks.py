@@ -15,7 +15,7 @@ def published(open_page) -> AppTest:
     app.select_slider(key="cda_epsilon").set_value(10.0)
     quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
     app, _ = run(app)
-    return quiet(app.switch_page("app_pages/comparison.py").run())
+    return quiet(app.switch_page("comparison.py").run())
 
 
 def listed(app: AppTest) -> dict[str, str]:
@@ -43,7 +43,7 @@ def test_in_the_list_and_through_a_workspace(published, open_page, tmp_path):
     open_workspace(published, str(tmp_path))
     other = open_page("home")
     other.pills(key="sample").set_value("breast_cancer").run()
-    other = open_workspace(quiet(other.switch_page("app_pages/comparison.py").run()), str(tmp_path))
+    other = open_workspace(quiet(other.switch_page("comparison.py").run()), str(tmp_path))
     check(other)
 
 
@@ -51,17 +51,17 @@ def test_through_a_file(published, open_page):
     def write_file():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.runs import export_bytes
+        from dpsyn.app import state
+        from dpsyn.evaluation.experiments import archive_text
 
-        st.session_state["the_file"] = export_bytes(state.made(), [])
+        st.session_state["the_file"] = archive_text(state.made(), []).encode()
 
     writer = AppTest.from_function(write_file, default_timeout=60)
     writer.session_state["releases"] = published.session_state["releases"]
     data = quiet(writer.run()).session_state["the_file"]
     other = open_page("home")
     other.pills(key="sample").set_value("breast_cancer").run()
-    other = quiet(other.switch_page("app_pages/comparison.py").run())
+    other = quiet(other.switch_page("comparison.py").run())
     other.file_uploader(key="runs_import_0").upload("runs.json", data, "application/json").run()
     quiet(other.button(key="runs_read").click().run())
     check(other)
@@ -71,10 +71,10 @@ def test_no_experiment_is_offered_with_its_settings(published):
     def offered():
         import streamlit as st
 
-        from dpsyn.ui import state
-        from dpsyn.ui.lab.planner import choices
+        from dpsyn.app.lab.planner import choices
+        from dpsyn.kit import visit
 
-        st.session_state["offered"] = list(choices(state.dataset()))
+        st.session_state["offered"] = list(choices(visit.dataset()))
 
     reader = AppTest.from_function(offered, default_timeout=60)
     for key in ("dataset", "releases"):

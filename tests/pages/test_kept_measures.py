@@ -20,7 +20,7 @@ def upload(open_page):
 
 
 def open_workspace(app, folder):
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     app.text_input(key="workspace_folder").set_value(str(folder)).run()
     app.button(key="workspace_open").click().run()
     assert not app.exception
@@ -47,10 +47,10 @@ def kept(open_page, tmp_path):
         if confirm:
             press(app, "Apply and confirm")
         app = open_workspace(app, tmp_path)
-        app = app.switch_page("app_pages/generator.py").run()
+        app = app.switch_page("generator.py").run()
         app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
         app = finish_job(app.button(key="run").click().run())
-        app = app.switch_page("app_pages/comparison.py").run()
+        app = app.switch_page("comparison.py").run()
         app = finish_job(press(app, "Measure"))
         return tmp_path, app.session_state["comparison"]["reports"]
 
@@ -92,9 +92,9 @@ def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
 
 def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     folder, _ = kept(confirm=False)
-    (run,) = Workspace(folder).runs()
-    assert [column["public"] for column in run.record["domain"]["columns"]] == [False] * 8
-    assert run.record["record"]["guarantee"]["status"] == "unconfirmed_domain"
+    (made,) = Workspace(folder).releases()
+    assert [column.public for column in made.domain.attributes] == [False] * 8
+    assert made.release.guarantee.status == "unconfirmed_domain"
     app = upload(open_page)
     press(app, "Apply and confirm")
     app = open_workspace(app, folder)
@@ -112,8 +112,8 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     app.button(key=f"runs_rename_{made.number}").click().run()
     assert not app.exception
     assert app.dataframe[0].value["Name"].iloc[0] == f"{made.number} · of the people"
-    assert [run.label for run in Workspace(folder).runs()] == [f"{made.number} · of the people"]
+    assert [kept.name for kept in Workspace(folder).releases()] == ["of the people"]
     app.button(key=f"runs_remove_{made.number}").click().run()
     assert not app.exception
     assert app.session_state["releases"] == []
-    assert Workspace(folder).runs() == []
+    assert Workspace(folder).releases() == []

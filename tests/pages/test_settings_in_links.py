@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.app.explorer import sections
+from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.data.samples import SAMPLES
-from dpsyn.ui.explorer.sections import SECTIONS as FEASIBILITY
-from dpsyn.ui.inside.mixing import VIEWS as MIXING
-from dpsyn.ui.inside.reweighting import VIEWS as REWEIGHTING
-from dpsyn.ui.inside.sampling.sections import SECTIONS as SAMPLING
-from dpsyn.ui.lab.planner import NO_TARGET
-from dpsyn.ui.state import SAMPLE_KEY
+from dpsyn.kit.visit import SAMPLE_KEY
+from dpsyn.mechanisms.dp_cda.panels import VIEWS as MIXING
+from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS as REWEIGHTING
+from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS as SAMPLING
 from tests.pages.conftest import ROOT, finish_job
 from tests.pages.test_share import at, code_of
+
+FEASIBILITY = sections()
 
 SETTINGS = {"Checkbox", "Slider", "NumberInput", "TextInput", "TextArea", "Selectbox", "MultiSelect", "Radio", "ButtonGroup"}
 CALLS = {
@@ -28,12 +30,12 @@ CALLS = {
 }  # fmt: skip
 
 EXCEPTIONS = {
-    # Kept in the address by dpsyn.ui.data_link, once they are applied (tested below).
-    rf"(state\.)?{SAMPLE_KEY}$|state\.SAMPLE_KEY": "the bundled dataset",
+    # Kept in the address by dpsyn.app.share, once they are applied (tested below).
+    rf"((state|visit)\.)?{SAMPLE_KEY}$|(state|visit)\.SAMPLE_KEY": "the bundled dataset",
     r"as_bit_": "how two-valued columns are counted",
     r"lines_": "the domain",
     r"roles_": "target and held-out share",
-    # Kept in the address by dpsyn.ui.share.keep (tested below).
+    # Kept in the address by dpsyn.app.share.keep (tested below).
     r"cda_table_": "rows and sizes of DP-CDA class by class",
     # They choose among releases and experiments of this visit, which no link brings along.
     r"comparison_releases": "releases to measure",
@@ -169,7 +171,7 @@ def test_every_setting_is_in_the_address(name: str) -> None:
 def test_every_setting_of_releases_and_experiments_is_in_the_address() -> None:
     app = at("generator", data="car", mechanism="Noisy reweighting", nr_degree="1", demo="true")
     app.button(key="run").click().run()
-    app = finish_job(app).switch_page("app_pages/comparison.py").run()
+    app = finish_job(app).switch_page("comparison.py").run()
     next(b for b in app.button if b.label == "Measure").click().run()
     app = finish_job(app)
     assert {"comparison_models", "comparison_column"} <= {name_of(proto) for proto in settings(app)}
@@ -189,7 +191,7 @@ def test_every_setting_of_releases_and_experiments_is_in_the_address() -> None:
 def test_no_widget_in_the_source_is_forgotten() -> None:
     """What no state above shows: a widget without ``bind`` has to be an exception by its key."""
     missing = []
-    for path in [*(ROOT / "app_pages").glob("*.py"), *(ROOT / "dpsyn" / "ui").rglob("*.py")]:
+    for path in [*(ROOT / "pages").glob("*.py"), *(ROOT / "dpsyn").rglob("*.py")]:
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in CALLS):
                 continue
@@ -257,7 +259,7 @@ def test_what_was_set_on_the_page_data_is_in_the_link_of_every_page() -> None:
     assert current.table.domain["class"].size == 5
     assert not current.table.domain.is_public
     tag = current.tag
-    app = app.switch_page("app_pages/generator.py").run()
+    app = app.switch_page("generator.py").run()
     again = at("generator", **app.query_params).session_state["dataset"]
     assert again.table.domain == current.table.domain
     assert (again.target, again.held_out, again.two_valued_as_bit, again.tag) == ("safety", 0.4, True, tag)

@@ -14,10 +14,10 @@ from tests.pages.conftest import ROOT
 
 def at(page: str, **query: str | list[str]) -> AppTest:
     """The app as a link opens it."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
     for name, value in query.items():
         app.query_params[name] = value
-    app = app.switch_page(f"app_pages/{page}.py").run()
+    app = app.switch_page(f"{page}.py").run()
     assert not app.exception, app.exception
     return app
 
@@ -94,7 +94,7 @@ def test_a_draw_stays_while_it_is_frozen_and_not_otherwise():
 def test_own_data_leaves_no_name_of_its_file_in_the_address(open_page):
     app = open_page("home")
     app.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
-    app = app.switch_page("app_pages/inside.py").run()
+    app = app.switch_page("inside.py").run()
     assert not app.exception
     assert "own" in app.query_params["data"]  # that there was one, and nothing of it
     assert "secret" not in str(app.query_params)
@@ -116,7 +116,7 @@ def test_after_a_reload_every_page_says_that_a_table_of_ones_own_is_gone():
         assert lost(again)
         assert lost(again.run())
         assert "own" in again.query_params["data"]  # a second reload says it too
-    again = again.switch_page("app_pages/home.py").run()
+    again = again.switch_page("home.py").run()
     again.pills(key="sample").set_value("asia").run()
     assert not lost(again)
     assert "asia" in again.query_params["data"]

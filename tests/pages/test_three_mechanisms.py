@@ -24,7 +24,7 @@ def command() -> Any:
 def test_the_page_and_the_command_agree_on_car(open_page: Any, tmp_path: Path) -> None:
     app = open_page("home")
     app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("app_pages/comparison.py").run()
+    app = app.switch_page("comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     tag = app.session_state["dataset"].tag
     app.slider(key="lab_repeats").set_value(1).run()

@@ -95,3 +95,23 @@ def test_a_scale_whose_grid_is_not_exact_is_refused():
 def test_a_seed_is_not_a_generator():
     with pytest.raises(ParameterError, match="generator"):
         NoiseSource(7)
+
+
+@pytest.mark.parametrize("generator", [None, np.random.default_rng(3)])
+def test_the_exponential_mechanism_chooses_by_its_law(generator):
+    scores, scale, runs = np.array([0, 1, 3]), 2.0, 20_000
+    made = NoiseSource(generator)
+    chosen = np.bincount([made.exponential_choice(scores, scale) for _ in range(runs)], minlength=3)
+
+    def p_value(scale: float) -> float:
+        weights = np.exp(scores / scale)
+        return float(stats.chisquare(chosen, runs * weights / weights.sum()).pvalue)
+
+    assert p_value(scale) > 1e-4
+    assert p_value(1.3 * scale) < 1e-9
+    assert p_value(scale / 1.3) < 1e-9
+
+
+def test_the_exponential_mechanism_survives_scores_far_apart():
+    for made in (NoiseSource(None), NoiseSource(np.random.default_rng(1))):
+        assert made.exponential_choice(np.array([0, 10**15, 5]), 0.5) == 1

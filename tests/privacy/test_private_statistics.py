@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsyn.data.statistics import DatasetStatistics
-from dpsyn.data.table import Table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.private_statistics import PrivateStatistics, private_statistics
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.table import Table
 
 PUBLIC = Domain.of([Attribute("x", "categorical", ("a", "b", "c"), public=True)])
 REPLACE = PrivacySpec(0.5)

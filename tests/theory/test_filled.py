@@ -8,10 +8,10 @@ import re
 import pytest
 
 from dpsyn.data.samples import load_sample
-from dpsyn.data.statistics import DatasetStatistics
+from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition
-from dpsyn.theory.feasibility import feasibility
 from dpsyn.theory.filled import fill, latex_number
 
 _SIDES = re.compile(r"\\[lg]e(?![a-z])|<|>")

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
 from dpsyn.evaluation.experiments.plan import Grid
 from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.dp_cda import DPCDA
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
-from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 
 CLASSIFIERS = (LOGISTIC, BOOSTED)
@@ -17,20 +15,14 @@ REPEATS, DRAWS, DELTA, HELD_OUT, SPLIT_SEED = 5, 2, 1e-5, 0.25, 0
 
 
 def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:
-    """The three mechanisms by their titles, with the settings that they have when nobody chooses any.
+    """The mechanisms by their titles, with the settings that they have when nobody chooses any.
 
     Args:
-        rows: n, the number of real rows. Private sampling releases as many as the others, whatever that costs: an experiment
-            says what it costs.
-        target: the class of DP-CDA, which is left out without one.
+        rows: n, the number of real rows. Everyone releases as many, whatever that costs: an experiment says what it costs.
+        target: the column to predict. A mechanism that needs one is left out without it.
     """
-    found: dict[str, Config] = {
-        NoisyReweighting.title: NoisyReweighting(),
-        PrivateSampling.title: PrivateSampling(rows=rows),
-    }
-    if target is not None:
-        found[DPCDA.title] = DPCDA(target=target)
-    return found
+    found = [config_class(name).as_it_comes(rows, target) for name in MECHANISMS]
+    return {config.title: config for config in found if config is not None}
 
 
 def standard_grid(

@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.basis.families import Family, TableFamily
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_table
-from dpsyn.optim.density_spaces import cell_offsets
+from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
+from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
 Bonds = list[tuple[tuple[int, int], Floats]]

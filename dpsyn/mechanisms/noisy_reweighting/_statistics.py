@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from dpsyn.basis.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting._ledger import LEVELS, NoiseKind, Part
-from dpsyn.optim.density_spaces import cell_offsets
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.privacy.spec import Neighbouring
+from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

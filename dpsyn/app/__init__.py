@@ -1,0 +1,1 @@
+"""What several pages need: the visit, its jobs, links, lessons, the comparison lab."""

@@ -1,0 +1,232 @@
+"""Releases beside the real rows: what to measure, and what was found."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.app.lab.experiments import fingerprint
+from dpsyn.app.lab.releases import earlier_measures, take_comparison
+from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
+from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table, table_info
+from dpsyn.evaluation.report import DEGREES, Closeness, Report
+from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit.charts import show_figure
+from dpsyn.kit.visit import Dataset
+
+Reports = Mapping[str, Report]
+FLOOR = "Sampling noise (held-out real rows)"
+
+
+def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
+    """Choose releases, tables and classifiers, and start measuring."""
+    learn, held_out = current.parts
+    with st.form("comparison_form", border=True):
+        chosen = st.multiselect(
+            "Releases",
+            list(releases),
+            default=list(releases),
+            key=f"comparison_releases_{zlib.crc32(repr(list(releases)).encode())}",
+        )
+        left, middle, right = st.columns([2, 3, 4])
+        possible = [d for d in DEGREES if d <= len(learn.domain)]
+        degrees = left.multiselect(
+            "Columns in a table",
+            possible,
+            default=possible,
+            key=f"comparison_degrees_{len(possible)}",
+            bind="query-params",
+            help="Tables over one, two or three columns are compared.",
+        )
+        options = list(current.classes)
+        target = middle.selectbox(
+            "Column that the classifiers predict",
+            options,
+            index=options.index(current.target) if current.target in options else None,
+            key=f"comparison_target_{current.tag}",
+            bind="query-params",
+        )
+        models = right.multiselect(
+            "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", bind="query-params"
+        )
+        measure = st.form_submit_button(
+            "Measure", type="primary", icon=":material/straighten:", disabled=visit.job() is not None
+        )
+    if not measure:
+        return
+    if not chosen or not degrees:
+        st.warning("Choose at least one release and one number of columns.", icon=":material/warning:")
+        return
+    predicted = target if models else None
+    visit.set_job(
+        jobs.start(
+            "dpsyn.app.tasks:compare",
+            label="Comparison",
+            context={
+                "done": take_comparison,
+                "revision": current.revision,
+                "fingerprint": fingerprint(learn, held_out),
+                "numbers": {label: releases[label].number for label in chosen},
+                "target": predicted,
+            },
+            releases={label: releases[label].release for label in chosen},
+            table=learn,
+            holdout=held_out,
+            target=predicted,
+            degrees=tuple(degrees),
+            classifiers=tuple(models) or DEFAULT_CLASSIFIERS,
+        )
+    )
+    st.rerun()
+
+
+def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
+    """What the last measurement of this data found."""
+    found = st.session_state.get("comparison")
+    if found is None or found["revision"] != current.revision:
+        if not earlier_measures(current, list(releases.values())):
+            st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
+        return
+    learn, held_out = current.parts
+    reports: dict[str, Report] = found["reports"]
+    with st.container(border=True):
+        widgets.badge(True)
+        st.caption(
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw. {floor_meaning(reports)} All of this "
+            "depends on the private rows: it is not for publication."
+        )
+        for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
+            st.info(note, icon=":material/info:")
+        marginals, worst, pairs, classifiers, columns = st.tabs(
+            ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
+        )
+        with marginals:
+            show_figure(draw_errors(reports), key="errors")
+            st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
+        with worst:
+            _worst_tables(current, reports, releases)
+        with pairs:
+            side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
+            for i, (name, figure) in enumerate(heatmaps(reports).items()):
+                show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
+        with classifiers:
+            chart = draw_scores(reports)
+            if isinstance(chart, str):
+                st.info(f"No classifiers: {chart}.", icon=":material/info:")
+            else:
+                show_figure(chart, key="scores")
+                st.dataframe(
+                    widgets.with_thousands(scores_table(reports)), hide_index=True, placeholder="—",
+                    column_config={"Note": st.column_config.TextColumn(width=330)},
+                )  # fmt: skip
+                st.caption(
+                    f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**. Brier "
+                    "score: mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "
+                    "confidence is from accuracy, over ten groups of rows of about the same confidence."
+                )
+        with columns:
+            name = st.selectbox("Column", learn.domain.names, key="comparison_column", bind="query-params")
+            if name in learn.domain:
+                attribute, at = learn.domain[name], learn.domain.index(name)
+                shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
+                codes = {label: attribute.encode(values) for label, values in shown.items()}
+                held = None if held_out is None else held_out.codes[:, at]
+                show_figure(draw_column(attribute, learn.codes[:, at], codes, held), key="column")
+
+
+@st.fragment
+def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
+    learn, held_out = current.parts
+    names = [label for label in reports if label in releases]
+    if not names:
+        return
+    label = st.selectbox("Release", names, key="worst_release")
+    if label not in names:
+        return
+    st.caption("Of every number of columns the table that is furthest from the real rows: what went wrong, and where.")
+    rows = learn.domain.encode(releases[label].release.rows)
+    held = None if held_out is None else held_out.codes
+    for degree, error in reports[label].marginals.items():
+        info = table_info(learn.domain, error.worst, learn.codes, rows, label, at=list(reports).index(label), held_out=held)
+        show_figure(draw_table(info), key=f"worst_{degree}")
+
+
+def floor_meaning(reports: Reports) -> str:
+    """What the sampling noise is, and that it is no bound; empty without held-out rows."""
+    report = next(iter(reports.values()))
+    if report.noise_floor is None:
+        return ""
+    return (
+        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: what "
+        "as many fresh rows from the same source miss. It is a yardstick and no bound. A release is measured against the "
+        "very rows that it was made from, and may have more rows than were held out, or rows rounded to fit rather than "
+        "drawn: with enough ε it can go below."
+    )
+
+
+def heatmaps(reports: Reports) -> dict[str, Any]:
+    """One heat-map per release and one of the sampling noise, all on one colour scale."""
+    matrices = {name: report.pairwise for name, report in reports.items()}
+    floor = next(iter(reports.values())).noise_floor
+    return draw_heatmaps(matrices if floor is None else matrices | {FLOOR: floor.pairwise})
+
+
+def summary_table(reports: Reports) -> pd.DataFrame:
+    """All figures of all releases, and of the sampling noise, one line each."""
+    lines = [_line(name, report.release) for name, report in reports.items()]
+    floor = next(iter(reports.values())).noise_floor
+    return pd.DataFrame([*lines, _line(FLOOR, floor)] if floor is not None else lines)
+
+
+def _line(name: str, measured: Closeness) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "Compared": name,
+        "Rows": measured.rows,
+        "Range queries, mean error": round(measured.ranges.mean, 4),
+    }
+    for degree, error in measured.marginals.items():
+        line[f"{degree}-way mean"] = round(error.mean, 4)
+        line[f"{degree}-way max"] = round(error.max, 4)
+        line[f"worst {degree}-way table"] = " × ".join(error.worst)
+    return line
+
+
+def scores_table(reports: Reports) -> pd.DataFrame:
+    """Accuracy and ROC-AUC of every classifier, what is unusual; train-on-real and the majority class below."""
+    lines: list[dict[str, Any]] = []
+    for name, report in reports.items():
+        if not isinstance(report.classification, str):
+            lines += [_score_line(name, score) for score in report.classification.synthetic]
+    found = next(iter(reports.values())).classification
+    if not isinstance(found, str):
+        lines += [_score_line("Real rows", score) for score in found.real.scores]
+        majority = f"always {found.real.majority_class}"
+        share = found.real.majority_accuracy
+        lines.append(
+            {
+                "Trained on": "Majority class",
+                "Classifier": majority,
+                "Accuracy": round(share, 4),
+                "ROC-AUC": 0.5,
+                "Brier score": round(2 * (1 - share), 4),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def _score_line(name: str, score: Score) -> dict[str, Any]:
+    return {
+        "Trained on": name,
+        "Classifier": score.classifier,
+        "Accuracy": None if score.accuracy is None else round(score.accuracy, 4),
+        "ROC-AUC": None if score.auc is None else round(score.auc, 4),
+        "Brier score": None if score.brier is None else round(score.brier, 4),
+        "Calibration error": None if score.calibration_error is None else round(score.calibration_error, 4),
+        "Rows": score.training_rows,
+        "Note": score.note,
+    }

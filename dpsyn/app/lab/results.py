@@ -1,0 +1,287 @@
+"""What an experiment has found: progress while it runs, curves, refusals, where the spread comes from, and planning."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.app import state
+from dpsyn.app.lab import experiments
+from dpsyn.app.lab.other_data import of_other_data
+from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments.summary import Point, is_rising
+from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread, symbol
+from dpsyn.kit import visit, widgets
+from dpsyn.kit.charts import show_figure
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_up
+
+POLL = 0.7
+
+
+def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
+    """The panel of one experiment; it follows the run by itself while there is one.
+
+    Args:
+        experiment: what to show.
+        current: the data that is open.
+        own: the experiment is about it. Of other data it cannot be resumed, and the panel says which data that is.
+    """
+    running = experiments.running_of(experiment) is not None
+
+    @st.fragment(run_every=POLL if running else None)
+    def panel() -> None:
+        with st.container(border=True):
+            contents()
+
+    def contents() -> None:
+        _heading(experiment)
+        if not own:
+            of_other_data(current, experiment)
+        job = experiments.running_of(experiment)
+        if job is not None:
+            workspace = state.workspace()
+            experiments.take_in(job)
+            if state.workspace() is not workspace:
+                # It failed: what the page says of it stands outside of this panel.
+                st.rerun(scope="app")
+            if not job.running:
+                visit.finish_job()
+                st.rerun(scope="app")
+            _progress(experiment)
+        _findings(experiment, own=own)
+
+    panel()
+
+
+def _heading(experiment: Experiment) -> None:
+    number = experiment.number
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(f"{number} · {experiment.name}", width="content", anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            widgets.badge(True)
+            with st.popover("Rename or remove", icon=":material/edit:", key=f"lab_edit_{number}"):
+                name = st.text_input("Name", experiment.name, max_chars=100, key=f"lab_name_{number}")
+                if st.button("Rename", disabled=not name.strip() or name == experiment.name, key=f"lab_rename_{number}"):
+                    experiments.rename(experiment, name.strip())
+                    st.rerun(scope="app")
+                busy = experiments.running_of(experiment) is not None
+                if st.button("Remove", icon=":material/delete:", disabled=busy, key=f"lab_remove_{number}"):
+                    experiments.remove(experiment)
+                    st.rerun(scope="app")
+
+
+def _progress(experiment: Experiment) -> None:
+    job = experiments.running_of(experiment)
+    if job is None:
+        return
+    step, share = job.progress()
+    left = job.seconds / share * (1 - share) if share > 0 and not job.paused else None
+    words = f"{step} … {job.seconds:.0f} s" + (f", about {left:.0f} s left" if left is not None else "")
+    st.progress(share, text=f"Paused: what is running is finished first. {words}" if job.paused else words)
+    with st.container(horizontal=True):
+        if job.paused:
+            if st.button("Go on", icon=":material/play_arrow:", key="lab_go_on"):
+                job.pause(False)
+                st.rerun(scope="fragment")
+        elif st.button("Pause", icon=":material/pause:", key="lab_pause"):
+            job.pause()
+            st.rerun(scope="fragment")
+        if st.button("Cancel", icon=":material/stop:", key="lab_cancel"):
+            visit.cancel_job()
+            st.rerun(scope="app")
+
+
+def _findings(experiment: Experiment, *, own: bool) -> None:
+    results = list(experiment.results.values())
+    missing = len(experiment.missing)
+    running = experiments.running_of(experiment) is not None
+    if missing and not running:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.warning(f"{missing} of {len(experiment.cells)} cells have not been run.", icon=":material/pending:")
+            if own and st.button(
+                f"Resume: run the {missing} that are missing",
+                icon=":material/resume:",
+                disabled=visit.job() is not None,
+                key=f"lab_resume_{experiment.number}",
+            ):
+                experiments.start(experiment)
+                st.rerun(scope="app")
+    _refusals(experiment)
+    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
+    if not measures:
+        st.info(
+            "The first results will appear here." if running else "There is no result to show yet.", icon=":material/info:"
+        )
+        return
+    usual = next((i for i, name in enumerate(measures) if name == "2-way error, mean"), 0)
+    measure = st.selectbox("Measure", measures, index=usual, key=f"lab_measure_{experiment.number}")
+    points = summarise(results, measure)
+    curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
+    with curve:
+        wish = _wish(experiment, measure, points)
+        figure = draw_curves(
+            points,
+            measure,
+            experiment.grid.vary,
+            references=experiment.references.get(measure),
+            wish=wish,
+            labels=list(experiment.grid.configs),
+            proportional=not is_rising(measure),
+        )
+        show_figure(figure, key=f"lab_curve_{experiment.number}")
+        st.caption(
+            "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
+            "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
+            "as many fresh rows from the same source miss. It is a yardstick and no bound: a curve can go below."
+        )
+        fewer = [f"{p.label} at {short(p.value)}: {p.runs_in_words}" for p in points if p.failed]
+        if fewer:
+            st.caption(
+                "Open symbols with a dot inside are means of fewer runs than asked for. "
+                f"{widgets.plain_text('; '.join(fewer))}."
+            )
+    with spread:
+        bars = draw_spread(points, measure, experiment.grid.vary)
+        if bars is not None:
+            show_figure(bars, key=f"lab_spread_{experiment.number}")
+            st.caption(
+                "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
+                + (
+                    " DP-CDA has no bars: every one of its rows has noise of its own, so noise and draw are one."
+                    if any(isinstance(config, DPCDA) for config in experiment.grid.configs.values())
+                    else ""
+                )
+            )
+        else:
+            st.info(
+                "This takes at least two repeats and two draws, and a mechanism that fits a density before it draws "
+                "(DP-CDA's noise is its draw).",
+                icon=":material/info:",
+            )
+    with table:
+        st.dataframe(widgets.with_thousands(points_table(points, experiment.grid.vary)), hide_index=True, placeholder="—")
+        _downloads(experiment)
+
+
+def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
+    rising = is_rising(measure)
+    direction: Literal["below", "above"] = "above" if rising else "below"
+    if not st.toggle(f"I need {measure} {direction} …", key=f"lab_wish_on_{experiment.number}"):
+        return None
+    middle = sorted(p.mean for p in points)[len(points) // 2]
+    wish = st.number_input(
+        "… this value", value=float(f"{middle:.2g}"), step=0.01, format="%.4f", key=f"lab_wish_{experiment.number}_{measure}"
+    )
+    axis = symbol(experiment.grid.vary)
+    fair = [p for p in points if not p.over_budget]
+    for crossing in crossings(fair, wish, direction, logarithmic=experiment.grid.vary != "degree"):
+        st.markdown(f"**{crossing.label}**: {axis} {crossing.message}")
+    for label in dict.fromkeys(p.label for p in points if p.over_budget):
+        st.markdown(f"**{label}**: not compared, it spends more than was asked for")
+    return wish
+
+
+def _refusals(experiment: Experiment) -> None:
+    for label, at, why in refusals(list(experiment.results.values())):
+        st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
+    statuses = {result.status for result in experiment.results.values()}
+    if "crashed" in statuses:
+        st.caption("A cell whose process died counts as missing: **Resume** runs it again once this run has ended.")
+    if statuses & {"refused", "failed"}:
+        st.caption(
+            "On this form you can change ε (or let it vary) and what else varies, such as l, the order of mixture. All "
+            "other settings are those of the Generator: make a release there, and choose “as in release …” under Mechanisms."
+        )
+    over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == "over budget"}
+    for label, epsilon in over.items():
+        needed = widgets.humanise(rounded_up(epsilon, 4))
+        st.warning(
+            f"**{label}** cannot give the ε asked for: these rows need **ε = {needed}**. It is drawn open and dotted, "
+            "outside the comparison.",
+            icon=":material/balance:",
+        )
+
+
+def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
+    """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
+    runs = Counter((result.label, result.value) for result in results)
+    told: dict[tuple[str, float, str], list[str]] = {}
+    for result in results:
+        if result.status != "done":
+            told.setdefault((result.label, result.value, result.status), []).append(result.message)
+    found: dict[tuple[str, str], list[str]] = {}
+    for (label, value, status), messages in sorted(told.items()):
+        count, of = len(messages), runs[label, value]
+        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
+        # Those of several runs differ in numbers only: what would have been enough for that one.
+        found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
+    return [(label, ", ".join(places), why) for (label, why), places in found.items()]
+
+
+def points_table(points: list[Point], vary: str) -> pd.DataFrame:
+    """One line per mechanism and value of the setting that varies."""
+    return pd.DataFrame(
+        [
+            {
+                "Mechanism": p.label,
+                symbol(vary): p.value,
+                "Mean": p.mean,
+                "95 % from": p.low,
+                "to": p.high,
+                "Deviation, noise": p.mechanism_deviation,
+                "Deviation, draw": p.draw_deviation,
+                "Runs": p.runs,
+                "Failed": p.failed,
+                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
+            }
+            for p in points
+        ]
+    )
+
+
+def _downloads(experiment: Experiment) -> None:
+    # Streamlit calls these functions outside the visit: they read no session.
+    results = list(experiment.results.values())
+    with st.container(horizontal=True):
+        st.download_button(
+            "All numbers as CSV",
+            lambda: results_frame(results).to_csv(index=False).encode(),
+            f"experiment_{experiment.number}.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"lab_csv_{experiment.number}",
+        )
+        st.download_button(
+            "Plan and results as JSON",
+            lambda: json.dumps(
+                {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]},
+                indent=1,
+                default=str,
+            ),
+            f"experiment_{experiment.number}.json",
+            "application/json",
+            icon=":material/description:",
+            on_click="ignore",
+            key=f"lab_json_{experiment.number}",
+        )
+        if experiment.data is None:
+            st.caption("Its columns were not kept, so there is no script of it until its data is open.")
+            return
+        st.download_button(
+            "Script that does it again",
+            experiment_script(experiment).encode(),
+            f"experiment_{experiment.number}.py",
+            "text/x-python",
+            icon=":material/code:",
+            on_click="ignore",
+            key=f"lab_script_{experiment.number}",
+        )

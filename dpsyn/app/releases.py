@@ -1,0 +1,160 @@
+"""Calibrating with a memory, and showing a release."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpsyn.attribute import Attribute
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.kit import formulas, widgets
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.base import Config, Mechanism
+from dpsyn.mechanisms.claim_formulas import claim_formulas
+from dpsyn.mechanisms.registry import config_class, offered
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+
+_DIGITS, _MOST_DECIMALS = 5, 10
+
+
+def form_of(name: str) -> Callable[[Dataset], tuple[Config, PrivacySpec]]:
+    """The form of a mechanism; one that offers none asks for ε and δ, and runs with the settings that nobody chose."""
+
+    def plain(current: Dataset) -> tuple[Config, PrivacySpec]:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            epsilon = widgets.epsilon_slider(f"{name}_epsilon", bind="query-params")
+        with right:
+            delta = widgets.delta_slider(f"{name}_delta", bind="query-params")
+        st.caption("It has no form of its own yet: it runs with the settings that it has when nobody chooses any.")
+        config = config_class(name).as_it_comes(current.parts[0].n, current.target)
+        if config is None:
+            raise ParameterError("target", None, "a column to predict; choose one on the page Data")
+        return config, PrivacySpec(epsilon, delta)
+
+    found: Callable[[Dataset], tuple[Config, PrivacySpec]] | None = offered(name, "form:form")
+    return plain if found is None else found
+
+
+def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """What to expect of a run, from n and public facts only: ("caption" or "warning", sentence)."""
+    facts = mechanism.calibrated()
+    rows = facts.get("rows", getattr(mechanism.config, "rows", None) or mechanism.n)
+    if "rows" in facts or mechanism.guarantee.neighbouring == "replace_one":
+        said = [("caption", f"The run will make {rows:,} row{'' if rows == 1 else 's'}.")]
+    else:
+        said = [("caption", "The run will make as many rows as there are by a private estimate.")]
+    of_run = offered(mechanism.config.name, "expectations:of_run")
+    return said if of_run is None else [*said, *of_run(mechanism)]
+
+
+def show_claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]) -> None:
+    """An expander with the formulas behind the ε of a guarantee; nothing where there are none.
+
+    Args:
+        mechanism: registered name.
+        guarantee: the claim.
+        settings: as :func:`~dpsyn.mechanisms.claim_formulas.claim_formulas` takes them.
+    """
+    formulas.expander(claim_formulas(mechanism, guarantee, settings), offered(mechanism, "formulas:PAPER"))
+
+
+def show_budget(mechanism: str, settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
+    """How the budget is shared out, planned or spent, as the mechanism draws it; nothing where it does not."""
+    budget = offered(mechanism, "form:budget")
+    if budget is not None:
+        budget(settings, guarantee, key)
+
+
+def diagnostics_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Names and short values; arrays are left out."""
+    shown = {k: v for k, v in values.items() if not isinstance(v, np.ndarray | pd.DataFrame)}
+    return pd.DataFrame({"quantity": [k.replace("_", " ") for k in shown], "value": [_short(v) for v in shown.values()]})
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "—"}[value]
+    if isinstance(value, int | float | np.number):
+        return widgets.number(float(value), 4)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k}: {_short(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_short(v) for v in value)
+    return str(value)
+
+
+def as_shown(attribute: Attribute) -> Any:
+    """How a column of a release is shown: dates as days, numbers that are not whole to five digits of the width of their
+    public bounds; None: as it is. It follows from the domain alone.
+    """
+    if attribute.kind == "date":
+        return st.column_config.DateColumn()
+    if attribute.kind != "numeric" or attribute.integer:
+        return None
+    assert attribute.lower is not None
+    assert attribute.upper is not None
+    decimals = _DIGITS - 1 - math.floor(math.log10(attribute.upper - attribute.lower))
+    return st.column_config.NumberColumn(format=f"%.{max(0, decimals)}f" if decimals <= _MOST_DECIMALS else "%.6g")
+
+
+def show_release(made: MadeRelease) -> None:
+    """Preview, downloads, the guarantee, and the diagnostics apart."""
+    release = made.release
+    publishable = release.guarantee.status == "proven" and not release.seeded
+    widgets.badge("release" if publishable else True)
+    widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
+    formulas.expander(
+        claim_formulas(release.mechanism, release.guarantee, release.settings), offered(release.mechanism, "formulas:PAPER")
+    )
+    of_release = offered(release.mechanism, "expectations:of_release")
+    for sentence in () if of_release is None else of_release(release, made.domain):
+        st.warning(sentence, icon=":material/warning:")
+    st.dataframe(
+        release.rows.head(100),
+        column_config={a.name: column for a in made.domain.attributes if (column := as_shown(a)) is not None},
+        hide_index=True,
+        height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300),
+    )
+    count = len(release.rows)
+    rounded = any(a.kind == "numeric" and not a.integer for a in made.domain.attributes)
+    st.caption(
+        f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {made.dataset}."
+        + (
+            " Numbers are shown to five digits of the width of their public bounds; the CSV has all of them."
+            if rounded
+            else ""
+        )
+    )
+    stem = f"{release.mechanism}_{made.number}"
+    with st.container(horizontal=True):
+        st.download_button(
+            "Rows as CSV",
+            release.rows.to_csv(index=False).encode(),
+            f"{stem}.csv",
+            "text/csv",
+            key=f"csv_{made.number}",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Record of the run as JSON",
+            json.dumps(release.record(seed=made.seed), indent=2, default=str),
+            f"{stem}.json",
+            "application/json",
+            key=f"record_{made.number}",
+            icon=":material/description:",
+            on_click="ignore",
+        )
+    show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
+    with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):
+        widgets.badge(True)
+        st.caption("These numbers depend on the private data. They are for teaching: never publish them.")
+        st.dataframe(diagnostics_table(release.diagnostics), hide_index=True)

@@ -1,0 +1,1 @@
+"""Pictures of what was measured: from plain data to a figure."""

@@ -1,0 +1,122 @@
+"""What the page Feasibility is about: which data, which privacy, and the settings that its sliders give the theorems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpsyn.kit import widgets
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+
+_SMALLEST = widgets.SIZES[0]
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A setting of the theorems in the sidebar. Mechanisms that share a setting share its slider.
+
+    Attributes:
+        setting: its name, as ``dpsyn.feasibility`` takes it.
+        draw: draws the widget, and gives the setting's value.
+    """
+
+    setting: str
+    draw: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One dataset on the page: its statistics and what is known of its classes.
+
+    ``smallest_class`` is the real one of loaded data with a target; None where nobody knows it, and n / K stands in.
+    ``domain_warning`` says why no guarantee holds yet, and is empty where the domain is public.
+    """
+
+    stats: DatasetStatistics
+    private: bool
+    loaded: bool = False
+    classes: int = 2
+    smallest_class: int | None = None
+    domain_warning: str = ""
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """Everything that the sections draw from.
+
+    Attributes:
+        chosen: the datasets side by side; the first is the one in the details.
+        spec: the privacy asked for.
+        settings: what the sliders say, by setting.
+    """
+
+    chosen: tuple[Chosen, ...]
+    spec: PrivacySpec
+    settings: Mapping[str, Any]
+
+    @property
+    def focus(self) -> Chosen:
+        """The dataset of the details."""
+        return self.chosen[0]
+
+    @property
+    def private(self) -> bool:
+        """Whether any of the datasets' statistics were read from private rows."""
+        return any(chosen.private for chosen in self.chosen)
+
+    @property
+    def stats(self) -> DatasetStatistics:
+        """Its statistics."""
+        return self.focus.stats
+
+    def settings_of(self, chosen: Chosen) -> dict[str, Any]:
+        """The settings for one of the datasets: d is at most p, and its classes are among them."""
+        return {
+            **self.settings,
+            "degree": min(self.settings["degree"], chosen.stats.p),
+            "classes": chosen.classes,
+            "smallest_class": chosen.smallest_class,
+        }
+
+    def only(self, *names: str) -> dict[str, Any]:
+        """Some settings of the dataset of the details, by name."""
+        settings = self.settings_of(self.focus)
+        return {name: settings[name] for name in names}
+
+
+def _degree() -> int:
+    return st.slider("d (degree of the marginals)", 1, 4, 2, key="f_degree", bind="query-params")
+
+
+def _failure_probability() -> float:
+    return st.slider(
+        "γ (failure probability of the accuracy theorems)",
+        0.005,
+        0.245,
+        0.125,
+        0.005,
+        key="f_gamma",
+        format="%.3f",
+        bind="query-params",
+    )
+
+
+def _rows() -> int:
+    return st.select_slider(
+        "k (synthetic rows)", widgets.COUNTS, 1000, key="f_rows", bind="query-params", format_func=lambda k: f"{k:,}"
+    )
+
+
+def _reduced_space_size() -> int | None:
+    size = st.select_slider("m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params")
+    return None if size == _SMALLEST else round(float(size))
+
+
+DEGREE = Slider("degree", _degree)
+FAILURE_PROBABILITY = Slider("failure_probability", _failure_probability)
+ROWS = Slider("rows", _rows)
+REDUCED_SPACE_SIZE = Slider("reduced_space_size", _reduced_space_size)

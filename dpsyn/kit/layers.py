@@ -1,0 +1,205 @@
+"""What the Altair pictures share: sizes that keep the plot readable in a narrow column, legends, and "you are here".
+
+Channels are objects, ``alt.X("x:Q")``: a bare string makes Altair search its whole schema, which takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.kit.theme import GUIDE, HERE, series_scales
+
+PLOT_HEIGHT = 260
+"""Pixels between title and axis; the legend is outside of them."""
+_TITLE, _TITLE_LINE, _SUBTITLE, _AXIS, _LEGEND_LINE, _LEGEND_GAP = 34, 20, 17, 58, 26, 34
+_LINE_LENGTH = 60
+WIDE_LINE = 120
+_TITLE_SHARE = 0.8
+"""Characters of a title in the length of one of the subtitle."""
+_SPARE = 1.15
+"""How much longer than ``line_length`` a line may at least be; larger words use that room."""
+_WIDE_LABEL = 21
+_LABEL_DISTANCE = 16
+_HELD = "\N{NO-BREAK SPACE}"
+WORDS = "words"
+"""Under this name a finished chart keeps, in its ``usermeta``, what :func:`surroundings` was asked for."""
+
+Domain = tuple[float, float]
+
+
+def domain_of(values: Sequence[float], *, share: float = 0.05) -> Domain:
+    """The range of the values with some air at both ends."""
+    low, high = min(values), max(values)
+    air = max((high - low) * share, 0.15)
+    return low - air, high + air
+
+
+def scale(domain: Domain) -> Any:
+    """A linear scale over just this range; what lies outside is cut."""
+    import altair as alt
+
+    return alt.Scale(domain=list(domain), zero=False, nice=False, clamp=False)
+
+
+def columns_of(labels: Sequence[str]) -> int:
+    """Legend columns that fit in 380 pixels."""
+    return 1 if any(len(label) > _WIDE_LABEL for label in labels) else 2
+
+
+def legend(labels: Sequence[str]) -> Any:
+    """A legend below the plot that is not cut in a narrow column."""
+    import altair as alt
+
+    return alt.Legend(
+        orient="bottom",
+        direction="vertical",
+        columns=columns_of(labels),
+        labelLimit=0,
+        symbolSize=250,
+        symbolStrokeWidth=2,
+        rowPadding=2,
+        columnPadding=14,
+    )
+
+
+def line_channels(labels: Sequence[str], field: str = "series") -> dict[str, Any]:
+    """Colour and dash of named lines, with one legend for both."""
+    import altair as alt
+
+    colour, dash = series_scales(list(labels))
+    shared = {"title": None, "sort": None, "legend": legend(labels)}
+    return {
+        "color": alt.Color(f"{field}:N", scale=colour, **shared),
+        "strokeDash": alt.StrokeDash(f"{field}:N", scale=dash, **shared),
+    }
+
+
+def on_colour(base: Any, field: str, **mark: Any) -> list[Any]:
+    """Dark words with a light rim, to be read on any colour, on light and dark pages."""
+    import altair as alt
+
+    text = alt.Text(f"{field}:N")
+    rim = base.mark_text(stroke="#ffffff", strokeWidth=3, strokeOpacity=0.85, strokeJoin="round", **mark).encode(text=text)
+    return [rim, base.mark_text(color="#222222", **mark).encode(text=text)]
+
+
+def here(label: str, x: float, y: float, text: str, x_domain: Domain, y_domain: Domain | None = None) -> Any:
+    """A diamond with its label on the side where there is room."""
+    import altair as alt
+
+    right_end = x > x_domain[0] + 0.6 * (x_domain[1] - x_domain[0])
+    at_top = y_domain is not None and y > y_domain[0] + 0.93 * (y_domain[1] - y_domain[0])
+    spot = pd.DataFrame([{"x": x, "y": y, "text": text, "label": label}])
+    base = alt.Chart(spot).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=label))
+    words = base.mark_text(
+        color=HERE,
+        align="right" if right_end else "left",
+        dx=-9 if right_end else 9,
+        dy=12 if at_top else -10,
+        fontWeight="bold",
+    )
+    return alt.layer(
+        base.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
+        words.encode(text=alt.Text("label:N")),
+    )
+
+
+def rules(
+    marks: Sequence[tuple[float, str]], y_domain: Domain, *, labels_left: bool = True, title: str = "threshold"
+) -> list[Any]:
+    """Horizontal rules with labels; labels too close to the one below are left to the hover."""
+    import altair as alt
+
+    per_unit = PLOT_HEIGHT / (y_domain[1] - y_domain[0])
+    shown: list[float] = []
+    rows = []
+    for y, text in sorted(marks):
+        room = not shown or (y - shown[-1]) * per_unit >= _LABEL_DISTANCE
+        room = room and (y_domain[1] - y) * per_unit >= _LABEL_DISTANCE - 4
+        if room:
+            shown.append(y)
+        rows.append({"y": y, "text": text, "label": text if room else ""})
+    base = alt.Chart(pd.DataFrame(rows)).encode(y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=title))
+    side = {"align": "left", "x": 0, "dx": 4} if labels_left else {"align": "right", "x": "width", "dx": -4}
+    return [
+        base.mark_rule(color=GUIDE, strokeDash=[2, 4], size=1.5),
+        base.mark_text(color=GUIDE, baseline="bottom", dy=-2, **side).encode(text=alt.Text("label:N")),
+    ]
+
+
+def finish(
+    chart: Any,
+    title: str,
+    subtitle: str = "",
+    *,
+    legend_labels: Sequence[str] = (),
+    plot: int = PLOT_HEIGHT,
+    line_length: int = _LINE_LENGTH,
+) -> Any:
+    """Title, and a total height that leaves the plot ``plot`` pixels whatever stands around it.
+
+    ``line_length`` characters fit in a line of the subtitle; a chart across the whole page has room for more.
+    """
+    import altair as alt
+
+    rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
+    words: dict[str, Any] = {
+        "title": title,
+        "subtitle": subtitle,
+        "plot": plot,
+        "legend_rows": rows,
+        "line_length": line_length,
+    }
+    return chart.properties(
+        **surroundings(**words),
+        width="container",
+        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+        usermeta={WORDS: words},
+    )
+
+
+def surroundings(
+    *, title: str, subtitle: str, plot: int, legend_rows: int, line_length: int, by: float = 1.0
+) -> dict[str, Any]:
+    """Wrapped title and subtitle, and the total height in pixels, where every word is ``by`` times as large as usual."""
+    import altair as alt
+
+    fitting = min(line_length, line_length * _SPARE / by)
+    heading = textwrap.wrap(title, int(fitting * _TITLE_SHARE)) or [title]
+    lines = _lines(subtitle, int(fitting))
+    around = _TITLE + _TITLE_LINE * (len(heading) - 1) + _SUBTITLE * len(lines) + _AXIS
+    around += _LEGEND_GAP + _LEGEND_LINE * legend_rows if legend_rows else 0
+    text = heading if len(heading) > 1 else title
+    written = alt.Title(text, subtitle=lines, anchor="start") if lines else alt.Title(text, anchor="start")
+    return {"title": written, "height": plot + round(by * around)}
+
+
+def _lines(text: str, longest: int) -> list[str]:
+    """The text in lines of at most so many characters; "n = 100" stays in one."""
+    held = text.replace(" = ", f"{_HELD}={_HELD}")
+    return [line.replace(_HELD, " ") for line in textwrap.wrap(held, longest)]
+
+
+def bar_axis(title: str, largest: float) -> Any:
+    """An axis for bars that leave room for words on their right: ticks up to the largest value only, no grid."""
+    import altair as alt
+
+    unit = 10.0 ** math.floor(math.log10(max(largest, 1e-12)))
+    step = next(s for s in (0.2 * unit, 0.5 * unit, unit, 2 * unit, 5 * unit) if largest / s <= 6)
+    ticks = [i * step for i in range(math.floor(largest / step * (1 + 1e-12)) + 1)]
+    return alt.Axis(title=title, titleAnchor="start", values=ticks, grid=False, domain=False, format="~g")
+
+
+def fine_ticks(domain: Domain) -> dict[str, Any]:
+    """Ticks at 1, 2, 5, 10, 20, … for a log10 axis of at most three decades; whole powers of ten on longer ones."""
+    if domain[1] - domain[0] > 3:
+        return {}
+    powers = range(math.floor(domain[0]), math.ceil(domain[1]) + 1)
+    digits = (1, 2, 5) if domain[1] - domain[0] > 1 else (1, 1.5, 2, 3, 4, 5, 7)
+    ticks = [power + math.log10(digit) for power in powers for digit in digits]
+    return {"values": [tick for tick in ticks if domain[0] <= tick <= domain[1]]}

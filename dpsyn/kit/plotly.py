@@ -1,0 +1,111 @@
+"""What the Plotly figures share: colours, panels, reference lines, and a layout that works on light and dark pages."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpsyn.errors import ParameterError
+from dpsyn.kit.theme import GUIDE, SERIES
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+PATTERNS = ("", "/", "x", ".")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up")
+GRID = "rgba(128,128,128,0.3)"
+_CLEAR = "rgba(0,0,0,0)"
+_LABEL = 18
+TITLE_LENGTH, TITLE_LINE = 64, 21
+"""Characters in a line of a title that fit in half of a page, and pixels of a line."""
+LINE_BREAK = "<br>"
+_CAPITAL = 12
+
+
+def shorten(text: str, longest: int = _LABEL) -> str:
+    """The text, cut to ``longest`` characters with an ellipsis as the last one."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def safe(text: str) -> str:
+    """Names from the data as text: Plotly would read angle brackets as mark-up."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def bar_style(at: int) -> dict[str, Any]:
+    """Colour of the release at position ``at``; when the colours are used up they come back with a pattern."""
+    pattern = PATTERNS[at // len(SERIES) % len(PATTERNS)]
+    return {"color": SERIES[at % len(SERIES)], "line": {"width": 0}, "pattern": {"shape": pattern}}
+
+
+def dot_style(at: int) -> dict[str, Any]:
+    """The same for dots: used-up colours come back with another symbol."""
+    return {"color": SERIES[at % len(SERIES)], "size": 11, "symbol": SYMBOLS[at // len(SERIES) % len(SYMBOLS)]}
+
+
+def at_least_one(reports: Mapping[str, Any]) -> None:
+    """Raise unless there is a report."""
+    if not reports:
+        raise ParameterError("reports", "none", "at least one report")
+
+
+def series(name: str, panel: int) -> dict[str, Any]:
+    """Name and legend of one series that is drawn in several panels: one entry in the legend switches all of them."""
+    return {"name": safe(shorten(name, 40)), "legendgroup": name, "showlegend": panel == 1}
+
+
+def two_panels(left: str, right: str) -> go.Figure:
+    """Two plots side by side with their headings."""
+    from plotly.subplots import make_subplots
+
+    return make_subplots(rows=1, cols=2, subplot_titles=(left, right), horizontal_spacing=0.12)
+
+
+def segments(
+    heights: Sequence[float | None], name: str, panel: int, *, colour: str = GUIDE, dash: str = "solid"
+) -> go.Scatter:
+    """A horizontal line across each group 0, 1, 2, … at its height; none where the height is None."""
+    import plotly.graph_objects as go
+
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for at, height in enumerate(heights):
+        x += [at - 0.45, at, at + 0.45, None]
+        y += [height, height, height, None]
+    line = go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **series(name, panel))
+    line.update(name=safe(name), hovertemplate=f"{safe(name)}<br>%{{y:.4f}}<extra></extra>")
+    return line
+
+
+def wrapped_lines(title: str, longest: int = TITLE_LENGTH) -> list[str]:
+    """A title in lines of at most ``longest`` characters, unless a single word is longer."""
+    return textwrap.wrap(title, longest, break_long_words=False, break_on_hyphens=False)
+
+
+def heading(lines: Sequence[str], by: float = 1.0) -> dict[str, Any]:
+    """Text of a title. Plotly draws the first of several lines too high by what a capital letter takes."""
+    return {"text": LINE_BREAK.join(lines), "pad": {"t": _CAPITAL * by if len(lines) > 1 else 0}}
+
+
+def finish(figure: go.Figure, title: str, *, height: int = 420, entries: int = 0, above: int = 50) -> go.Figure:
+    """Title in ``above`` pixels, transparent background, and a legend below with room for ``entries`` entries.
+
+    Further lines of a long title make the figure higher.
+    """
+    below = 30 * ((entries + 2) // 3) + 10 if entries else 0
+    lines = wrapped_lines(title)
+    more = TITLE_LINE * max(len(lines) - 1, 0)
+    place = {"x": 0, "xanchor": "left", "y": 0.98, "yanchor": "top", "yref": "container"}
+    figure.update_layout(
+        title={**heading([safe(line) for line in lines]), **place},
+        paper_bgcolor=_CLEAR,
+        plot_bgcolor=_CLEAR,
+        height=height + below + more,
+        margin={"l": 60, "r": 20, "t": above + more, "b": 55 + below},
+        barmode="group",
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "bottom", "yref": "container"},
+        showlegend=bool(entries),
+        hoverlabel={"align": "left"},
+    )
+    return figure

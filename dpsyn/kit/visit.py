@@ -1,0 +1,239 @@
+"""What one visitor's session holds that forms and panels need: the dataset, and the running job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import streamlit as st
+
+from dpsyn.data.read import read_with_notes
+from dpsyn.data.samples import SAMPLES, load_sample
+from dpsyn.data.source import DataSource
+from dpsyn.domain import Domain
+from dpsyn.kit.jobs import Job
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.table import Table
+
+DEFAULT_SAMPLE = "asia"
+SAMPLE_KEY = "sample"
+"""Of the widget that chooses a bundled dataset; the session may set it."""
+OWN_LOST = "own_lost"
+"""In the session while the address speaks of a table of the user's own that is not there, and nothing else was loaded."""
+MOST_CLASSES = 50
+"""Of a column that can be predicted."""
+SPLIT_SEED = 0
+HELD_OUT = 0.25
+_REMEMBERED = 50
+M_co = TypeVar("M_co", covariant=True)
+
+
+class Calibrates(Protocol[M_co]):
+    """A configuration of a mechanism."""
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> M_co: ...
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The dataset of the session.
+
+    Attributes:
+        table: all rows over the current domain; columns left out are not in it.
+        full: all rows and columns as read, with the domain as first inferred or given.
+        notes: what reading it had to decide.
+        target: the column to predict and, for DP-CDA, the class; None if there is no suitable one.
+        held_out: share of the rows kept for testing; mechanisms never see them.
+        two_valued_as_bit: whether every two-valued column counts as one bit.
+        sample: name of the bundled dataset, or None for the user's own.
+    """
+
+    table: Table
+    full: Table
+    notes: tuple[str, ...] = ()
+    target: str | None = None
+    held_out: float = HELD_OUT
+    two_valued_as_bit: bool = False
+    sample: str | None = None
+    revision: int = field(default_factory=lambda: next_number("revision"))
+
+    @cached_property
+    def statistics(self) -> DatasetStatistics:
+        """Statistics of all rows."""
+        return self.table.statistics(two_valued_as_bit=self.two_valued_as_bit)
+
+    @cached_property
+    def balance(self) -> tuple[int, int | None]:
+        """Classes of the target and rows of the smallest one, read from the rows; two and None without a target."""
+        if self.target is None:
+            return 2, None
+        return self.table.domain[self.target].size, self.table.smallest_class(self.target)
+
+    @cached_property
+    def parts(self) -> tuple[Table, Table | None]:
+        """Rows to learn from and held-out rows. The split is fixed, so every release is compared on the same rows."""
+        if self.table.n < 2:
+            return self.table, None
+        return self.table.split(self.held_out, np.random.default_rng(SPLIT_SEED))
+
+    @property
+    def source(self) -> DataSource:
+        """Where the rows come from and how they are split: what a script has to know."""
+        name, sample = self.sample or self.table.name, self.sample is not None
+        return DataSource(name, self.table.domain, sample, self.held_out, SPLIT_SEED)
+
+    @cached_property
+    def tag(self) -> str:
+        """A short name for these columns, the same in every visit: settings that depend on them carry it in their key."""
+        facts = [self.target, self.held_out, [[a.name, a.kind, a.size] for a in self.table.domain.attributes]]
+        mark = f"{zlib.crc32(json.dumps(facts, default=str).encode()):08x}"
+        if self.sample is not None and self.held_out == HELD_OUT and self.table.domain == self.full.domain:
+            return self.sample if self.target == SAMPLES[self.sample].target else f"own_{mark}"
+        return f"own_{mark}"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Columns that can be predicted: truth or categorical with 2 to 50 categories, and never empty."""
+        every = self.table.domain.attributes
+        return tuple(a.name for a in every if not a.is_binned and not a.missing and 2 <= a.size <= MOST_CLASSES)
+
+    def changed(self, **changes: Any) -> Dataset:
+        """A new revision; a target that is gone is replaced by the last suitable column."""
+        new = replace(self, **changes, revision=next_number("revision"))
+        return new if new.target in new.classes else replace(new, target=new.classes[-1] if new.classes else None)
+
+
+def next_number(counter: str) -> int:
+    """1, 2, 3, … for everything of a kind that this session makes."""
+    key = f"_{counter}"
+    st.session_state[key] = st.session_state.get(key, 0) + 1
+    return int(st.session_state[key])
+
+
+def dataset() -> Dataset:
+    """The current dataset; the first call loads the bundled one."""
+    if not has_dataset():
+        use_sample(DEFAULT_SAMPLE)
+    current: Dataset = st.session_state["dataset"]
+    return current
+
+
+def has_dataset() -> bool:
+    """Whether this visit has loaded anything yet."""
+    return "dataset" in st.session_state
+
+
+def use(new: Dataset) -> None:
+    """Make this the session's dataset."""
+    st.session_state.pop(OWN_LOST, None)
+    st.session_state["dataset"] = new
+
+
+def use_sample(name: str) -> None:
+    """Load a bundled dataset; its domain is public."""
+    use(bundled(name))
+    st.session_state[SAMPLE_KEY] = name
+
+
+def bundled(name: str) -> Dataset:
+    """A bundled dataset as it comes."""
+    table = load_sample(name)
+    return Dataset(table=table, full=table, target=SAMPLES[name].target, sample=name)
+
+
+def use_upload(data: bytes, name: str) -> None:
+    """Read an uploaded file.
+
+    Raises:
+        InputError: it cannot be read; the session keeps the dataset it had.
+    """
+    table, notes = read_with_notes(data, name=name, wide="leave_out")
+    new = Dataset(table=table, full=table, notes=notes)
+    use(replace(new, target=new.classes[-1] if new.classes else None))
+
+
+def read_statistics() -> dict[str, DatasetStatistics]:
+    """Statistics of files that were counted without loading them, by name."""
+    found: dict[str, DatasetStatistics] = st.session_state.setdefault("read_statistics", {})
+    return found
+
+
+def job() -> Job | None:
+    """The running or just finished job."""
+    current: Job | None = st.session_state.get("job")
+    return current
+
+
+def set_job(new: Job) -> None:
+    """Watch this job from now on."""
+    st.session_state["job"] = new
+    st.session_state.pop("job_message", None)
+
+
+def cancel_job() -> None:
+    """Kill the running job; what it has handed out is taken in first, if whoever started it said how."""
+    current = st.session_state.pop("job", None)
+    if current is None:
+        return
+    take_in = current.context.get("take_in")
+    if take_in is not None:
+        take_in(current)
+    current.cancel()
+    kept = (
+        "what it had finished is kept: resume it"
+        if take_in is not None
+        else "nothing of it was kept, everything else is still here"
+    )
+    st.session_state["job_message"] = f"{current.label} was cancelled; {kept}."
+
+
+def finish_job() -> None:
+    """Hand what a finished job brought to whoever started it, or say why nothing came of it.
+
+    The job's context holds two functions: ``done(context, value)`` takes its value and gives a message or None, with the
+    ``seconds`` that it took in the context; ``take_in(job)``, if there is one, takes what it hands out on its way.
+    """
+    current: Job | None = st.session_state.pop("job", None)
+    if current is None:
+        return
+    context = current.context
+    if "take_in" in context:
+        current.process.wait()
+        context["take_in"](current)
+    seconds, outcome = current.seconds, current.outcome()
+    if outcome.error is not None:
+        kept = " What it had finished is kept: resume it." if "take_in" in context else ""
+        st.session_state["job_message"] = f"{current.label}: {outcome.error}{kept}"
+        return
+    message = context["done"]({**context, "seconds": seconds}, outcome.value)
+    if message is not None:
+        st.session_state["job_message"] = f"{current.label}: {message}"
+
+
+def keep_value(context: dict[str, Any], value: Any) -> None:
+    """A ``done`` of a job: its value and what it was asked about lie in the session under ``context["key"]``; who asked
+    decides if they still fit."""
+    st.session_state[context["key"]] = {**context, "value": value}
+
+
+def calibrated(config: Calibrates[M_co], spec: PrivacySpec, table: Table) -> M_co:
+    """``config.calibrate(...)``, remembered within the session (from public facts only)."""
+    memory: dict[str, M_co] = st.session_state.setdefault("calibrations", {})
+    key = repr((config, spec, table.domain, table.n, _rows_of_its_own(config)))
+    if key not in memory:
+        if len(memory) >= _REMEMBERED:
+            memory.pop(next(iter(memory)))
+        memory[key] = config.calibrate(spec, table.domain, n=table.n)
+    return memory[key]
+
+
+def _rows_of_its_own(config: object) -> str:
+    """Public rows that a configuration holds; its text does not show them."""
+    public = getattr(config, "public", None)
+    return "" if public is None else hashlib.sha256(public.codes.tobytes()).hexdigest()

@@ -1,0 +1,252 @@
+"""Widgets and small displays that several pages share."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from dpsyn import notation
+from dpsyn.kit import visit
+from dpsyn.notation import readable, short, superscript
+from dpsyn.privacy.spec import Guarantee
+
+number = notation.number
+EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
+DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
+
+COUNTS = tuple(dict.fromkeys(round(10 ** (i / 10)) for i in range(61)))
+SIZES = ("smallest allowed", *(f"{float(f'{10 ** (i / 4):.2g}'):.12g}" for i in range(4, 49)))
+CEILINGS = (*(round(1.05 + 0.05 * i, 2) for i in range(40)), *(float(f"{10 ** (0.5 + i / 10):.3g}") for i in range(26)))
+
+
+def power_of_ten(log10: float, digits: int = 3) -> str:
+    """10^log10 for people, however large or small."""
+    if math.isnan(log10):
+        return "not defined"
+    if math.isinf(log10):
+        return "∞" if log10 > 0 else "0"
+    if -300 < log10 < 300:
+        return number(float(f"{10.0**log10:.12g}"), digits)
+    exponent = math.floor(log10)
+    return f"{10 ** (log10 - exponent):.{digits - 1}f} × 10{superscript(exponent)}"
+
+
+_SYMBOLS = {
+    "max_frequency": "‖fₙ‖∞",
+    "epsilon": "ε",
+    "failure_probability": "γ",
+    "reduced_space_size": "m",
+    "order_of_mixture": "l",
+    "noise_scale": "σ",
+    "raise ε or count_share": "raise ε or the share of ε for the class sizes",
+    "smallest_class": "Nₖ",
+    "noise_sampler='exact'": "OpenDP's exact sampler",
+}
+
+
+def humanise(text: str) -> str:
+    """The same sentence with the page's letters for parameters and with :func:`~dpsyn.notation.readable` numbers."""
+    for name, symbol in _SYMBOLS.items():
+        text = text.replace(name, symbol)
+    return readable(text)
+
+
+def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: Any) -> float:
+    """ε from 0.001 to 1000, logarithmic; ``why`` it does not start at 1."""
+    with st.container(key=f"ends_{key}", gap="xsmall"):
+        chosen = st.select_slider(
+            "ε (privacy budget)",
+            EPSILONS,
+            value=value,
+            format_func=lambda e: f"{e:g}",
+            key=key,
+            help=f"Smaller is more private. Each step multiplies ε by about 1.26. {why}".rstrip(),
+            **options,
+        )
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            st.caption("← more private", width="content")
+            st.caption("less private →", width="content")
+    return float(chosen)
+
+
+def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
+    """The privacy δ, logarithmic."""
+    chosen = st.select_slider(
+        "δ (privacy failure probability)",
+        DELTAS,
+        value=value,
+        format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
+        key=key,
+        help="The probability with which the ε-guarantee may fail. Take it far below 1/n.",
+        **options,
+    )
+    return float(chosen)
+
+
+def seed_control(key: str, what: str = "Draw again") -> int:
+    """A seed in the address: it stays until somebody draws again, or is new after every change while it is not frozen."""
+    if not st.session_state.get(f"{key}_frozen", True):
+        st.session_state[key] = random.randrange(1, 10**6)
+
+    def next_seed() -> None:
+        st.session_state[key] = int(st.session_state.get(key, 1)) + 1
+
+    with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+        seed = st.number_input("Seed", 1, 10**6, key=key, bind="query-params", width=130)
+        st.button(what, icon=":material/casino:", key=f"{key}_again", on_click=next_seed)
+        st.toggle(
+            "Freeze",
+            True,
+            key=f"{key}_frozen",
+            bind="query-params",
+            help="Frozen, the same seed draws the same numbers, so that only the sliders change something. Otherwise every "
+            "change draws new ones.",
+        )
+    return int(seed)
+
+
+def domain_badge(public: bool) -> None:
+    """Whether the domain is confirmed."""
+    if public:
+        st.badge("Public domain", icon=":material/verified:", color="green")
+    else:
+        st.badge("Inferred from private data — not confirmed", icon=":material/warning:", color="orange")
+
+
+def badge(reads: bool | Literal["release"]) -> None:
+    """What the panel beside it shows: True if it reads the private rows, and so is for teaching only; False if it follows
+    from public facts; "release" if it shows a private release, which may be published under its guarantee."""
+    if reads == "release":
+        st.badge("Private release", icon=":material/verified_user:", color="blue")
+    elif reads:
+        st.badge("Reads private data: for teaching", icon=":material/lock_open:", color="orange")
+    else:
+        st.badge("Public facts only", icon=":material/public:", color="green")
+
+
+def heading(title: str, reads: bool | Literal["release"]) -> None:
+    """A heading of the second order with its :func:`badge`."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"## {title}", width="content", anchors=False)
+        badge(reads)
+
+
+def own_table_lost() -> None:
+    """Say that a table of the user's own did not survive the reload, until anything is loaded or chosen."""
+    if visit.OWN_LOST not in st.session_state:
+        return
+    st.warning(
+        "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it again; "
+        f"until then {visit.dataset().table.name} stands in its place.",
+        icon=":material/warning:",
+    )
+    st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
+
+
+def dataset_bar() -> visit.Dataset:
+    """One line that says which dataset the app holds."""
+    current = visit.dataset()
+    own_table_lost()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        rows, columns = current.table.n, len(current.table.domain)
+        shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
+        st.markdown(f"**{current.table.name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
+        domain_badge(current.table.domain.is_public)
+    return current
+
+
+def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) -> None:
+    """The exact claim, whether it holds, and what it takes for granted; a seeded run is a demonstration."""
+    if guarantee.status == "published_but_wrong":
+        reasons = "\n".join(f"- {reason}" for reason in guarantee.assumptions)
+        st.error(
+            f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: "
+            f"{humanise(guarantee.source)}\n\n{reasons}",
+            icon=":material/gpp_bad:",
+        )
+        return
+    title = {
+        "proven": "This guarantee is proven",
+        "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
+        "real_arithmetic": "This guarantee is proven in real arithmetic only: noise in floating point can break it",
+        "experimental": "Experimental: not proven",
+    }[guarantee.status]
+    show = st.success if guarantee.status == "proven" and not seeded else st.warning
+    if seeded:
+        title = (
+            f"A demonstration: whoever knows the seed can undo the noise. With a secret seed: {title[0].lower()}{title[1:]}"
+        )
+    tense = "The release will be" if before else "The release is"
+    lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {humanise(guarantee.source)}."]
+    if guarantee.assumptions:
+        lines += ["", "It takes for granted:", *[f"- {humanise(a)}" for a in guarantee.assumptions]]
+    icon = ":material/verified_user:" if guarantee.status == "proven" and not seeded else ":material/gpp_maybe:"
+    show("\n".join(lines), icon=icon)
+
+
+def facts(values: Mapping[str, str]) -> None:
+    """A row of named figures."""
+    for column, (name, value) in zip(st.columns(len(values)), values.items(), strict=True):
+        column.metric(name, value)
+
+
+def text_table(frame: pd.DataFrame) -> None:
+    """A table of text whose cells are wrapped, never cut; headings and cells are shown as they are."""
+    plain = frame.astype(str).map(plain_text)
+    plain.columns = pd.Index([plain_text(str(name)) for name in frame.columns])
+    st.table(plain, border="horizontal", hide_index=True)
+
+
+def with_thousands(frame: pd.DataFrame) -> Styler:
+    """The table for ``st.dataframe``, whole numbers written as 20,000 and others with four digits; it sorts by value."""
+    formats: dict[Any, Any] = {}
+    for place, name in enumerate(frame.columns):
+        if pd.api.types.is_integer_dtype(frame.dtypes.iloc[place]):
+            formats[name] = "{:,}"
+        elif pd.api.types.is_float_dtype(frame.dtypes.iloc[place]):
+            formats[name] = lambda value: short(value, 4)
+    return frame.style.format(formats, na_rep="—")
+
+
+def plain_text(text: str) -> str:
+    """The text as Markdown that shows it as it is, with no line break between a sign and its number."""
+    text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text)
+    return re.sub(r"([\\`*_~$\[\]<>:|])", r"\\\1", text)
+
+
+def watch_job() -> None:
+    """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
+    _watch(0.4 if visit.job() else None)
+
+
+def _watch(every: float | None) -> None:
+    @st.fragment(run_every=every)
+    def panel() -> None:
+        job = visit.job()
+        if job is None:
+            return
+        if job.running:
+            step, share = job.progress()
+            st.progress(share, text=f"{job.label}: {step} … ({job.seconds:.0f} s)")
+            if st.button("Cancel", icon=":material/stop:", key="cancel"):
+                visit.cancel_job()
+                st.rerun()
+            return
+        visit.finish_job()
+        st.rerun()
+
+    panel()
+
+
+def show_message() -> None:
+    """What became of the last job, if it did not succeed."""
+    message = st.session_state.get("job_message")
+    if message:
+        st.error(message, icon=":material/error:")

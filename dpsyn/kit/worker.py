@@ -1,0 +1,91 @@
+"""The child process of a background job: reads one task from standard input, writes its outcome to standard output.
+
+Standard input: a pickled pair ("module:function", keyword arguments). Standard output: a pickled :class:`Outcome`.
+Standard error: one JSON line ``{"step": …, "share": …}`` per step, and ``{"record": …}`` for what is handed out on the way.
+The descriptor named by the environment variable ``CONTROL`` holds one byte that says whether to pause. Started by
+:func:`dpsyn.kit.jobs.start`, which imports this module under its name: run as ``__main__`` its classes could not be
+unpickled on the other side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from dpsyn.errors import DpsynError
+
+CONTROL = "DPSYN_JOB_CONTROL"
+PAUSE = b"P"
+_WATCH = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Either a value, or a message for the user (and for an unforeseen error its details)."""
+
+    value: Any = None
+    error: str | None = None
+    details: str | None = None
+
+
+def report(step: str, share: float) -> None:
+    """Tell the parent which step begins and how much is done."""
+    sys.stderr.write(json.dumps({"step": step, "share": share}) + "\n")
+    sys.stderr.flush()
+
+
+def hand_out(record: Any) -> None:
+    """Give the parent a piece of plain data at once, so that it is not lost whatever comes next."""
+    sys.stderr.write(json.dumps({"record": record}) + "\n")
+    sys.stderr.flush()
+
+
+def paused() -> bool:
+    """Whether the parent asks to begin nothing new."""
+    descriptor = os.environ.get(CONTROL)
+    return descriptor is not None and os.pread(int(descriptor), 1, 0) == PAUSE
+
+
+def _end_with_parent() -> None:
+    """End this process and all that it has started as soon as the parent is gone: nobody would take the outcome."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def run(task: str, arguments: dict[str, Any]) -> Outcome:
+    """Call ``module:function`` with the arguments and with ``progress=report``."""
+    module, _, function = task.partition(":")
+    try:
+        return Outcome(value=getattr(import_module(module), function)(**arguments, progress=report))
+    except DpsynError as error:
+        return Outcome(error=str(error))
+    except MemoryError:
+        return Outcome(error="The run needs more memory than there is: take fewer columns, bins, rows or a lower degree.")
+    except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
+        return Outcome(error=f"The run stopped unexpectedly ({type(error).__name__}).", details=traceback.format_exc())
+
+
+def main() -> None:
+    """Run the one task of this process."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that a library's print cannot spoil the outcome
+    report("starting", 0.0)
+    _end_with_parent()
+    task, arguments = pickle.load(sys.stdin.buffer)
+    with out:
+        pickle.dump(run(task, arguments), out, protocol=pickle.HIGHEST_PROTOCOL)

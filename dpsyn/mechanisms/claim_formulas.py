@@ -1,0 +1,38 @@
+r"""The formulas behind the ε of a release, with its own numbers in the place of the letters.
+
+Letters are the papers': Δ and δ of private sampling are ``ceiling`` and ``floor``; elsewhere δ is privacy's. Everything is
+computed from the claim and from what calibration made of the settings, as a release's record keeps them, hence from public
+facts only. An ε, δ or ρ that is claimed is never rounded down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpsyn.errors import InputError
+from dpsyn.mechanisms.registry import offered
+from dpsyn.privacy.spec import Guarantee
+from dpsyn.theory.claim_lines import ClaimFormula
+
+_ANOTHER_FORM = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, InputError)
+
+
+def claim_formulas(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
+    """How the ε (and δ) of a guarantee comes about.
+
+    Args:
+        mechanism: registered name, or that of a demonstration.
+        guarantee: the claim.
+        settings: the configuration and what calibration made of it, as in ``Release.settings``: ``config.settings()``
+            updated by ``mechanism.calibrated()``, with ``n`` where it is public.
+
+    Returns:
+        The lines in the order in which they are read; the last one is the claim. Empty for a mechanism without formulas, or
+        where the settings are of another form (a record of an older version, or one that somebody edited).
+    """
+    claim = offered(mechanism, "formulas:claim")
+    try:
+        return () if claim is None else tuple(claim(guarantee, settings))
+    except _ANOTHER_FORM:
+        return ()

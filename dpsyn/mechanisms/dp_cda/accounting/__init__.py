@@ -1,0 +1,1 @@
+"""The privacy of averages of records of one class plus Gaussian noise."""

@@ -1,0 +1,301 @@
+"""Composition of the privacy losses of mixed rows, and the search for the noise that a target needs.
+
+The losses of single rows are those of :mod:`_loss_pairs`, discretised so that they never understate the loss.
+Their composition and the conversion to ε are those of ``dp_accounting``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.optimize import brentq
+from scipy.special import erfcx, ndtr, ndtri
+
+from dpsyn.errors import CalibrationError
+from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Floats, Pair, Part, discretised, span
+
+__all__ = [
+    "Pair",
+    "Part",
+    "composed_epsilon",
+    "discretised",
+    "gaussian_epsilon",
+    "gaussian_multiplier",
+    "smallest_multiplier",
+]
+
+Loss = tuple[int, Floats, float]
+
+_ROUNDING = 1e-15
+_COARSEST = 56
+_LONGEST = 3_000_000
+_SPARED = 1e-3
+"""Share of δ that rounding may take before losses are composed under another measure."""
+_SHARES = (1e-3, 0.03, 0.3, 0.9)
+"""Shares of δ that are tried there."""
+_SMALLEST_LOSS = 1e-9
+"""Losses that are all smaller drown in the rounding of double precision; the Gaussian without sampling bounds them."""
+_OUTSIDE = 1e-12
+"""Mass outside the arrays under the tilted measure."""
+_ORDERS = np.array([-20.0, -10.0, -5.0, -2.0, 2.0, 5.0, 10.0, 20.0])
+
+
+def gaussian_epsilon(shift: float, delta: float) -> float:
+    """Smallest ε with Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) ≤ δ: the exact ε of telling N(μ, 1) from N(0, 1).
+
+    Balle and Wang 2018, Theorem 8. With t = ε/μ - μ/2 the difference is Φ(-t) - ½·erfcx((t+μ)/√2)·e^{-t²/2}, where nothing
+    overflows; what may be lost to rounding is added to it, so that the result is never too small.
+    """
+    if not math.isfinite(shift * shift):
+        return math.inf
+
+    def excess(t: float) -> float:
+        scale = math.exp(-t * t / 2)
+        second = 0.5 * float(erfcx((t + shift) / math.sqrt(2))) * scale
+        return float(ndtr(-t)) - second + _ROUNDING * (scale if t > 0 else 1.0) - delta
+
+    if excess(-shift / 2) <= 0:
+        return 0.0
+    upper = max(float(-ndtri(delta)), -shift / 2) + 1e-9
+    while excess(upper) > 0:
+        upper += 1.0
+    t = float(brentq(excess, -shift / 2, upper, xtol=1e-13, rtol=1e-14))
+    return shift * (t + shift / 2 + 1e-12) * (1 + 1e-14)
+
+
+def composed_epsilon(
+    parts: Iterable[Part | tuple[Pair, float, int]],
+    multiplier: float,
+    delta: float,
+    tolerance: float,
+    *,
+    enough: float = 0.0,
+    too_much: float = math.inf,
+) -> float:
+    """ε at δ of independent rows, each of which is dominated by the pair named for it. An upper bound.
+
+    Pairs and rates are those of :mod:`_loss_pairs`, with μ = 1/z, z the noise multiplier (standard deviation
+    over sensitivity), except for parts that bring a multiplier of their own.
+
+    The grid is refined by factors of 4 until the excess is below ``tolerance``·ε (it shrinks like the step squared) or the
+    arrays would become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
+    (p = 1, exact), so the smallest of all is returned. For a δ so small that the mass of single rows that is put at infinity
+    would matter (1e-17 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``,
+    or ε clearly more than ``too_much``.
+    """
+    named = [Part(*part) for part in parts]
+    shift = 1 / multiplier if multiplier > 0 else math.inf
+    best = gaussian_epsilon(math.hypot(*(math.sqrt(p.rows) * p.distance * p.shift(shift) for p in named)), delta)
+    if not math.isfinite(best) or best <= enough:
+        return best
+    largest = max(span(part.pair, part.rate, part.shift(shift)) for part in named)
+    if largest < _SMALLEST_LOSS:
+        return best
+    step = largest / _COARSEST
+    previous = math.inf
+    while True:
+        epsilon = _on_grid(named, shift, delta, step)
+        if epsilon is None:
+            return best
+        best = min(best, epsilon)
+        gained = previous - epsilon
+        if gained <= 8 * tolerance * epsilon or best <= enough or epsilon - gained > too_much:
+            return best
+        previous = epsilon
+        step /= 4
+
+
+def fft_allowance(rows: int) -> float:
+    """How much the rounding errors of the Fourier transforms may falsify δ: a few units of rounding per composed row."""
+    return 1e-13 + 4 * float(np.finfo(np.float64).eps) * rows
+
+
+def _on_grid(parts: list[Part], shift: float, delta: float, step: float) -> float | None:
+    """ε on one grid; None if the arrays would become too long, or the mass at infinity alone is more than δ."""
+    losses = [discretised(part.pair, part.rate, part.shift(shift), step) for part in parts]
+    if max(len(masses) for _, masses, _ in losses) > _LONGEST:
+        return None
+    rows = [part.rows for part in parts]
+    rounding = fft_allowance(sum(rows))
+    if rounding > _SPARED * delta:
+        return tilted_epsilon(losses, rows, step, delta)
+    composed = compose(losses, rows, delta * 1e-5)
+    return None if composed is None else epsilon_of_losses(*composed, step, delta - rounding)
+
+
+def tilted_epsilon(losses: list[Loss], rows: list[int], step: float, delta: float) -> float | None:
+    """ε for a δ that the rounding of the transforms would swamp: the losses are composed under another measure.
+
+    Masses m(L) of a row become m(L)e^{sL}/E[e^{sL}], with s such that the composed loss comes to lie around ε, and what is
+    composed is multiplied by E[e^{sL}]^rows·e^{-sL}. Errors of the transforms, of at most a in all, thereby become errors of
+    at most a·E[e^{sL}]^rows·e^{-sε} in the masses above ε, mostly of the order of a·δ. Mass outside the range of the arrays
+    counts as such an error. Several shares of δ are set aside for errors; where they are more than that, a larger ε is
+    taken, at which they are not.
+
+    Returns:
+        ε, an upper bound; None if the arrays would become too long, or the mass at infinity alone is more than δ.
+    """
+    infinity = -math.expm1(math.fsum(times * math.log1p(-mass) for (_, _, mass), times in zip(losses, rows, strict=True)))
+    if infinity >= 0.5 * delta:
+        return None
+    lowest = sum(lower * times for (lower, _, _), times in zip(losses, rows, strict=True))
+    with np.errstate(divide="ignore"):
+        logarithms = [np.log(masses) for _, masses, _ in losses]
+
+    def moments(order: float) -> list[float]:
+        return [_log_sum(values + order * step * np.arange(len(values))) for values in logarithms]
+
+    def grown(order: float) -> float:
+        return math.fsum(times * moment for times, moment in zip(rows, moments(order), strict=True))
+
+    def bound(order: float) -> float:
+        """ε by the Rényi divergence of order s + 1."""
+        optimal = order * math.log(order) - (1 + order) * math.log1p(order)
+        return (grown(order) - math.log(delta) + optimal) / order + step * lowest
+
+    order = _best_power(bound)
+    growth = grown(order)
+    tilted = [
+        (lower, np.exp(values + order * step * np.arange(len(values)) - moment), 0.0)
+        for (lower, _, _), values, moment in zip(losses, logarithms, moments(order), strict=True)
+    ]
+    composed = compose(tilted, rows, _OUTSIDE)
+    if composed is None:
+        return None
+    first, masses, _ = composed
+    back = growth - order * step * (first - lowest + np.arange(len(masses)))
+    masses = np.minimum(masses * np.exp(np.minimum(back, 700.0)), 1.0)
+    errors = math.log(fft_allowance(sum(rows)) + 2 * _OUTSIDE) + growth + order * step * lowest
+
+    def with_share(share: float) -> float:
+        epsilon = epsilon_of_losses(first, masses, infinity, step, delta * (1 - share))
+        return max(epsilon, (errors - math.log(share * delta)) / order)
+
+    return min(with_share(share) for share in _SHARES)
+
+
+def _log_sum(exponents: Floats) -> float:
+    """ln Σ e^x."""
+    largest = float(exponents.max())
+    return largest + math.log(float(np.exp(exponents - largest).sum()))
+
+
+def _best_power(bound: Callable[[float], float]) -> float:
+    """The power of 2 at which a function with one valley is smallest."""
+    order, here = 1.0, bound(1.0)
+    factor = 2.0 if bound(2.0) < here else 0.5
+    while 2.0**-40 < order < 2.0**80 and (there := bound(order * factor)) < here:
+        order, here = order * factor, there
+    return order
+
+
+def compose(losses: list[Loss], rows: list[int], tail: float) -> Loss | None:
+    """The loss of independent rows, ``rows[i]`` of them with the loss ``losses[i]``; None if it would become too long.
+
+    A loss is the index of its lowest grid point, the masses from there on, and the mass at infinity. The range of the sum
+    comes from Chernoff bounds; what lies outside it, at most ``tail``, is both wrapped around and counted as infinite.
+    """
+    first, last = _range_of_sum(losses, rows, tail)
+    if last - first >= _LONGEST:
+        return None
+    length = next_fast_len(max(last - first + 1, *(len(masses) for _, masses, _ in losses)), real=True)
+    transformed = np.ones(length // 2 + 1, dtype=np.complex128)
+    for (_, masses, _), times in zip(losses, rows, strict=True):
+        transformed *= rfft(masses, length) ** times
+    composed = np.maximum(np.roll(irfft(transformed, length), -first)[: last - first + 1], 0.0)
+    finite = math.fsum(times * math.log1p(-infinity) for (_, _, infinity), times in zip(losses, rows, strict=True))
+    lowest = first + sum(lower * times for (lower, _, _), times in zip(losses, rows, strict=True))
+    return lowest, composed, tail - math.expm1(finite)
+
+
+def _range_of_sum(losses: list[Loss], rows: list[int], tail: float) -> tuple[int, int]:
+    """First and last index, counted from the sum of the lowest points, outside which the sum has mass at most ``tail``."""
+    furthest = sum((len(masses) - 1) * times for (_, masses, _), times in zip(losses, rows, strict=True))
+    if sum(rows) == 1:
+        return 0, furthest
+    orders = _ORDERS / max(len(masses) for _, masses, _ in losses)
+    total = np.zeros(len(orders))
+    for (_, masses, _), times in zip(losses, rows, strict=True):
+        total += times * np.log(np.exp(np.outer(orders, np.arange(len(masses)))) @ masses)
+    bounds = (total + math.log(2 / tail)) / orders
+    first, last = float(bounds[orders < 0].max()), float(bounds[orders > 0].min())
+    return max(0, math.floor(first)), min(furthest, math.ceil(last))
+
+
+def epsilon_of_losses(lower: int, masses: Floats, infinity: float, step: float, delta: float) -> float:
+    """Smallest ε ≥ 0 with δ(ε) = infinity + Σ_{L > ε} mass(L)·(1 - e^{ε-L}) ≤ δ, for losses L on multiples of ``step``.
+
+    Between two grid points δ(ε) = infinity + S - e^ε W, where S sums the masses above and W the same times e^{-L}. Running
+    sums of n terms are off by a relative n·2^-53 at most; that is added to S and taken off W.
+    """
+    allowed = delta - infinity
+    if allowed <= 0:
+        return math.inf
+    masses, lower = masses[max(0, 1 - lower) :], max(lower, 1)
+    rounding = len(masses) * 2.0**-52
+    above = np.cumsum(masses[::-1])[::-1] * (1 + rounding)
+    if not len(above) or above[0] <= allowed:
+        return 0.0
+    top = int(np.searchsorted(-above, -allowed, side="left")) - 1  # the last point with too much mass at and above it
+    start = max(0, top - math.floor(700 / step))
+    distance = (np.arange(start, len(masses)) - top) * step
+    weighted = np.cumsum((masses[start:] * np.exp(-distance))[::-1])[::-1] * (1 - rounding)
+    # In units where e^{L of top} is 1, so that nothing overflows. At top itself δ(ε) is small enough.
+    excess = (above[start:] - np.exp(np.minimum(distance, 0.0)) * weighted)[: top - start] - allowed
+    at = int(np.argmax(excess <= 0)) if (excess <= 0).any() else top - start
+    return max(0.0, (lower + top) * step + math.log((above[start + at] - allowed) / weighted[at]))
+
+
+def gaussian_multiplier(epsilon: float, delta: float, rows: int, fixed: float = 0.0) -> float:
+    """A noise multiplier that is enough even without sampling, beside a Gaussian release of fixed μ."""
+    multiplier = math.sqrt(rows)
+    while gaussian_epsilon(math.hypot(math.sqrt(rows) / multiplier, fixed), delta) > epsilon:
+        multiplier *= 2
+        if multiplier > 1e30:
+            least = gaussian_epsilon(math.hypot(1e-12, fixed), delta)
+            raise CalibrationError(
+                f"no noise level reaches epsilon = {epsilon:g} at delta = {delta:g} over {rows} rows; "
+                f"epsilon = {max(2 * least, 1e-9):.3g} can be reached"
+            )
+    return multiplier
+
+
+def smallest_multiplier(
+    epsilon_of: Callable[[float], float], epsilon: float, guess: float, *, spread: float, tolerance: float
+) -> float:
+    """A noise multiplier z with epsilon_of(z) ≤ ε, at most a factor 1 + ``tolerance`` above one that has epsilon_of(z) > ε.
+
+    The root is bracketed by factors of ``spread`` and closed in on by false position in ln z against ln ε (with the Illinois
+    weights), so that few evaluations are needed. What is returned has been evaluated and meets the target.
+    """
+
+    def height(multiplier: float) -> float:
+        return math.log(min(max(epsilon_of(multiplier) / epsilon, 1e-6), 1e6))
+
+    low = high = guess
+    low_height = high_height = height(guess)
+    while high_height > 0:
+        low, low_height = high, high_height
+        high *= spread
+        high_height = height(high)
+    while low_height <= 0:
+        high, high_height = low, low_height
+        low /= spread
+        low_height = height(low)
+    last = 0.0
+    while high / low > 1 + tolerance:
+        width = math.log(high / low)
+        inside = min(max(width * low_height / (low_height - high_height), tolerance / 3), width - tolerance / 3)
+        middle = low * math.exp(inside)
+        value = height(middle)
+        if value > 0:
+            low, low_height = middle, value
+            high_height *= 0.5 if last > 0 else 1.0
+        else:
+            high, high_height = middle, value
+            low_height *= 0.5 if last <= 0 and last != 0 else 1.0
+        last = value if value != 0 else -1.0
+    return high

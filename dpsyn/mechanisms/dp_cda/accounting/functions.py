@@ -1,0 +1,266 @@
+"""DP-CDA's privacy as plain functions: ε of a noise scale, and the noise scale, the rows or the order that an ε allows.
+
+Three accountants, of which only the last two prove anything:
+
+* ``"published"``: Theorem 1 of Saha, Tonoy, Imtiaz 2024 as printed. It is wrong (docs/errata.md); it is defined at the Rényi
+  orders 3 and 4 only, so that it never falls below ln(1/δ)/3; it takes l/N for the sampling rate and noise σ on one-hot
+  labels.
+* ``"rdp"``: Rényi accounting by ``dp_accounting``: Wang, Balle, Kasiviswanathan 2019 for a record replaced inside its class,
+  the subsampled Gaussian of Mironov, Talwar, Zhang 2019 for a record that leaves one class and enters another.
+* ``"exact"``: privacy-loss distributions (:mod:`exact`). This one certifies releases.
+
+All assume that records are scaled without looking at the data, and that the list of classes and T_k are public.
+``class_counts`` may be public lower bounds: no ε here grows when a class does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Literal
+
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
+from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
+from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
+from dpsyn.privacy.spec import rounded_down, rounded_up
+
+Accountant = Literal["published", "rdp", "exact"]
+ACCOUNTANTS: tuple[Accountant, ...] = ("published", "rdp", "exact")
+
+_MOST_ROWS = 2**40
+_CLASSES_OF_ONE_NUMBER = 2
+"""How many classes one number for counts and rows stands for at least."""
+
+
+def dp_cda_epsilon(
+    noise_scale: float,
+    delta: float,
+    order_of_mixture: int,
+    clip: float,
+    class_counts: int | Sequence[int],
+    rows_per_class: int | Sequence[int],
+    accountant: Accountant = "exact",
+    neighbouring: Change = "replace_one",
+    *,
+    variant: Variant = "fixed_size",
+    tolerance: float = mixing.TOLERANCE,
+) -> float:
+    """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by ``tolerance`` at most
+    (``"exact"``; by more where ε is small and δ below 1e-9 or so, because of the rounding of Fourier transforms).
+
+    Args:
+        noise_scale: σ, standard deviation of the noise in each coordinate, in units of the scaled records; ≥ 0.
+        delta: privacy δ, in (0, 1).
+        order_of_mixture: l, records per average.
+        clip: c, largest Euclidean norm of a scaled record.
+        class_counts: N_k of each class, or one number that every class has at least. The sampling rate is l/N_k.
+        rows_per_class: T_k of each class, or one number for all; a class with T_k = 0 costs nothing and may be of any size.
+            One number for both counts and rows stands for two classes or more: give ``[N]`` for a table without classes.
+            The published formula takes sums over the classes, and of one number for both those of two classes.
+        accountant: see the module's docstring.
+        neighbouring: ``"replace_one"``: any record becomes any other, label included. ``"add_remove"``: one record more or
+            fewer. ``"replace_same_class"`` and ``"label_change"`` are the two parts of the first.
+        variant: ``"fixed_size"`` draws l records without replacement, an exchange moves an average by 2c/l. ``"poisson"``
+            takes each record with probability l/N_k and divides the sum by l: one record moves it by c/l, and
+            ``class_counts`` only sets the probability, whatever the true counts are.
+        tolerance: relative excess that the discretisation may cause; larger is faster.
+
+    Raises:
+        ParameterError: an argument is out of range, or the accountant does not cover the case; the message says what does.
+    """
+    classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
+    multiplier = mixing.checked_multiplier(order_of_mixture, noise_scale, clip, delta, variant)
+    if accountant == "published":
+        n, rows = _published_totals(class_counts, rows_per_class, neighbouring, variant)
+        return published_epsilon(
+            order_of_mixture=order_of_mixture, sigma=noise_scale, n=n, delta=delta, rows=rows, clip_norm=clip
+        )
+    if accountant == "rdp":
+        return rdp_epsilon(classes, neighbouring, variant, order_of_mixture, multiplier, delta)
+    if accountant != "exact":
+        raise ParameterError("accountant", accountant, f"one of {', '.join(map(repr, ACCOUNTANTS))}")
+    return mixing.change_epsilon(neighbouring, classes, multiplier, delta, variant=variant, tolerance=tolerance)
+
+
+def dp_cda_noise_scale(
+    epsilon: float,
+    delta: float,
+    order_of_mixture: int,
+    clip: float,
+    class_counts: int | Sequence[int],
+    rows_per_class: int | Sequence[int],
+    accountant: Accountant = "exact",
+    neighbouring: Change = "replace_one",
+    *,
+    variant: Variant = "fixed_size",
+    tolerance: float = mixing.TOLERANCE,
+) -> float:
+    """The smallest σ whose ε is at most ``epsilon``, up to a relative ``tolerance`` and rounded up: the inverse of
+    :func:`dp_cda_epsilon`, with its arguments.
+
+    Raises:
+        ParameterError: as there.
+        CalibrationError: no σ reaches the target by this accountant; the message names an ε that can be reached.
+    """
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise ParameterError("epsilon", epsilon, "a finite number > 0")
+    if accountant == "exact":
+        return mixing.calibrate_sigma(
+            epsilon=epsilon,
+            delta=delta,
+            order_of_mixture=order_of_mixture,
+            clip_norm=clip,
+            class_sizes=class_counts,
+            rows=rows_per_class,
+            neighbouring=neighbouring,
+            tolerance=tolerance,
+            variant=variant,
+        )
+    classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
+    unit = (
+        clip / order_of_mixture / mixing.checked_multiplier(order_of_mixture, clip / order_of_mixture, clip, delta, variant)
+    )
+    if accountant == "published":
+        n, rows = _published_totals(class_counts, rows_per_class, neighbouring, variant)
+        return published_sigma(
+            epsilon=epsilon, order_of_mixture=order_of_mixture, n=n, delta=delta, rows=rows, clip_norm=clip
+        )
+    if accountant != "rdp":
+        raise ParameterError("accountant", accountant, f"one of {', '.join(map(repr, ACCOUNTANTS))}")
+    limit = rdp_limit(delta)
+    if epsilon <= limit:
+        raise CalibrationError(
+            f"the Rényi accountant cannot reach epsilon = {epsilon:g} at delta = {delta:g}: it stays above "
+            f"{rounded_down(limit, 3)}. epsilon = {rounded_up(1.1 * limit, 3)} can be reached, and the exact accountant has "
+            "no such limit"
+        )
+
+    def epsilon_of(multiplier: float) -> float:
+        return rdp_epsilon(classes, neighbouring, variant, order_of_mixture, multiplier, delta)
+
+    # The last factor covers the way back from σ to the multiplier.
+    return unit * smallest_multiplier(epsilon_of, epsilon, 1.0, spread=2.0, tolerance=max(tolerance, 1e-4)) * (1 + 1e-12)
+
+
+def dp_cda_rows(
+    epsilon: float,
+    delta: float,
+    noise_scale: float,
+    order_of_mixture: int,
+    clip: float,
+    class_counts: int | Sequence[int],
+    accountant: Accountant = "exact",
+    neighbouring: Change = "replace_one",
+    *,
+    variant: Variant = "fixed_size",
+) -> int:
+    """The largest T_k, the same for every class, whose ε is at most ``epsilon``: what σ pays for. Rounded down.
+
+    Other arguments as in :func:`dp_cda_epsilon`. More than 2^40 rows are not counted.
+
+    Raises:
+        CalibrationError: one row of each class is too much already; the message says what σ it needs.
+    """
+
+    def affordable(rows: int) -> bool:
+        found = dp_cda_epsilon(
+            noise_scale, delta, order_of_mixture, clip, class_counts, rows, accountant, neighbouring, variant=variant
+        )
+        return found <= epsilon
+
+    if not affordable(1):
+        needed = dp_cda_noise_scale(
+            epsilon, delta, order_of_mixture, clip, class_counts, 1, accountant, neighbouring, variant=variant
+        )
+        raise CalibrationError(
+            f"one row of each class has more than epsilon = {epsilon:g} at this noise; noise_scale = {_up(needed)} is enough"
+        )
+    low, high = 1, 2
+    while high <= _MOST_ROWS and affordable(high):
+        low, high = high, 2 * high
+    while high - low > max(1, low // 2**20):
+        middle = (low + high) // 2
+        low, high = (middle, high) if affordable(middle) else (low, middle)
+    return low
+
+
+def dp_cda_order(
+    epsilon: float,
+    delta: float,
+    noise_scale: float,
+    clip: float,
+    class_counts: int | Sequence[int],
+    rows_per_class: int | Sequence[int],
+    accountant: Accountant = "exact",
+    neighbouring: Change = "replace_one",
+    *,
+    variant: Variant = "fixed_size",
+) -> int:
+    """A small l whose ε is at most ``epsilon`` at this σ, with l - 1 beyond it (or l = 1). Rounded up.
+
+    At fixed σ the risk falls as l grows (the paper's Remark 2 says the opposite), so this is the least l wherever ε falls
+    all the way. What is returned has been evaluated. Other arguments as in :func:`dp_cda_epsilon`.
+
+    Raises:
+        CalibrationError: even the largest l, the smallest class, is not enough; the message says what σ it needs.
+    """
+
+    def arguments(order: int) -> tuple[float, int, float, int | Sequence[int], int | Sequence[int], Accountant, Change]:
+        return delta, order, clip, class_counts, rows_per_class, accountant, neighbouring
+
+    def allowed(order: int) -> bool:
+        return dp_cda_epsilon(noise_scale, *arguments(order), variant=variant) <= epsilon
+
+    largest = round(1 / max(c.lost for c in mixed_classes(1, class_counts, rows_per_class, variant)))
+    low, high = 0, 1
+    while not allowed(high):
+        if high == largest:
+            needed = dp_cda_noise_scale(epsilon, *arguments(largest), variant=variant)
+            raise CalibrationError(
+                f"no order of mixture up to the smallest class, {largest}, reaches epsilon = {epsilon:g} at this noise; "
+                f"noise_scale = {_up(needed)} with order_of_mixture = {largest} does"
+            )
+        low, high = high, min(2 * high, largest)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if allowed(middle) else (middle, high)
+    return high
+
+
+def _published_totals(
+    class_counts: int | Sequence[int], rows_per_class: int | Sequence[int], neighbouring: Change, variant: Variant
+) -> tuple[int, int]:
+    """N and T of the published formula, which knows no classes."""
+    if variant != "fixed_size" or neighbouring != "replace_one":
+        raise ParameterError("accountant", "published", "variant 'fixed_size' and neighbouring 'replace_one' only")
+    length = max(_length(class_counts), _length(rows_per_class)) or _CLASSES_OF_ONE_NUMBER
+    return _sum(class_counts, length), _sum(rows_per_class, length)
+
+
+def _length(values: int | Sequence[int]) -> int:
+    return 0 if isinstance(values, int | Integral) else len(values)
+
+
+def _sum(values: int | Sequence[int], length: int) -> int:
+    return int(values) * length if isinstance(values, int | Integral) else int(sum(values))
+
+
+def _up(value: float) -> str:
+    """Three digits, never less than the number."""
+    return rounded_up(value, 3)
+
+
+__all__ = [
+    "ACCOUNTANTS",
+    "Accountant",
+    "Change",
+    "Variant",
+    "dp_cda_epsilon",
+    "dp_cda_noise_scale",
+    "dp_cda_order",
+    "dp_cda_rows",
+]

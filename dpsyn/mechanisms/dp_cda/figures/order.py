@@ -1,0 +1,184 @@
+"""The order of mixture: the noise that it needs, and what is left of the signal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.kit import layers as _layers
+from dpsyn.kit.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
+from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant
+from dpsyn.mechanisms.dp_cda.accounting.plan import PlannedOrder, plan_order_of_mixture
+from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, sigma_for
+from dpsyn.mechanisms.dp_cda.figures.noise import COLOURS, NAMES
+from dpsyn.mechanisms.dp_cda.inside import Inside
+from dpsyn.notation import short
+
+ORDERS = tuple(2**i for i in range(10))
+BETWEEN, WITHIN, PLANNED = "between class means", "variety inside a class", "most that variety can be (public)"
+
+
+@dataclass(frozen=True)
+class OrderPoint:
+    """At one l: what was planned from public numbers, the published σ, and squared lengths of the signal over dσ².
+
+    The signal is what differs between classes, and what varies inside them; the plan bounds the latter.
+    """
+
+    plan: PlannedOrder
+    published: float | None
+    between: float
+    within: float
+
+    @property
+    def order_of_mixture(self) -> int:
+        """l."""
+        return self.plan.order_of_mixture
+
+
+def order_points(inside: Inside, orders: Sequence[int] = ORDERS) -> tuple[OrderPoint, ...]:
+    """Signal and noise of a row at (ε, δ), for the orders up to the smallest class that is mixed at the l in use.
+
+    A row is a class mean, plus a deviation (:class:`Signal`), plus noise of squared length dσ(l)². Everything but the height
+    of the curves follows from public numbers.
+    """
+    sizes, dimension = inside.sizes, inside.records.dimension
+    possible = sorted({*orders, inside.order_of_mixture})
+    possible = [order for order in possible if dimension and sizes.counts and order <= sizes.smallest]
+    points = []
+    for plan in _planned(sizes, dimension, inside.epsilon, tuple(possible)):
+        order = plan.order_of_mixture
+        found, noise = inside.signal(order), dimension * plan.noise_scale**2
+        published = sigma_for(sizes, order, inside.epsilon, "published")
+        points.append(OrderPoint(plan, published, found.between / noise, found.within / noise))
+    return tuple(points)
+
+
+def best_order(points: Sequence[OrderPoint], orders: Sequence[int] = ORDERS) -> int | None:
+    """The one of the orders with the most variety inside a class left, as planned."""
+    regular = [p for p in points if p.order_of_mixture in orders and p.plan.signal_to_noise > 0]
+    return max(regular, key=lambda p: p.plan.signal_to_noise).order_of_mixture if regular else None
+
+
+@lru_cache(maxsize=64)
+def _planned(sizes: Sizes, dimension: int, epsilon: float, orders: tuple[int, ...]) -> tuple[PlannedOrder, ...]:
+    if not orders:
+        return ()
+    plan = plan_order_of_mixture(
+        epsilon,
+        sizes.delta,
+        sizes.clip_norm,
+        sizes.counts,
+        sizes.rows,
+        dimension=dimension,
+        variant=sizes.variant,
+        orders=orders,
+        tolerance=ROUGH,
+    )
+    return plan.orders
+
+
+def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:
+    """An Altair chart of σ against l by the exact and the published accountant on logarithmic axes, the l in use marked."""
+    rows: list[dict[str, Any]] = [
+        {"y": sigma, "series": NAMES[name], "l": point.order_of_mixture, "sigma": short(sigma, 3)}
+        for point in points
+        for name, sigma in _sigmas(point)
+        if sigma
+    ]
+    names: list[Accountant] = [name for name in ("exact", "published") if any(NAMES[name] == row["series"] for row in rows)]
+    tooltip = {"series": "accountant", "l": "l", "sigma": "σ"}
+    title = f"Noise needed for ε = {short(inside.epsilon)}"
+    colours = {NAMES[name]: COLOURS[name] for name in names}
+    return _against_order(rows, colours, tooltip, "noise σ that is needed", inside, title, "Dashed: the l in use", [])
+
+
+def _sigmas(point: OrderPoint) -> tuple[tuple[Accountant, float | None], ...]:
+    return ("exact", point.plan.noise_scale), ("published", point.published)
+
+
+def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
+    """An Altair chart of signal over noise against l on logarithmic axes, the best l and the l in use marked."""
+    import altair as alt
+
+    rows: list[dict[str, Any]] = [
+        {
+            "y": value,
+            "series": name,
+            "l": point.order_of_mixture,
+            "sigma": short(point.plan.noise_scale, 3),
+            "ratio": short(value, 3),
+        }
+        for point in points
+        for name, value in ((BETWEEN, point.between), (WITHIN, point.within), (PLANNED, point.plan.signal_to_noise))
+        if value > 0
+    ]
+    layers = [alt.Chart(pd.DataFrame([{"y": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4]).encode(y=alt.Y("y:Q"))]
+    best = next((point for point in points if point.order_of_mixture == best_order(points)), None)
+    if best is not None:
+        at = math.log2(best.order_of_mixture), math.log10(best.plan.signal_to_noise)
+        spot = pd.DataFrame([{"x": at[0], "y": at[1], "text": f"best l = {best.order_of_mixture}"}])
+        mark = alt.Chart(spot).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
+        layers += [
+            mark.mark_point(shape="circle", size=170, color=ORANGE, strokeWidth=3, filled=False, opacity=1),
+            mark.mark_text(color=ORANGE, dy=-16, fontWeight="bold").encode(text=alt.Text("text:N")),
+        ]
+    subtitle = (
+        f"Squared lengths at ε = {short(inside.epsilon)}, δ = {short(inside.delta)}; noise has dσ², "
+        f"d = {inside.records.dimension:,}"
+    )
+    colours = {BETWEEN: BLUE, WITHIN: GREEN, PLANNED: PURPLE}
+    tooltip = {"series": "signal", "l": "l", "sigma": "σ", "ratio": "signal over noise"}
+    title = "Signal over noise against l"
+    return _against_order(rows, colours, tooltip, "signal over noise", inside, title, subtitle, layers)
+
+
+def _against_order(
+    rows: list[dict[str, Any]],
+    colours: dict[str, str],
+    tooltip: dict[str, str],
+    axis: str,
+    inside: Inside,
+    title: str,
+    subtitle: str,
+    beside: list[Any],
+) -> Any:
+    """Lines and points of ``y`` against ``l``, both on logarithmic axes, a colour and a dash for each series."""
+    import altair as alt
+
+    table = pd.DataFrame(rows, columns=["y", *tooltip])
+    table = table.assign(x=[math.log2(order) for order in table["l"]], y=[math.log10(value) for value in table["y"]])
+    labels = list(colours)
+    x_domain = _layers.domain_of(table["x"].tolist() or [0.0, 1.0])
+    y_domain = _layers.domain_of([*table["y"], *([0.0] if beside or not rows else [])])
+    order_axis = alt.Axis(
+        title="order of mixture l", labelExpr="format(pow(2, datum.value), ',.0f')", tickMinStep=1, tickCount=9
+    )
+    scale = alt.Scale(domain=labels, range=list(colours.values()))
+    dashes = alt.Scale(domain=labels, range=list(DASHES[: len(labels)]))
+    legend = _layers.legend(labels)
+    y_axis = log_axis(axis, **({"tickMinStep": 0.01} | _layers.fine_ticks(y_domain)))
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", axis=order_axis, scale=_layers.scale(x_domain)),
+        y=alt.Y("y:Q", axis=y_axis, scale=_layers.scale(y_domain)),
+        tooltip=[alt.Tooltip(f"{name}:{'Q' if name == 'l' else 'N'}", title=said) for name, said in tooltip.items()],
+    )
+    layers = [
+        *beside,
+        base.mark_line(strokeWidth=2).encode(
+            color=alt.Color("series:N", title=None, sort=None, scale=scale, legend=legend),
+            strokeDash=alt.StrokeDash("series:N", title=None, sort=None, scale=dashes, legend=legend),
+        ),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            color=alt.Color("series:N", sort=None, scale=scale, legend=None)
+        ),
+    ]
+    if any(row["l"] == inside.order_of_mixture for row in rows):
+        spot = pd.DataFrame([{"x": math.log2(inside.order_of_mixture)}])
+        layers.append(alt.Chart(spot).mark_rule(color=GUIDE, strokeDash=[4, 3]).encode(x=alt.X("x:Q")))
+    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels)

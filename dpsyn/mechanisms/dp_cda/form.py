@@ -1,0 +1,279 @@
+"""The settings of DP-CDA as widgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.errors import ParameterError
+from dpsyn.kit import screen, widgets
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.dp_cda._config import Sampler, Scaling
+from dpsyn.privacy.spec import PrivacySpec
+
+ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+Way = Literal["fixed_size", "poisson", "as_published"]
+WAYS: dict[Way, str] = {
+    "fixed_size": "Exactly l records",
+    "poisson": "About l (Poisson)",
+    "as_published": "As published",
+}
+SCALINGS: dict[Scaling, str] = {"public": "by public bounds", "private": "by a private mean and deviation"}
+SAMPLERS: dict[Sampler, str] = {"system": "NumPy, seeded by the system", "exact": "OpenDP, exact (slower)"}
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Rows and sizes of the classes; a size of None is estimated privately with this share of ε."""
+
+    rows: int | dict[Any, int]
+    sizes: int | dict[Any, int] | None
+    count_share: float
+
+
+def form(current: Dataset) -> tuple[Config, PrivacySpec]:
+    """Settings of DP-CDA; needs δ > 0 and a target."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        epsilon = widgets.epsilon_slider(
+            "cda_epsilon",
+            value=3.16,
+            why="It starts at 3.16 and not at 1: a tenth of ε counts the classes, and at ε = 1 the margin for that noise is "
+            "some 300 records, more than many classes hold.",
+            bind="query-params",
+        )
+        delta = widgets.delta_slider("cda_delta", bind="query-params")
+        order = st.select_slider(
+            "l (order of mixture)",
+            ORDERS,
+            8,
+            key="cda_order",
+            bind="query-params",
+            help="How many records of a class are averaged into one synthetic row.",
+        )
+    with right:
+        options = list(current.classes)
+        target = st.selectbox(
+            "Class",
+            options,
+            index=options.index(current.target) if current.target in options else None,
+            key=f"cda_target_{current.tag}",
+            bind="query-params",
+            placeholder="No column has 2 to 50 categories and no empty cells",
+        )
+        way = st.segmented_control(
+            "A row averages",
+            list(WAYS),
+            default="fixed_size",
+            required=True,
+            format_func=WAYS.__getitem__,
+            key="cda_way",
+            bind="query-params",
+            help="Poisson: every record is taken with probability l/Nₖ and the sum divided by l; half the noise is enough, "
+            "and a wrong class size costs no privacy. As published: the paper's own algorithm, to see what it does.",
+        )
+        scaling = _scaling(way)
+    if target is None:
+        raise ParameterError("target", None, "DP-CDA needs a class: a column with 2 to 50 categories and no empty cells")
+    spec = PrivacySpec(epsilon, delta)
+    if way == "as_published":
+        with left:
+            rows = _rows(current)
+            _share_of_a_class(rows, current.table.domain[target].size)
+        return _as_published(target, int(order), rows, scaling["clip_norm"]), spec
+    with left:
+        classes = _class_by_class(current, target, int(order), way)
+    with right:
+        sampler = st.selectbox(
+            "Noise on the averages",
+            list(SAMPLERS),
+            format_func=SAMPLERS.__getitem__,
+            key="cda_sampler",
+            bind="query-params",
+            help="Floating-point noise is only nearly Gaussian; the guarantee says so. The exact sampler draws about 10,000 "
+            "numbers a second.",
+        )
+    config = DPCDA(
+        target=target,
+        order_of_mixture=int(order),
+        rows=classes.rows,
+        class_sizes=classes.sizes,
+        count_share=classes.count_share,
+        variant=way,
+        noise_sampler=sampler,
+        **scaling,
+    )
+    return config, spec
+
+
+def _as_published(target: str, order: int, rows: int, clip_norm: float) -> Config:
+    st.error(
+        "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, so "
+        "one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
+        "release what it makes.",
+        icon=":material/gpp_bad:",
+    )
+    return DPCDA.as_published(target, order, rows, clip_norm)
+
+
+def _rows(current: Dataset) -> int:
+    return int(
+        st.number_input(
+            "T (rows in all, shared equally among the classes)",
+            1,
+            1_000_000,
+            min(current.parts[0].n, 1000),
+            key=f"cda_rows_{current.tag}",
+            bind="query-params",
+            help="Every further row costs privacy: fewer rows need less noise.",
+        )
+    )
+
+
+def _share_of_a_class(rows: int, classes: int) -> None:
+    """Say what equal shares leave over."""
+    if rows % classes and rows >= classes:
+        each = rows // classes
+        st.caption(
+            f"Every one of the {classes} classes gets as many rows: {rows:,} do not divide, so each gets {each:,}, "
+            f"{each * classes:,} in all."
+        )
+
+
+def _scaling(way: str) -> dict[str, Any]:
+    """Scaling and clipping, as arguments of the configuration."""
+    help_text = "Longer records are shortened to it. Fix it before looking: a c that was tried on the records counts."
+    if way == "as_published":
+        clip = st.slider(
+            "c (largest norm of a z-scored record)",
+            0.1,
+            10.0,
+            1.0,
+            0.1,
+            key="cda_clip_published",
+            bind="query-params",
+            help=help_text,
+        )
+        return {"clip_norm": clip}
+    scaling = st.selectbox(
+        "Numbers are scaled",
+        list(SCALINGS),
+        format_func=SCALINGS.__getitem__,
+        key="cda_scaling",
+        bind="query-params",
+        help="Bounds are public and cost nothing. Mean and deviation are released with noise, paid from ε: worth it where "
+        "the bounds are much wider than the data.",
+    )
+    if scaling == "public":
+        clip = st.slider(
+            "c (largest norm of a record)",
+            0.1,
+            1.0,
+            1.0,
+            0.05,
+            key="cda_clip",
+            bind="query-params",
+            help=help_text + " Records scaled by bounds have norm 1 at most.",
+        )
+        return {"clip_norm": clip}
+    clip = st.slider(
+        "c (largest norm of a record)", 0.1, 3.0, 1.0, 0.05, key="cda_clip_private", bind="query-params",
+        help=help_text + " Standardised records have a mean square norm of about 1.",
+    )  # fmt: skip
+    share = st.slider(
+        "Share of ε for means and deviations", 0.02, 0.5, 0.1, 0.02, key="cda_scaling_share", bind="query-params"
+    )
+    return {"clip_norm": clip, "scaling": scaling, "scaling_share": share}
+
+
+def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Classes:
+    rows = _rows(current)
+    estimate = st.toggle(
+        "Estimate the class sizes privately",
+        True,
+        key="cda_estimate",
+        bind="query-params",
+        help="Otherwise state numbers that are public knowledge."
+        if way == "poisson"
+        else "Otherwise state a lower bound that is public knowledge.",
+    )
+    share, size = 0.1, None
+    if estimate:
+        share = st.slider("Share of ε for the class sizes", 0.02, 0.5, 0.1, 0.02, key="cda_share", bind="query-params")
+    else:
+        size = int(
+            st.number_input(
+                "Public lower bound on every class's size", 1, 10_000_000, 100, key="cda_sizes", bind="query-params"
+            )
+        )
+    if not st.toggle(
+        "Set rows and sizes class by class" if size is not None else "Set the rows class by class",
+        False,
+        key=f"cda_by_class_{current.tag}",
+        bind="query-params",
+    ):
+        _share_of_a_class(rows, current.table.domain[target].size)
+        return _Classes(rows, size, share)
+    return _table(current, target, rows, size, share, order)
+
+
+def _table(current: Dataset, target: str, rows: int, size: int | None, share: float, order: int) -> _Classes:
+    """T_k, and N_k where it is stated, in a table that can be edited."""
+    attribute = current.table.domain[target]
+    lines = pd.DataFrame(
+        {"class": [str(value) for value in attribute.categories], "rows": max(1, rows // len(attribute.categories))}
+    )
+    least = None if size is None else max(size, order)
+    if least is not None:
+        lines["at least"] = least
+    cda_table_key = f"cda_table_{current.tag}_{target}_{rows}_{least or 0}"
+    edited = st.data_editor(
+        _begun(cda_table_key, lines),
+        hide_index=True,
+        key=cda_table_key,
+        height=min(35 * (len(lines) + 1) + 3, 260),
+        column_config={
+            "class": st.column_config.TextColumn("Class", disabled=True),
+            "rows": st.column_config.NumberColumn("Rows to make (Tₖ)", min_value=0, step=1, required=True),
+            "at least": st.column_config.NumberColumn("Records at least (public Nₖ)", min_value=1, step=1, required=True),
+        },
+    )
+    st.session_state["cda_tables"][cda_table_key][1] = edited
+    screen.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
+    made = {value: int(count) for value, count in zip(attribute.categories, edited["rows"], strict=True)}
+    if size is None:
+        return _Classes(made, None, share)
+    return _Classes(made, {v: int(n) for v, n in zip(attribute.categories, edited["at least"], strict=True)}, share)
+
+
+def _begun(key: str, lines: pd.DataFrame) -> pd.DataFrame:
+    """What the editor starts from, which must not change while it is there: the address, what it held when it was last on
+    the page, else the usual lines."""
+    tables: dict[str, list[pd.DataFrame]] = st.session_state.setdefault("cda_tables", {})
+    if key not in st.session_state or key not in tables:
+        before = tables[key][1] if key in tables else lines
+        tables[key] = [_read(st.query_params.get(key, ""), before), before]
+    return tables[key][0]
+
+
+def _written(lines: pd.DataFrame) -> str:
+    """The numbers of the table, column by column: "10,20,30;100,100,50"."""
+    return ";".join(",".join(str(int(number)) for number in lines[name]) for name in lines.columns[1:])
+
+
+def _read(text: str, lines: pd.DataFrame) -> pd.DataFrame:
+    """The table with the numbers of :func:`_written`; as it is if they are not such numbers."""
+    parts = [part.split(",") for part in text.split(";")]
+    least = {"rows": 0, "at least": 1}
+    fits = len(parts) == len(lines.columns) - 1 and all(len(part) == len(lines) for part in parts)
+    if not fits or not all(word.isascii() and word.isdigit() and len(word) < 10 for part in parts for word in part):
+        return lines
+    numbers = {name: [int(word) for word in part] for name, part in zip(lines.columns[1:], parts, strict=True)}
+    if any(min(column) < least[name] for name, column in numbers.items()):
+        return lines
+    return lines.assign(**numbers)

@@ -1,0 +1,145 @@
+"""DP-CDA: ε against σ by three accountants, the σ that an ε needs, and which published claims fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dpsyn.kit import code, screen, visit, widgets
+from dpsyn.kit.charts import show_chart
+from dpsyn.kit.explorer import ROWS, Explorer, Slider
+from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.dp_cda.claims import Claim, claims
+from dpsyn.mechanisms.dp_cda.figures.feasibility import (
+    EpsilonAgainstSigmaInfo,
+    SigmaNeededInfo,
+    draw_epsilon_against_sigma,
+    draw_sigma_needed,
+    epsilon_against_sigma_info,
+    sigma_needed_info,
+)
+
+SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
+_LEVELS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
+
+
+def show(explorer: Explorer) -> None:
+    """Draw the section."""
+    stats, focus = explorer.stats, explorer.focus
+    largest = max(1, stats.n // focus.classes)
+    known = focus.smallest_class
+    columns = st.columns(4)
+    place = visit.dataset().tag if focus.loaded else largest
+    size = columns[0].number_input(
+        "Smallest class Nₖ", 1, largest, max(1, largest if known is None else known), key=f"f_class_{place}",
+        # A link does not bring counted files along, and their size is nobody else's.
+        bind="query-params" if focus.loaded or not focus.private else None,
+        help="n / K at most. "
+        + ("It starts there, as if the classes were balanced; state what is public knowledge." if known is None
+           else "It starts at the smallest class of the loaded rows; a guarantee takes what is public knowledge."),
+    )  # fmt: skip
+    clip = columns[1].slider("c (largest norm of a record)", 0.1, 2.0, 1.0, 0.1, key="f_clip", bind="query-params")
+    sigma = columns[2].select_slider(
+        "σ (your noise)", SIGMAS, 0.1, key="f_sigma", bind="query-params", format_func=lambda s: f"{s:g}"
+    )
+    orders = columns[3].selectbox(
+        "l in the picture",
+        _ORDERS,
+        2,
+        key="f_orders",
+        bind="query-params",
+        format_func=lambda o: ", ".join(map(str, o)),
+    )
+    facts: dict[str, Any] = {
+        "n": stats.n,
+        "classes": focus.classes,
+        "smallest_class": int(size),
+        "rows": explorer.settings["rows"],
+        "delta": explorer.spec.delta,
+        "clip_norm": clip,
+    }
+    features = len(stats.sizes) - 1 if stats.sizes and len(stats.sizes) > 1 else stats.p
+    if known is None and size == largest and focus.classes > 1:
+        st.caption(
+            f"All below holds if the smallest class has n / K = {largest:,} records: nobody has said how many it has."
+        )
+    asked_order = explorer.settings["order_of_mixture"]
+    with st.spinner("Accounting …"):
+        against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
+        needed = replace(
+            _needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.settings["order_of_mixture"], sigma)
+        )
+    widgets.heading("Three accountants of the same noise", explorer.private)
+    left, right = st.columns(2, gap="medium")
+    show_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma", place=left)
+    show_chart(draw_sigma_needed(needed), key="sigma_needed", place=right)
+    for note in needed.notes:
+        st.caption(note)
+    widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
+    order = min(asked_order, int(size))
+    screen.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
+    with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
+        found = _claims(tuple(facts.items()), order, sigma, features)
+    for claim in found:
+        icon = {"holds": ":material/check_circle:", "fails": ":material/cancel:"}.get(claim.verdict, ":material/rule:")
+        with st.expander(f"**{claim.verdict.capitalize()}** · {claim.statement}", icon=icon):
+            st.markdown(f"{claim.by_how_much}\n\n*Why:* {claim.why}\n\n*Instead:* {claim.fix}\n\n*Source:* {claim.source}")
+
+
+@st.cache_data(max_entries=100, show_spinner=False, scope="session")
+def _against(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...]) -> EpsilonAgainstSigmaInfo:
+    return epsilon_against_sigma_info(**dict(facts), orders=orders)
+
+
+@st.cache_data(max_entries=100, show_spinner=False, scope="session")
+def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float) -> SigmaNeededInfo:
+    return sigma_needed_info(**dict(facts), epsilon=epsilon)
+
+
+@st.cache_data(max_entries=100, show_spinner=False, scope="session")
+def _claims(facts: tuple[tuple[str, Any], ...], order: int, sigma: float, features: int) -> list[Claim]:
+    return claims(**dict(facts), order_of_mixture=order, sigma=sigma, features=features)
+
+
+def ask() -> dict[str, Any]:
+    """What the verdict asks beside the sliders."""
+    # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
+    exact = st.toggle(
+        "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
+        key="f_exact",
+        bind="query-params",
+    )
+    return {"exact_accounting": exact}
+
+
+def _code(
+    explorer: Explorer, facts: dict[str, Any], orders: tuple[int, ...], order: int, sigma: float, features: int
+) -> str:
+    """Three accountants of DP-CDA, and the paper's claims for these sizes."""
+    body = f"""
+facts = dict(
+{code.arguments(**facts)})
+for claim in claims(**facts, order_of_mixture={order}, sigma={sigma!r}, features={features}):
+    print(claim.verdict, claim.statement, claim.by_how_much)
+needed = sigma_needed_info(**facts, epsilon={explorer.spec.epsilon!r})
+draw_sigma_needed(needed).save("sigma_needed.html")
+against = epsilon_against_sigma_info(**facts, orders={orders!r})
+draw_epsilon_against_sigma(against).save("epsilon_against_sigma.html")
+"""
+    imports = (
+        "from dpsyn.mechanisms.dp_cda.figures.feasibility import draw_epsilon_against_sigma, draw_sigma_needed\n"
+        "from dpsyn.mechanisms.dp_cda.figures.feasibility import epsilon_against_sigma_info, sigma_needed_info\n"
+        "from dpsyn.mechanisms.dp_cda.claims import claims\n"
+    )
+    return code.script("What the paper on DP-CDA claims, and what is true for these sizes.", body, None, imports)
+
+
+def _order_of_mixture() -> int:
+    return st.select_slider("l (order of mixture, DP-CDA)", _LEVELS, 4, key="f_order", bind="query-params")
+
+
+SLIDERS = (ROWS, Slider("order_of_mixture", _order_of_mixture))
+SECTIONS = {DPCDA.title: show}

@@ -1,0 +1,344 @@
+"""DP-CDA (Saha, Tonoy, Imtiaz 2024): what must hold for its exact guarantee, as conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.dp_cda.accounting.quick import QUICK, TOLERANCE, Sizes, epsilon_at, sigma_for
+from dpsyn.notation import short
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
+from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Condition, Remedy, Verdict
+from dpsyn.theory.filled import latex_number
+from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
+from dpsyn.theory.summary import summarise
+from dpsyn.theory.thresholds import threshold, whole_threshold
+
+
+@dataclass(frozen=True)
+class MixingSetting:
+    """What DP-CDA's guarantee depends on.
+
+    Args:
+        n: rows of data.
+        spec: the privacy asked for; δ > 0 is a condition.
+        classes: K, public.
+        smallest_class: public lower bound on every N_k; None takes n // K, its largest possible value.
+        order_of_mixture: l.
+        rows: k, rows to make; T_k = max(1, rows // K) of each class.
+        noise_scale: σ; None takes the smallest that is private.
+        clip_norm: c.
+        exact: find that smallest σ by the exact accountant, or else a bound on it that ignores sampling and can be a
+            hundred times larger; None is exact where that is quick.
+    """
+
+    n: int
+    spec: PrivacySpec
+    classes: int = 2
+    smallest_class: int | None = None
+    order_of_mixture: int = 4
+    rows: int = 1
+    noise_scale: float | None = None
+    clip_norm: float = 1.0
+    exact: bool | None = None
+
+    def __post_init__(self) -> None:
+        for field, value in (("classes", self.classes), ("order_of_mixture", self.order_of_mixture), ("rows", self.rows)):
+            if value < 1:
+                raise ParameterError(field, value, "at least 1")
+        if self.smallest_class is not None and not 0 <= self.smallest_class <= self.n // self.classes:
+            allowed = f"at least 0 and at most n / classes = {self.n // self.classes}"
+            raise ParameterError("smallest_class", self.smallest_class, allowed)
+        for field, scale in (("noise_scale", self.noise_scale), ("clip_norm", self.clip_norm)):
+            if scale is not None and not (math.isfinite(scale) and scale > 0):
+                raise ParameterError(field, scale, "a finite number > 0")
+
+    @property
+    def class_size(self) -> int:
+        """The smallest N_k that is known or possible."""
+        return self.n // self.classes if self.smallest_class is None else self.smallest_class
+
+    @property
+    def takes_balance_for_granted(self) -> bool:
+        """Whether the smallest class is nobody's knowledge: n // K then stands in, the largest that it can be."""
+        return self.smallest_class is None and self.classes > 1
+
+    @property
+    def rows_per_class(self) -> int:
+        """T_k."""
+        return max(1, self.rows // self.classes)
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the accountants have to know."""
+        counts = (self.class_size,) * min(self.classes, 2)
+        neighbouring = self.spec.neighbouring
+        return Sizes(counts, self.rows_per_class, self.spec.delta, self.clip_norm, neighbouring=neighbouring)
+
+    @property
+    def sensitivity(self) -> float:
+        """2c/l, how far one record moves an average."""
+        return 2 * self.clip_norm / self.order_of_mixture
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether σ is found by the exact accountant."""
+        return max(self.class_size, self.rows_per_class) <= QUICK if self.exact is None else self.exact
+
+    @property
+    def can_be_accounted(self) -> bool:
+        """Whether the accountants' arguments are in range."""
+        return self.spec.delta > 0 and self.order_of_mixture <= self.class_size
+
+
+def plain_gaussian_sigma(setting: MixingSetting) -> float:
+    """σ that is enough without counting on the sampling: one record in every row of (two) classes, ρ-zCDP composed.
+
+    Each row is a Gaussian mechanism of sensitivity Δ = 2c/l, so its ρ is Δ²/(2σ²); a record is in one class, or leaves one
+    class and enters another, so at most 2·T_k rows can change.
+    """
+    touched = setting.rows_per_class * (2 if setting.spec.neighbouring == "replace_one" and setting.classes > 1 else 1)
+    return setting.sensitivity * math.sqrt(touched / (2 * zcdp_rho(setting.spec.epsilon, setting.spec.delta)))
+
+
+def exact_epsilon(setting: MixingSetting, noise_scale: float) -> float:
+    """ε at this σ by the exact accountant (an upper bound, within 2 %)."""
+    return epsilon_at(setting.sizes, setting.order_of_mixture, noise_scale, tolerance=TOLERANCE)
+
+
+def exact_sigma(setting: MixingSetting) -> float:
+    """About the smallest σ that is private by the exact accountant: its ε is at most the target, and close to it."""
+    found = sigma_for(setting.sizes, setting.order_of_mixture, setting.spec.epsilon, tolerance=TOLERANCE)
+    if found is None:
+        raise ParameterError("order_of_mixture", setting.order_of_mixture, f"at most {setting.class_size}")
+    return found
+
+
+def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
+    """l ≤ N_k, δ > 0, public scaling and classes, enough noise."""
+    log_l, log_size = math.log(setting.order_of_mixture), log_of(setting.class_size)
+    mixable = [whole_threshold("order_of_mixture", "at_most", log_size, log_l)] if setting.class_size else []
+    if setting.smallest_class is None:
+        mixable.append(whole_threshold("n", "at_least", log_l + math.log(setting.classes), math.log(setting.n)))
+    else:
+        mixable.append(whole_threshold("smallest_class", "at_least", log_l, log_size))
+    guessed = setting.takes_balance_for_granted
+    label = "Every class has enough records to mix"
+    positive = () if setting.spec.delta > 0 else (Remedy("delta", "at_least", math.log(1e-5), -math.inf),)
+    return (
+        Condition(
+            "order_of_mixture", f"{label}, {_balanced(setting)}" if guessed else label, r"l \le \min_k N_k",
+            "Section 3 (corrected)", "<=", log_size, log_l, "validity", tuple(mixable),
+            # More than n / K is too many for certain; less may be too many for a class that is smaller.
+            assumed=guessed and log_l <= log_size,
+            note="The smallest class is taken as n / K, as if the classes were balanced: state it to be sure."
+            if guessed else "",
+        ),
+        Condition(
+            "delta", "Delta is positive", r"\delta > 0", "Gaussian noise", ">=", -math.inf, log_of(setting.spec.delta),
+            "privacy", positive, strict=True,
+            note="Gaussian noise gives no pure ε-differential privacy. Any δ > 0 does; well below 1/n is usual.",
+        ),
+        Condition(
+            "public_scaling", "Scaling by public bounds", r"\text{bounds known without the data}",
+            "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
+            note="Taken for granted: with the published z-score, one record shifts every other record and no noise of this "
+            "size hides that.",
+        ),
+        Condition(
+            "public_classes", "Class list and smallest class size are public",
+            r"K,\ \min_k N_k\ \text{known without the data}",
+            "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
+            note="Taken for granted here; the mechanism can instead estimate the class counts privately, for part of ε.",
+        ),
+        *_noise_condition(setting),
+    )  # fmt: skip
+
+
+def _balanced(setting: MixingSetting) -> str:
+    return f"if the smallest class holds n/K = {setting.class_size:,} records"
+
+
+def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
+    """Nothing where no noise scale is private: other conditions say why."""
+    if not setting.can_be_accounted:
+        return ()
+    label, source, formula = "Enough noise", "Exact accountant", r"\sigma \ge \sigma(\varepsilon, \delta)"
+    log_epsilon = math.log(setting.spec.epsilon)
+    if setting.noise_scale is not None:
+        epsilon = exact_epsilon(setting, setting.noise_scale)
+        remedies = [threshold("epsilon", "at_least", log_of(epsilon), log_epsilon)] if 0 < epsilon < math.inf else []
+        if setting.is_exact:
+            needed, now = math.log(exact_sigma(setting)), math.log(setting.noise_scale)
+            remedies.append(threshold("noise_scale", "at_least", needed, now))
+        formula = r"\varepsilon(\sigma) \le \varepsilon"
+        guessed = setting.takes_balance_for_granted
+        return (
+            Condition(
+                "noise", f"{label}, {_balanced(setting)}" if guessed else label, formula, source, "<=", log_epsilon,
+                log_of(epsilon), "privacy", tuple(remedies), assumed=guessed and epsilon <= setting.spec.epsilon,
+            ),
+        )  # fmt: skip
+    needed = math.log(exact_sigma(setting) if setting.is_exact else plain_gaussian_sigma(setting))
+    note = "σ is chosen so; " + (
+        "the smallest by the exact accountant." if setting.is_exact
+        else "an upper bound that ignores the sampling of records. Exact accounting gives the smaller value that the "
+        "mechanism uses."
+    )  # fmt: skip
+    return (Condition("noise", label, formula, source, ">=", needed, needed, "privacy", assumed=True, note=note),)
+
+
+def dp_cda_verdict(setting: MixingSetting) -> Verdict:
+    """Conditions and noise scales of DP-CDA."""
+    found = conditions(setting)
+    noise = found[-1] if setting.can_be_accounted else None
+    facts: dict[str, Any] = {
+        "class_size": float_of(setting.class_size),
+        "rows_per_class": float_of(setting.rows_per_class),
+        "sensitivity": setting.sensitivity,
+        "sampling_rate": setting.order_of_mixture / setting.class_size if setting.class_size else None,
+        "sigma_without_sampling": plain_gaussian_sigma(setting) if setting.spec.delta > 0 else None,
+        "sigma_exact": exact_sigma(setting) if setting.is_exact and setting.can_be_accounted else None,
+        "noise_scale": setting.noise_scale,
+        "epsilon_at_noise_scale": None if noise is None or setting.noise_scale is None else exp_of(noise.log_actual),
+    }
+    scale = setting.noise_scale if noise is None or setting.noise_scale is not None else exp_of(noise.log_required)
+    privacy = f"({short(setting.spec.epsilon)}, {short(setting.spec.delta)})-differentially private"
+    bound = setting.noise_scale is None and not setting.is_exact
+    caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
+    promise = (
+        f"noise of scale {format_log(log_of(scale or 0.0))}{caution} on averages of {setting.order_of_mixture} records "
+        f"makes a sample with {setting.rows_per_class:,} of each class {privacy}"
+    )
+    return Verdict(
+        mechanism="dp_cda",
+        title="DP-CDA",
+        conditions=found,
+        summary=summarise(
+            found,
+            promise,
+            lambda parameter, log_value: conditions(_changed(setting, parameter, log_value)),
+            provided=_balanced(setting) if setting.takes_balance_for_granted else "",
+        ),
+        facts=facts,
+        notes=(
+            "The paper proves nothing about accuracy, so no condition on accuracy is shown.",
+            "The published accountant is not used: it samples from the whole table instead of one class, and has a misprint "
+            "that can understate ε.",
+        ),
+        symbols=_symbols(setting),
+    )
+
+
+def _symbols(setting: MixingSetting) -> dict[str, str]:
+    found = {
+        "l": str(setting.order_of_mixture),
+        r"\min_k N_k": latex_number(log_of(setting.class_size)),
+        r"\delta": latex_number(log_of(setting.spec.delta)),
+        r"\varepsilon": latex_number(math.log(setting.spec.epsilon)),
+    }
+    return found if setting.noise_scale is None else found | {r"\sigma": latex_number(math.log(setting.noise_scale))}
+
+
+def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:
+    value = nearest_float(log_value)
+    if parameter in ("epsilon", "delta"):
+        epsilon = value if parameter == "epsilon" else setting.spec.epsilon
+        delta = value if parameter == "delta" else setting.spec.delta
+        neighbouring: Neighbouring = setting.spec.neighbouring
+        return replace(setting, spec=PrivacySpec(epsilon, delta, neighbouring, setting.spec.unit))
+    change: dict[str, Any] = {parameter: value if parameter == "noise_scale" else round(value)}
+    if parameter == "smallest_class":
+        change["n"] = max(setting.n, setting.classes * round(value))
+    return replace(setting, **change)
+
+
+def verdict(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    rows: int = 1,
+    order_of_mixture: int = 4,
+    classes: int = 2,
+    smallest_class: int | None = None,
+    noise_scale: float | None = None,
+    clip_norm: float = 1.0,
+    exact_accounting: bool | None = None,
+) -> Verdict:
+    """The verdict on DP-CDA for one dataset.
+
+    Args:
+        stats: n of the data.
+        spec: ε, δ and the neighbours.
+        rows: k, synthetic rows.
+        order_of_mixture: l.
+        classes: K.
+        smallest_class: public lower bound on its N_k; None takes n // K, the largest that it can be.
+        noise_scale: its σ; None takes one that is private.
+        clip_norm: its c.
+        exact_accounting: find the smallest σ by the exact accountant (True), or only a σ that is enough without counting on
+            sampling (False), or the former where it is quick (None). With a ``noise_scale`` its ε is always by the exact
+            accountant.
+    """
+    return dp_cda_verdict(
+        MixingSetting(
+            n=stats.n,
+            spec=spec,
+            classes=classes,
+            smallest_class=smallest_class,
+            order_of_mixture=order_of_mixture,
+            rows=rows,
+            noise_scale=noise_scale,
+            clip_norm=clip_norm,
+            exact=exact_accounting,
+        )
+    )
+
+
+def of_release(
+    settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, real: pd.DataFrame
+) -> tuple[PrivacySpec, dict[str, Any], str]:
+    """ε and δ of a release's averages (what the class counts leave of the budget), its settings as :func:`verdict` takes
+    them (l, T, clip radius, classes), and these in words.
+
+    The smallest class is the declared one, or else the real one among those that the release has rows of.
+
+    Raises:
+        ParameterError: the conditions are not about such a release.
+    """
+    if settings["variant"] != "fixed_size":
+        raise ParameterError(
+            "variant", settings["variant"], "'fixed_size': the conditions are about mixing exactly l records"
+        )
+    if settings["scaling"] != "public":
+        raise ParameterError("scaling", settings["scaling"], "'public': the conditions take public bounds for granted")
+    order, classes, sizes = settings["order_of_mixture"], len(settings["classes"]), settings["class_sizes"]
+    smallest = min(sizes.values()) if isinstance(sizes, Mapping) else sizes
+    target = settings["target"]
+    if smallest is None and target in real:
+        mixed = released[target].unique()
+        counts = real[target].value_counts()
+        smallest, classes = min(int(counts.get(value, 0)) for value in mixed), len(mixed)
+    spec = PrivacySpec(**settings["requested"])
+    part = next(entry for entry in settings["ledger"] if entry["name"] == "averages")
+    averages = PrivacySpec(part["epsilon"], part["delta"], spec.neighbouring)
+    per_class = max(settings["rows_per_class"].values())
+    asked = {
+        "order_of_mixture": order,
+        "classes": classes,
+        "smallest_class": None if smallest is None else min(int(smallest), stats.n // classes),
+        "rows": classes * per_class,
+        "clip_norm": settings["sensitivity"] * order / 2,
+    }
+    words = f"l = {order}, T = {per_class:,} rows of each class"
+    if averages != spec:
+        words += f"; class counts have their part, the averages ε = {rounded_up(averages.epsilon, 4)}"
+        words += f", δ = {rounded_up(averages.delta, 3)}" if averages.delta else ""
+    return averages, asked, words

@@ -1,0 +1,149 @@
+"""One question, as many answers as there are theorems: may a mechanism be used on data like this? And a document of them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpsyn.mechanisms.registry import MECHANISMS, offered
+from dpsyn.notation import readable
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Condition, Verdict
+from dpsyn.theory.logarithms import format_log
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """The verdicts on all mechanisms that have a theorem, for one dataset and one privacy specification.
+
+    Iterate over it, or take one by the mechanism's registered name: ``found["dp_cda"]``, ``found.dp_cda``.
+    """
+
+    stats: DatasetStatistics
+    spec: PrivacySpec
+    verdicts: Mapping[str, Verdict]
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts.values())
+
+    def __getitem__(self, mechanism: str) -> Verdict:
+        return self.verdicts[mechanism]
+
+    def __getattr__(self, mechanism: str) -> Verdict:
+        # Unpickling asks for names before there are verdicts.
+        if mechanism.startswith("_") or mechanism not in self.verdicts:
+            raise AttributeError(mechanism)
+        return self.verdicts[mechanism]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON: no infinities, logarithms beside numbers that a float cannot hold."""
+        return {
+            "data": asdict(self.stats),
+            "privacy": asdict(self.spec),
+            "verdicts": {verdict.mechanism: verdict.to_dict() for verdict in self},
+        }
+
+
+def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) -> Feasibility:
+    """Every condition of every theorem: required, actual, whether it holds, by how much, and what would make it true.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε, δ and the neighbours.
+        settings: what the theorems depend on besides, by name; each mechanism's ``theorems.verdict`` says what it takes and
+            what it takes without being told. Several share ``degree`` (d, the order of the marginals), ``rows`` (k,
+            synthetic rows), ``reduced_space_size`` (m; None takes for each theorem the smallest that its lower bound allows)
+            and ``failure_probability`` (γ).
+
+    Raises:
+        ParameterError: a value with which the formulas mean nothing; it names the field. A value that the algorithm
+            cannot use but the formulas can (floor = 0.6, say) is a condition that does not hold instead.
+        TypeError: no theorem has a setting of this name.
+    """
+    judges = {name: judge for name in MECHANISMS if (judge := offered(name, "theorems:verdict")) is not None}
+    taken = {name: _settings_of(judge) for name, judge in judges.items()}
+    known = {setting for names in taken.values() for setting in names}
+    if unknown := settings.keys() - known:
+        raise TypeError(f"no theorem has a setting {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    return Feasibility(
+        stats,
+        spec,
+        {
+            name: judge(stats, spec, **{key: value for key, value in settings.items() if key in taken[name]})
+            for name, judge in judges.items()
+        },
+    )
+
+
+def _settings_of(judge: Callable[..., Verdict]) -> set[str]:
+    parameters = inspect.signature(judge).parameters.values()
+    return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+NOT_FOR_PUBLICATION = (
+    "The statistics below were read from private rows without differential privacy: this document is not for publication."
+)
+
+
+def verdict_json(verdicts: Sequence[Feasibility], settings: dict[str, Any], *, private: bool) -> str:
+    """All verdicts, the settings and whether the statistics may be published, as JSON text."""
+    document = {
+        "settings": settings,
+        "statistics_are_private_data": private,
+        "datasets": [verdict.to_dict() for verdict in verdicts],
+    }
+    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def verdict_markdown(verdicts: Sequence[Feasibility], settings: dict[str, Any], *, private: bool) -> str:
+    """All verdicts as a Markdown document: one section a dataset, one table a mechanism."""
+    lines = ["# Feasibility of differentially private synthetic data", ""]
+    if private:
+        lines += [f"> {NOT_FOR_PUBLICATION}", ""]
+    lines += [readable(", ".join(f"{name} = {value}" for name, value in settings.items())), ""]
+    for found in verdicts:
+        stats = found.stats
+        lines += [
+            f"## {_cell(stats.name)}",
+            "",
+            f"p = {stats.p} bits, n = {stats.n:,} rows, largest share of equal rows {stats.max_frequency:.6g}.",
+            "",
+        ]
+        for verdict in found:
+            lines += _section(verdict)
+    return "\n".join(lines)
+
+
+def _section(verdict: Verdict) -> list[str]:
+    lines = [f"### {verdict.title}", "", verdict.summary, ""]
+    lines += ["| holds | condition | actual | required | orders of magnitude | what would make it true | source |"]
+    lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
+    lines += [_row(condition) for condition in verdict.conditions]
+    if verdict.alternatives:
+        lines += [_row(condition, "beside the verdict: ") for condition in verdict.alternatives]
+    return [*lines, "", *(f"- {note}" for note in verdict.notes), ""]
+
+
+def _row(condition: Condition, prefix: str = "") -> str:
+    if condition.assumed:
+        cells = ["assumed", condition.label, "", "", "", condition.note, condition.source]
+    else:
+        sign = {"<=": "<" if condition.strict else "≤", ">=": ">" if condition.strict else "≥"}[condition.relation]
+        cells = [
+            "yes" if condition.holds else "no",
+            prefix + condition.label,
+            format_log(condition.log_actual),
+            f"{sign} {format_log(condition.log_required)}",
+            f"{condition.slack_orders:+.2f}",
+            condition.fix,
+            condition.source,
+        ]
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,72 @@
+"""What to expect of a run of noisy reweighting, before it starts: how much of the data its noise leaves."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+
+from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from dpsyn.notation import number
+
+_DROWNED = 2.0
+"""Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
+
+
+def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
+    """How much noise goes on every average; a warning where little of the data will be left."""
+    noise = float(mechanism.spreads.max()) * mechanism.statistics.unit / mechanism.n
+    sentence = (
+        f"Noise of standard deviation {number(noise)} {'or less ' if len(set(mechanism.scales)) > 1 else ''}"
+        f"goes on each of {mechanism.statistic_count:,} averages"
+    )
+    degree, total = noise_on_tables(mechanism)
+    if total <= _DROWNED:
+        return [("caption", f"{sentence}.")]
+    columns = f"{degree} column{'' if degree == 1 else 's'}"
+    return [
+        (
+            "warning",
+            f"{sentence}. On the cells of a table of {columns} it adds up to about {number(total, 2)} times "
+            "all the rows. Fitting averages part of it away, but little of the data will be left: lower the degree, "
+            "drop columns or bins, or raise ε.",
+        )
+    ]
+
+
+def noise_on_tables(mechanism: NoisyReweightingMechanism) -> tuple[int, float]:
+    """How many columns the largest tables have, and Σ E|noise| over the cells of such a table, in parts of n.
+
+    It is twice the total variation that the noise alone would cause, on average over these tables, before the fit averages.
+    0 for functions of the user's own, which are of no table.
+    """
+    family = mechanism.statistics
+    spreads = mechanism.spreads * family.unit / mechanism.n
+    degree = max((len(group.columns) for group in family.groups), default=0)
+    largest = [group for group in family.groups if len(group.columns) == degree]
+    if family.name == "functions" or degree == 0:
+        return degree, 0.0
+    mean = math.sqrt(2 / math.pi)  # E|z| of a standard normal z
+    if family.name == "contingency":
+        sums = np.add.reduceat(spreads, [group.start for group in family.groups])
+        return degree, mean * float(np.mean([sums[i] for i, g in enumerate(family.groups) if len(g.columns) == degree]))
+    if family.name == "walsh":
+        # A cell of the 2^d is 2^-d times the sum of all functions of its columns, with signs; equal noise within an order.
+        by_order = {len(group.columns): spreads[group.start] for group in family.groups}
+        return degree, mean * math.sqrt(sum(math.comb(degree, j) * by_order[j] ** 2 for j in range(1, degree + 1)))
+    sizes = Counter(tuple(sorted(family.sizes[j] for j in group.columns)) for group in largest)
+    cells = sum(count * _root_terms(shape) for shape, count in sizes.items()) / len(largest)
+    return degree, mean * float(spreads.max()) * cells
+
+
+def _root_terms(sizes: tuple[int, ...]) -> float:
+    """Σ over the cells of a table of √(how many noisy conjunctions its count is the alternating sum of)."""
+    total = 0.0
+    for first in product((True, False), repeat=len(sizes)):
+        # Where a cell has the first code of a column, it is a difference: all rows less those with any other code.
+        terms = math.prod(size for size, is_first in zip(sizes, first, strict=True) if is_first)
+        same = math.prod(size - 1 for size, is_first in zip(sizes, first, strict=True) if not is_first)
+        total += same * math.sqrt(terms - all(first))
+    return total

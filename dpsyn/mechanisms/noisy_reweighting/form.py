@@ -1,0 +1,386 @@
+"""The settings of noisy reweighting as widgets. Untouched they are ``dpsyn.NoisyReweighting(degree=2)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any, Literal, TypeVar
+
+import streamlit as st
+
+from dpsyn.data.read import read_table
+from dpsyn.domain import Domain
+from dpsyn.errors import InputError, ParameterError
+from dpsyn.kit import widgets
+from dpsyn.kit.charts import show_chart
+from dpsyn.kit.uploads import TYPES
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.noisy_reweighting import (
+    Allocation,
+    Noise,
+    NoisyReweighting,
+    Objective,
+    ReducedSpace,
+    Rounding,
+    Statistics,
+)
+from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget
+from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
+from dpsyn.table import Table
+
+Value = TypeVar("Value", bound=str)
+Fit = Literal["max_entropy", "least_squares", "vertex", "centre"]
+
+_PUBLIC, _PUBLIC_KEPT = "nr_public", "public_rows"
+_WAYS: Mapping[str, str] = {"ours": "With every improvement", "as_published": "As published"}
+_NOISE: Mapping[Noise, str] = {"gaussian": "Gaussian", "laplace": "Laplace", "as_published": "Laplace as published"}
+_STATISTICS: Mapping[Statistics, str] = {
+    "auto": "the better family here",
+    "walsh": "Walsh functions",
+    "contingency": "contingency tables",
+    "conjunctions": "monotone conjunctions",
+}
+_SPACES: Mapping[ReducedSpace, str] = {
+    "auto": "the whole domain, if it is small enough",
+    "whole": "the whole domain",
+    "uniform": "draws from the uniform measure (the paper)",
+    "marginals": "draws from noisy one-way marginals",
+    "tree": "draws from a tree of noisy two-way tables",
+    "public": "public rows of your own",
+}
+_FITS: Mapping[Fit, str] = {
+    "max_entropy": "maximum entropy near the noisy statistics",
+    "least_squares": "least squares, stopped at the noise",
+    "vertex": "smallest largest deviation, at a vertex (the paper)",
+    "centre": "smallest largest deviation, inside the optimal set",
+}
+_OBJECTIVES: Mapping[Fit, tuple[Objective, bool]] = {
+    "max_entropy": ("max_entropy", False),
+    "least_squares": ("least_squares", False),
+    "vertex": ("max", True),
+    "centre": ("max", False),
+}
+_ROUNDING: Mapping[Rounding, str] = {
+    "low_variance": "so that they keep the tables of the density",
+    "independent": "independently (the paper)",
+}
+_ALLOCATION: Mapping[Allocation, str] = {
+    "by_size": "more for tables with more cells",
+    "equal": "the same noise for all",
+}
+_NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public)", "add_remove": "added or removed"}
+_DRAWN: tuple[ReducedSpace, ...] = ("auto", "uniform", "marginals", "tree")
+_MOST_TABLES = 3_000
+"""Sets of columns that are offered to choose from."""
+
+
+def form(current: Dataset) -> tuple[Config, PrivacySpec]:
+    """Settings of noisy reweighting: δ > 0 with Gaussian noise, pure ε with Laplace noise."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        epsilon = widgets.epsilon_slider("nr_epsilon", bind="query-params")
+        degree = st.slider(
+            "d (degree of the statistics)",
+            1,
+            3,
+            2,
+            key="nr_degree",
+            bind="query-params",
+            help="How many columns a statistic looks at. Higher degrees keep more structure and need more noise.",
+        )
+        rows = _rows(current)
+    with right:
+        way = st.segmented_control(
+            "Algorithm",
+            list(_WAYS),
+            default="ours",
+            required=True,
+            format_func=_WAYS.__getitem__,
+            key="nr_way",
+            bind="query-params",
+            help="As published: Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, a vertex of the "
+            "linear program, independent draws. Its steps can also be chosen one by one.",
+        )
+        statistics = _pick(
+            "Statistics", "nr_statistics", _STATISTICS, "Walsh functions where all columns are two-valued, tables elsewhere."
+        )
+        if way == "as_published":
+            return _as_published(degree, statistics, rows), PrivacySpec(epsilon)
+        tables = _tables(current, statistics, degree)
+        noise = st.segmented_control(
+            "Noise",
+            list(_NOISE),
+            default="gaussian",
+            required=True,
+            format_func=_NOISE.__getitem__,
+            key="nr_noise",
+            bind="query-params",
+            help="On whole counts, from exact samplers: discrete Gaussian noise needs δ and is smaller where there are many "
+            "statistics, discrete Laplace noise gives pure ε. As published: continuous, of scale 2|F|/(nε).",
+        )
+        if noise == "as_published":
+            _floating_point()
+        delta = widgets.delta_slider("nr_delta", bind="query-params") if noise == "gaussian" else 0.0
+    with st.expander("Budget, reduced space, fit and rows", key="nr_more", on_change="rerun", bind="query-params"):
+        first, second = st.columns(2, gap="medium")
+        with first:
+            neighbouring, budget = _budget()
+            fit = _fit()
+        with second:
+            space = _reduced_space(current, entropy=fit["objective"] == "max_entropy")
+            rounding = _rounding(current.table.domain)
+    if isinstance(space["public"], ParameterError):
+        raise space["public"]
+    config = NoisyReweighting(
+        degree=degree,
+        statistics=statistics,
+        tables=tables,
+        # With δ > 0 that is the default's own choice.
+        noise="auto" if noise == "gaussian" else noise,
+        rows=rows,
+        **budget,
+        **fit,
+        **space,
+        **rounding,
+    )
+    return config, PrivacySpec(epsilon, delta, neighbouring)
+
+
+def _rows(current: Dataset) -> int | None:
+    """k, or None for as many as there are."""
+    n = current.parts[0].n
+    rows = st.number_input(
+        "k (rows)",
+        1,
+        max(1_000_000, n),
+        n,
+        key=f"nr_rows_{current.tag}",
+        bind="query-params",
+        help=f"As many as you like: rows cost no privacy here. By default as many as there are, {n:,}.",
+    )
+    return None if rows == n else int(rows)
+
+
+def _as_published(degree: int, statistics: Statistics, rows: int | None) -> Config:
+    _floating_point()
+    st.caption("All other steps are the paper's: uniform Ω*, a vertex of the linear program, independent draws.")
+    size = _size(3000, "nr_default_m_published", "nr_m_published")
+    return NoisyReweighting.as_published(degree=degree, statistics=statistics, rows=rows, reduced_space_size=size)
+
+
+def _floating_point() -> None:
+    st.caption("Continuous Laplace noise is private in real arithmetic only: low bits of floating point give values away.")
+
+
+def _tables(current: Dataset, statistics: Statistics, degree: int) -> tuple[tuple[str, ...], ...] | None:
+    """Sets of columns, or None for all sets of d columns."""
+    names = current.table.domain.names
+    tables = statistics == "contingency" or (statistics == "auto" and not current.table.domain.is_binary)
+    if not tables or not st.toggle(
+        "Only some of the tables",
+        False,
+        key="nr_some",
+        bind="query-params",
+        help=f"Otherwise the tables of all sets of {degree} columns. Fewer tables have less noise each.",
+    ):
+        return None
+    sizes = range(1, min(degree, len(names)) + 1)
+    offered = list(chain.from_iterable(combinations(names, size) for size in sizes))
+    if len(offered) > _MOST_TABLES:
+        raise ParameterError(
+            "tables",
+            f"{len(offered):,} sets of columns",
+            f"at most {_MOST_TABLES:,} to choose from: lower d, or use fewer columns (page Data). Python takes any",
+        )
+    columns = " · ".join
+    chosen = st.multiselect(
+        "Tables of",
+        offered,
+        format_func=columns,
+        key=f"nr_tables_{current.tag}_{degree}",
+        bind="query-params",
+        placeholder="Choose sets of columns",
+        help="Columns in no table get noisy one-way marginals of their own where the reduced space is drawn.",
+    )
+    if not chosen:
+        raise ParameterError("tables", "none chosen", "at least one set of columns, or all tables")
+    return tuple(chosen)
+
+
+def _budget() -> tuple[Neighbouring, dict[str, Any]]:
+    st.markdown("**Budget**")
+    neighbouring = _pick(
+        "Privacy protects one row being",
+        "nr_neighbouring",
+        _NEIGHBOURS,
+        "Where rows are added or removed, n is a secret too, and is estimated from the noisy statistics.",
+    )
+    allocation = _pick(
+        "The budget is shared among statistics",
+        "nr_allocation",
+        _ALLOCATION,
+        "Errors of a table add up over its cells, so large tables deserve less noise in each.",
+    )
+    own = st.toggle(
+        "One-way marginals get a part of their own",
+        False,
+        key="nr_own",
+        bind="query-params",
+        help="They are the measure μ that the reduced space is drawn from. Otherwise they are read off the noisy "
+        "statistics, which costs nothing. Nothing is spent where the whole domain is taken.",
+    )
+    share = st.slider(
+        "Share of the budget for marginals",
+        0.05,
+        0.95,
+        0.2,
+        0.05,
+        key="nr_share",
+        bind="query-params",
+        disabled=not own,
+        help="The rest goes to the statistics.",
+    )
+    return neighbouring, {"allocation": allocation, "marginal_share": share if own else None}
+
+
+def _fit() -> dict[str, Any]:
+    st.markdown("**Density**")
+    fit = _pick(
+        "The density is fitted by",
+        "nr_objective",
+        _FITS,
+        "Maximum entropy stops where the noise begins. The linear program follows the noise, and its vertices have at most "
+        "|F| + 1 points.",
+    )
+    objective, vertex = _OBJECTIVES[fit]
+    return {"objective": objective, "vertex": vertex}
+
+
+def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
+    st.markdown("**Reduced space Ω***")
+    space = _pick(
+        "Reduced space",
+        "nr_space",
+        _SPACES,
+        "The rows that the density may sit on. The whole domain loses nothing; draws serve large domains.",
+    )
+    public = _public_rows(current) if space == "public" else None
+    size = None if space == "whole" else _size(100_000, "nr_default_m", "nr_m")
+    refinements = st.number_input(
+        "Refinements",
+        0,
+        200,
+        40,
+        key="nr_refinements",
+        bind="query-params",
+        disabled=not entropy or space not in _DRAWN,
+        help="How often at most drawn points are drawn again around the fit: post-processing, for maximum entropy only.",
+    )
+    return {"reduced_space": space, "public": public, "reduced_space_size": size, "refinements": int(refinements)}
+
+
+def _rounding(domain: Domain) -> dict[str, Any]:
+    st.markdown("**Rows**")
+    rounding = _pick("Rows are drawn", "nr_rounding", _ROUNDING, "Independent draws add the error of a sample of k rows.")
+    binned = [attribute for attribute in domain.attributes if attribute.is_binned]
+    smooth = st.toggle(
+        "Lean values towards the fuller neighbouring bin",
+        False,
+        key="nr_smooth",
+        bind="query-params",
+        disabled=not binned,
+        help="Numbers and dates are drawn inside their bin: uniformly, or with a density that rises towards the fuller "
+        "neighbour. Every bin keeps its count.",
+    )
+    if binned:
+        bins = sorted({attribute.effective_bins for attribute in binned})
+        each = f"{bins[0]:,}" if len(bins) == 1 else f"{bins[0]:,} to {bins[-1]:,}"
+        count = (
+            "1 column of numbers or dates:" if len(binned) == 1 else f"{len(binned)} columns of numbers or dates, each in"
+        )
+        st.caption(f"{count} {each} bins. Bounds and bins are public facts, set on the page Data.")
+    else:
+        st.caption("No column here holds numbers or dates.")
+    return {"rounding": rounding, "smooth_bins": smooth and bool(binned)}
+
+
+def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) -> Value:
+    return st.selectbox(label, list(options), key=key, bind="query-params", format_func=options.__getitem__, help=help_text)
+
+
+def _size(usual: int, toggle_key: str, key: str) -> int | None:
+    if st.toggle(
+        "Its size m: the default",
+        True,
+        key=toggle_key,
+        bind="query-params",
+        help="All of the domain where that is affordable, else as many points as the number of tables allows.",
+    ):
+        return None
+    return int(st.number_input("m (points of the reduced space)", 10, 1_000_000, usual, key=key, bind="query-params"))
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A file of this visit, and what it became over a revision of the data."""
+
+    data: bytes
+    name: str
+    revision: int
+    table: Table | None
+    fault: str
+
+
+def _public_rows(current: Dataset) -> Table | ParameterError:
+    """The uploader of public rows, and those of its file over the domain of the data, or why there are none."""
+    st.file_uploader(
+        "Public rows (CSV, TSV or Parquet)",
+        type=list(TYPES),
+        key=_PUBLIC,
+        on_change=_take_public,
+        args=(current,),
+        help="Rows of the same columns that are public knowledge, for instance of an older survey. They must not come from "
+        "the private table. A link to this page does not hold them.",
+    )
+    kept: _Kept | None = st.session_state.get(_PUBLIC_KEPT)
+    if kept is not None and kept.revision != current.revision:
+        kept = st.session_state[_PUBLIC_KEPT] = _read_public(kept.data, kept.name, current)
+    if kept is None:
+        return ParameterError(
+            "reduced_space", "public", "there is no file of public rows yet; upload one, or choose another"
+        )
+    if kept.table is None:
+        return ParameterError("public", kept.name, f"its rows must have the columns and values of the data; {kept.fault}")
+    st.caption(f"{kept.name}: {kept.table.n:,} public rows.")
+    return kept.table
+
+
+def _take_public(current: Dataset) -> None:
+    file = st.session_state[_PUBLIC]
+    if file is not None:
+        st.session_state[_PUBLIC_KEPT] = _read_public(file.getvalue(), file.name, current)
+
+
+def _read_public(data: bytes, name: str, current: Dataset) -> _Kept:
+    try:
+        return _Kept(data, name, current.revision, read_table(data, domain=current.table.domain, name=name), "")
+    except InputError as fault:
+        return _Kept(data, name, current.revision, None, str(fault))
+
+
+def budget(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
+    """The ledger as a bar, planned or spent; nothing for a record without one.
+
+    Args:
+        settings: what calibration made of them, with the ledger and how it was accounted.
+        guarantee: of the whole.
+        key: of the chart.
+    """
+    if not {"ledger", "accounting"} <= settings.keys():
+        return
+    info = budget_info(
+        settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
+    )
+    show_chart(draw_budget(info, line_length=120), key=key)

@@ -1,0 +1,301 @@
+"""How much privacy a release of private sampling loses on the data at hand: exact for a neighbour, searched over many.
+
+Given S, h* is a function of the data alone. So for a neighbour X' of X the loss of k independent draws is
+k·max_θ |ln h*(θ)/h'*(θ)|, exactly, and the largest loss that a search finds is a lower bound on the ε that any proof could
+give. It depends on the private rows: for teaching, and no part of a release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsyn.domain import Codes
+from dpsyn.errors import ParameterError, SolverError
+from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling._neighbours import Change, Neighbours
+from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
+from dpsyn.mechanisms.private_sampling._solve import Densities, Matched, match
+from dpsyn.privacy.exact_draws import ExactDistribution, bounded_distribution
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.solvers.closest import closest_to_uniform
+from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.table import Table
+
+__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss", "search_neighbours"]
+
+Floats = npt.NDArray[np.float64]
+Search = Literal["auto", "all", "steered", "random"]
+_SEARCHES: tuple[Search, ...] = ("auto", "all", "steered", "random")
+
+_TRIES = 200
+_LARGEST_MATRIX = 20_000_000
+"""Entries of W up to which the loss is computed: the programs are solved for every neighbour."""
+_LOOSE = 1e12
+_SHAKES = 3
+_CHECKED = 3
+_LEAST_SHAKE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourLoss:
+    """The loss between the data and one neighbour.
+
+    Attributes:
+        change: what makes the neighbour.
+        loss: k·|ln h*(θ)/h'*(θ)| at the θ where it is largest, of the very distributions that rows are drawn from.
+        uncertainty: how far that may be from the loss of the exact optima, because programs are solved to a residual: how
+            much it moves if statistics and λ are moved by what the solutions leave open. Measured, not proven; NaN if it
+            was not measured.
+        point: θ, codes of shape (number of columns,).
+        probability, other_probability: h*(θ) and h'*(θ).
+        shrinkage, other_shrinkage: λ of the data and of the neighbour.
+        residual: the larger equality residual of the two solutions.
+        log_ratios: ln h*(θ)/h'*(θ) at every point of S, shape (s,).
+    """
+
+    change: Change
+    loss: float
+    uncertainty: float
+    point: Codes
+    probability: float
+    other_probability: float
+    shrinkage: float
+    other_shrinkage: float
+    residual: float
+    log_ratios: Floats
+
+    @property
+    def lower_bound(self) -> float:
+        """Loss less its uncertainty, at least 0: no smaller ε is true."""
+        return max(0.0, self.loss - (0.0 if math.isnan(self.uncertainty) else self.uncertainty))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalLoss:
+    """What a search over neighbours found; NOT private.
+
+    Attributes:
+        worst: the neighbour with the largest lower bound, or None if every neighbour has the same density.
+        rows: k.
+        neighbouring: which neighbours were tried.
+        losses: of every neighbour that was tried, for k rows, in the order of ``changes``.
+        changes: the neighbours.
+        exhaustive: they are all there are.
+        neighbours: how many there are.
+        failures: neighbours left out because a solver failed and the uniform density stood in.
+        certificates: ε of k rows by ``"bounded_ratio"``, ``"theorem_4_1"`` and ``"stability"`` (experimental); None where
+            one does not apply.
+    """
+
+    worst: NeighbourLoss | None
+    rows: int
+    neighbouring: Neighbouring
+    losses: Floats
+    changes: tuple[Change, ...]
+    exhaustive: bool
+    neighbours: int
+    failures: int
+    certificates: dict[str, float | None]
+
+    @property
+    def lower_bound(self) -> float:
+        """No ε below this is true for these settings on this S."""
+        return 0.0 if self.worst is None else self.worst.lower_bound
+
+
+class LossMeter:
+    """The data's density on one reduced space, to compare with those of neighbours.
+
+    Args:
+        config: settings of private sampling; rows=None counts as one row.
+        table: X.
+        neighbouring: ``"replace_one"`` or ``"add_remove"``.
+        generator: draws S where it is not the whole domain; None takes the system's entropy.
+
+    Raises:
+        ParameterError: the settings do not suit the table, or the problem is too large to be solved once for every
+            neighbour.
+        FailureError: no S passed the test of step 2.
+        SolverError: the programs of the data themselves could not be solved.
+    """
+
+    def __init__(
+        self,
+        config: PrivateSampling,
+        table: Table,
+        *,
+        neighbouring: Neighbouring = "replace_one",
+        generator: np.random.Generator | None = None,
+    ) -> None:
+        self.rows = config.rows or 1
+        self.neighbouring: Neighbouring = neighbouring
+        mechanism = replace(config, rows=self.rows).calibrate(
+            PrivacySpec(_LOOSE, neighbouring=neighbouring), table.domain, n=table.n
+        )
+        size = mechanism.size
+        if size.m * size.dimension > _LARGEST_MATRIX:
+            raise ParameterError(
+                "reduced_space_size",
+                size.m,
+                f"with C = {size.dimension:,} functions at most {_LARGEST_MATRIX // size.dimension:,} points: the programs "
+                "are solved once for every neighbour",
+            )
+        self.space = draw_space(size, generator if generator is not None else np.random.default_rng())
+        self.densities = Densities.on(self.space, config.floor, config.ceiling)
+        self.neighbours = Neighbours(table, self.densities.basis)
+        self._problem = self.densities.problem(self.neighbours.statistics, self.neighbours.sparse_statistics)
+        self._matched = match(self._problem)
+        if self._matched.failed:
+            raise SolverError(f"no density was found for the data themselves: {'; '.join(self._matched.faults)}")
+        self._distribution = self._distribution_of(self._matched)
+        self.certificates = mechanism.certificates(self.space)
+
+    def _distribution_of(self, matched: Matched) -> ExactDistribution:
+        return bounded_distribution(matched.ratio, self.space.multiplicity, self.densities.floor, self.densities.ceiling)
+
+    def loss(self, change: Change, *, measure_uncertainty: bool = True) -> NeighbourLoss:
+        """The loss between X and the neighbour that ``change`` makes.
+
+        Raises:
+            ParameterError: the change does not make a neighbour of this table.
+            SolverError: no density was found for the neighbour.
+        """
+        self.neighbours.check(change, self.neighbouring)
+        problem = self.densities.problem(*self.neighbours.after(change))
+        matched = match(problem, start=self._matched)
+        if matched.failed:
+            raise SolverError(f"no density was found for the neighbour: {'; '.join(matched.faults)}")
+        other = self._distribution_of(matched)
+        logs = np.log(self._distribution.counts / other.counts)
+        at = int(np.abs(logs).argmax())
+        uncertainty = math.nan
+        if measure_uncertainty:
+            shaken = self._shaken(self._problem, self._matched, at) + self._shaken(problem, matched, at)
+            uncertainty = self.rows * shaken
+        return NeighbourLoss(
+            change=change,
+            loss=self.rows * float(abs(logs[at])),
+            uncertainty=uncertainty,
+            point=self.space.codes[at],
+            probability=float(self._distribution.probabilities[at]),
+            other_probability=float(other.probabilities[at]),
+            shrinkage=self._matched.shrinkage,
+            other_shrinkage=matched.shrinkage,
+            residual=max(self._matched.residual, matched.residual),
+            log_ratios=logs,
+        )
+
+    def _shaken(self, problem: MatchingProblem, matched: Matched, at: int) -> float:
+        """How far ln h*(θ) moves with the statistics and λ by what the two solutions leave open."""
+        if matched.linear is None or matched.quadratic is None:
+            return 0.0
+        size = max(_LEAST_SHAKE, matched.linear.residual, matched.quadratic.residual)
+        shrinkage = min(1.0, matched.shrinkage + max(size, matched.shrinkage - matched.linear.dual_bound))
+        generator = np.random.default_rng(0)
+        furthest = 0.0
+        for _ in range(_SHAKES):
+            # The first statistic is the total mass, which is exact.
+            shift = size * generator.choice([-1.0, 1.0], len(problem.target)) * (np.arange(len(problem.target)) > 0)
+            moved = MatchingProblem(problem.operator, problem.target + shift, problem.lower, problem.upper)
+            try:
+                ratio = closest_to_uniform(moved, shrinkage).ratio
+            except SolverError:
+                return math.inf
+            furthest = max(furthest, abs(math.log(ratio[at] / matched.ratio[at])))
+        return furthest
+
+    def search(
+        self,
+        method: Search = "auto",
+        *,
+        tries: int = _TRIES,
+        generator: np.random.Generator | None = None,
+        progress: Callable[[str, float], None] = no_progress,
+    ) -> LocalLoss:
+        """The largest loss among neighbours.
+
+        Args:
+            method: ``"all"`` tries every distinct neighbour; ``"random"`` takes rows at random; ``"steered"`` follows the
+                derivative of ln h* in the statistics to the changes that move it most, and spends a quarter of its tries at
+                random; ``"auto"`` is all of them if there are at most ``tries``, else steered.
+            tries: how many neighbours at most, for all methods but ``"all"``.
+            generator: of the random choices; None takes the system's entropy.
+            progress: told of the share that is done; what it raises ends the search.
+
+        Raises:
+            ParameterError: an unknown method, or fewer than one try.
+        """
+        if method not in _SEARCHES:
+            raise ParameterError("method", method, f"one of {', '.join(map(repr, _SEARCHES))}")
+        if tries < 1:
+            raise ParameterError("tries", tries, "at least 1")
+        generator = generator if generator is not None else np.random.default_rng()
+        existing = self.neighbours.count(self.neighbouring)
+        everything = method == "all" or (method == "auto" and existing <= tries)
+        if everything:
+            changes: Sequence[Change] = self.neighbours.all(self.neighbouring)
+        elif method == "random":
+            changes = self.neighbours.random(self.neighbouring, tries, generator)
+        else:
+            changes = self.neighbours.steered(self.neighbouring, tries, generator, self._problem, self._matched)
+        losses, done, failures = [], [], 0
+        for i, change in enumerate(changes):
+            progress("neighbours", i / len(changes))
+            try:
+                found = self.loss(change, measure_uncertainty=False)
+            except SolverError:
+                failures += 1
+                continue
+            losses.append(found.loss)
+            done.append(change)
+        values = np.array(losses, dtype=np.float64)
+        progress("uncertainty", 1.0)
+        return LocalLoss(
+            worst=self._worst(values, done),
+            rows=self.rows,
+            neighbouring=self.neighbouring,
+            losses=values,
+            changes=tuple(done),
+            exhaustive=len(done) == existing,
+            neighbours=existing,
+            failures=failures,
+            certificates=self.certificates,
+        )
+
+    def _worst(self, losses: Floats, changes: Sequence[Change]) -> NeighbourLoss | None:
+        largest = [int(i) for i in np.argsort(-losses, kind="stable")[:_CHECKED] if losses[i] > 0]
+        measured = [self.loss(changes[i]) for i in largest]
+        return max(measured, key=lambda one: one.lower_bound, default=None)
+
+
+def local_loss(
+    config: PrivateSampling,
+    table: Table,
+    *,
+    neighbouring: Neighbouring = "replace_one",
+    method: Search = "auto",
+    tries: int = _TRIES,
+    generator: np.random.Generator | None = None,
+    progress: Callable[[str, float], None] = no_progress,
+) -> LocalLoss:
+    """k·max_θ |ln h*(θ)/h'*(θ)| for the worst neighbour X' that a search finds: no ε below it is true. NOT private.
+
+    See :class:`LossMeter` and :meth:`LossMeter.search`, which this calls, for arguments and errors.
+    """
+    generator = generator if generator is not None else np.random.default_rng()
+    meter = LossMeter(config, table, neighbouring=neighbouring, generator=generator)
+    return meter.search(method, tries=tries, generator=generator, progress=progress)
+
+
+def search_neighbours(
+    config: PrivateSampling, table: Table, tries: int, seed: int, progress: Callable[[str, float], None]
+) -> LocalLoss:
+    """Task of a background job: :func:`local_loss` on the S that the seed draws."""
+    return local_loss(config, table, tries=tries, generator=np.random.default_rng(seed), progress=progress)

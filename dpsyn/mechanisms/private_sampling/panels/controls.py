@@ -1,0 +1,175 @@
+"""The widgets that all sections of the page share, and the instance of private sampling that they ask for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import streamlit as st
+
+from dpsyn.kit import widgets
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun, comfortable_columns, largest_whole, most_draws, small_space
+from dpsyn.solvers.contingency import contrast_dimension
+from dpsyn.table import Table
+
+DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
+WHOLE, DRAWN = "the whole domain", "m uniform draws"
+_REMEMBERED = 8
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the widgets say.
+
+    Attributes:
+        columns: of the data that take part, at least one.
+        degree, floor, ceiling: as the mechanism calls them.
+        draws: m; None for the whole domain.
+        seed: of the draw of S.
+    """
+
+    columns: tuple[str, ...]
+    degree: int
+    floor: float
+    ceiling: float
+    draws: int | None
+    seed: int
+
+    @property
+    def box_exists(self) -> bool:
+        """Whether any density fits."""
+        return self.ceiling >= 1 + self.floor
+
+    @property
+    def space_key(self) -> tuple[object, ...]:
+        """What S is made of, beside the columns."""
+        return self.columns, self.degree, self.draws, self.seed if self.draws else None
+
+
+def remembered(key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
+    """``make()``, kept in the session under the key; the oldest of a few is forgotten."""
+    memory: dict[tuple[object, ...], Thing] = st.session_state.setdefault("inside_sampling", {})
+    if key not in memory:
+        made = make()
+        while len(memory) >= _REMEMBERED:
+            memory.pop(next(iter(memory)))
+        memory[key] = made
+    return memory[key]
+
+
+def space_of(current: Dataset, settings: Settings) -> ReducedSpace:
+    """S as the widgets ask for it."""
+    sizes = tuple(current.table.domain[name].size for name in settings.columns)
+    key = ("space", sizes, *settings.space_key[1:])
+    return remembered(key, lambda: small_space(sizes, settings.degree, draws=settings.draws, seed=settings.seed))
+
+
+def rows_of(current: Dataset, columns: tuple[str, ...]) -> Table:
+    """The rows that a mechanism would see, some of their columns."""
+    return remembered(("rows", current.revision, columns), lambda: current.parts[0].project(columns))
+
+
+def run_of(current: Dataset, settings: Settings) -> SmallRun:
+    """A run on S with the rows that a mechanism would see.
+
+    Raises:
+        ParameterError: too large for pictures that follow a slider.
+        FailureError: step 2 failed on this S.
+    """
+    space, table = space_of(current, settings), rows_of(current, settings.columns)
+    return remembered(("run", current.revision, *settings.space_key), lambda: SmallRun(space, table))
+
+
+def config_of(settings: Settings, table: Table) -> PrivateSampling:
+    """The mechanism that draws one row with these settings."""
+    return PrivateSampling(
+        degree=settings.degree,
+        floor=settings.floor,
+        ceiling=settings.ceiling,
+        rows=1,
+        reduced_space_size=settings.draws or table.domain.size,
+    )
+
+
+def choose(current: Dataset) -> Settings | None:
+    """Draw the widgets; None, with a sentence that says why, if there is nothing to choose from."""
+    domain = current.table.domain
+    options = [name for name in domain.names if domain[name].size > 1]
+    if not options:
+        st.info("Every column has a single value: there is nothing to match.", icon=":material/info:")
+        return None
+    first = comfortable_columns(domain, 2, [current.target] if current.target in options else [])
+    with st.container(border=True):
+        left, right = st.columns([3, 2], gap="medium")
+        columns = left.multiselect(
+            "Columns that take part",
+            options,
+            default=first or options[:1],
+            format_func=lambda name: name if domain[name].size == 2 else f"{name} · {domain[name].size}",
+            key=f"is_columns_{current.tag}",
+            bind="query-params",
+            help="A number beside a name says how many values it has, if not two. Few columns keep the pictures quick.",
+        )
+        floor = right.slider(
+            "floor (the papers' δ)", 0.01, 0.5, 0.25, 0.01, key="is_floor", bind="query-params",
+            help="Smallest density of h*, relative to uniform. The linear program must stay above twice the floor.",
+        )  # fmt: skip
+        ceiling = right.slider(
+            "ceiling (the papers' Δ)", 1.05, 10.0, 2.0, 0.05, key="is_ceiling", bind="query-params",
+            help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
+        )  # fmt: skip
+        with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            degree = st.segmented_control(
+                "d, degree of marginals", [1, 2, 3], default=2, required=True, key="is_degree", bind="query-params",
+                width="content",
+            )  # fmt: skip
+            if not columns:
+                st.caption("Choose at least one column.")
+                return None
+            chosen = tuple(name for name in domain.names if name in columns)
+            draws, seed = _reduced_space(tuple(domain[name].size for name in chosen), degree)
+    return Settings(chosen, degree, floor, ceiling, draws, seed)
+
+
+def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
+    degree, cells = min(degree, len(sizes)), math.prod(sizes)
+    fits = largest_whole(sizes, degree)
+    kind = st.segmented_control(
+        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", bind="query-params",
+        disabled=not fits, width="content", help=None if fits else "The whole domain is too large for these pictures.",
+    )  # fmt: skip
+    if fits and kind == WHOLE:
+        return None, 1
+    dimension = contrast_dimension(sizes, degree)
+    options = [m for m in DRAWS if m <= most_draws(sizes, degree) and m < cells] or [DRAWS[0]]
+    usual = next((m for m in options if m >= 4 * dimension), options[-1])
+    draws = st.select_slider(
+        "m (points of S)",
+        options,
+        value=usual,
+        format_func=lambda m: f"{m:,}",
+        key=f"is_draws_{dimension}_{cells}",
+        bind="query-params",
+        width=260,
+    )
+    seed = widgets.seed_control("is_seed", "Draw S again")
+    # Of a domain with no more rows than m the mechanism takes the whole.
+    return (None if draws >= cells else int(draws)), seed
+
+
+def box_note(settings: Settings) -> None:
+    """Says when the box leaves nothing to choose or does not exist."""
+    if is_degenerate(settings.floor, settings.ceiling):
+        st.warning(
+            "This box is degenerate: only the uniform density fits, so λ = 1 and the output ignores the data. "
+            f"Take floor below 1/2 and ceiling above 1 + floor = {widgets.number(1 + settings.floor)}.",
+            icon=":material/vertical_align_center:",
+        )

@@ -1,0 +1,281 @@
+"""Private sampling: the theorems of Boedihardjo, Strohmer and Vershynin (2021a) and our certificates as one verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1, remedy
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
+from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting, sampling_setting
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
+from dpsyn.theory.filled import latex_number
+from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
+from dpsyn.theory.summary import summarise
+
+LARGEST_WHOLE_CUBE = 16
+_LARGEST_N = 300 * math.log(10)
+
+
+def theorem_4_1(setting: PrivateSamplingSetting) -> Condition:
+    """k <= ε (δ/Δ)^{3/2} e^{-d/2} C^{-1/4} √n m^{-3/4} / (4√2): k rows are ε-DP for replacing one record of n."""
+    found = THEOREM_4_1.condition(setting)
+    if setting.replace_one:
+        return found
+    why = "Theorem 4.1 is stated for replacing one record; it says nothing about adding or removing one."
+    return replace(found, log_required=-math.inf, remedies=(), note=why)
+
+
+def bounded_ratio(setting: PrivateSamplingSetting) -> Condition:
+    """k <= ε / ln(Δ/δ): k rows are ε-differentially private, for every n, p and m."""
+    bound = setting.log_largest_rows_ratio
+    free = math.isinf(bound)
+    share = setting.epsilon / exp_of(setting.log_rows)
+    remedies = [_or_degenerate(setting, "floor", "at_least", setting.logs.ceiling - share)]
+    if not free:
+        remedies = _of_a_certificate(setting, bound) + remedies
+    if not free or setting.floor < 0.5:
+        remedies.append(_or_degenerate(setting, "ceiling", "at_most", setting.logs.floor + share))
+    return Condition(
+        key="bounded_ratio",
+        label="Rows that the bounded ratio allows",
+        formula=r"k \le \varepsilon / \ln(\Delta/\delta)",
+        source="Bounded ratio",
+        group="privacy",
+        relation="<=",
+        log_required=bound,
+        log_actual=setting.log_rows,
+        remedies=tuple(remedies),
+        note="The box leaves only the uniform density: perfectly private, and the output ignores the data." if free else "",
+    )
+
+
+def _or_degenerate(setting: PrivateSamplingSetting, parameter: str, side: Side, log_value: float) -> Remedy:
+    """The threshold of the bounded ratio; beyond the degenerate end, that end, with a caveat."""
+    found = remedy(setting, parameter, side, log_value)
+    end = min(0.5, setting.ceiling - 1) if parameter == "floor" else 1 + setting.floor
+    if found.log_value is not None or end <= 0 or setting.floor > 0.5:
+        return found
+    return replace(found, log_value=math.log(end), reason="", caveat="the output then ignores the data")
+
+
+def _of_a_certificate(setting: PrivateSamplingSetting, bound: float) -> list[Remedy]:
+    """k and ε where a certificate's bound on k is linear in ε."""
+    needed = setting.logs.epsilon + setting.log_rows - bound
+    return [remedy(setting, "rows", "at_most", bound), remedy(setting, "epsilon", "at_least", needed)]
+
+
+def privacy_condition(setting: PrivateSamplingSetting) -> Condition:
+    """k is at most what the better of the two proven certificates allows."""
+    first, second = theorem_4_1(setting), bounded_ratio(setting)
+    best = max(first, second, key=lambda c: c.log_required)
+    return replace(
+        best,
+        key="rows_upper",
+        label="Few enough rows to be private",
+        formula=r"k \le \max\left(k_{\text{4.1}},\ \varepsilon/\ln(\Delta/\delta)\right)",
+        remedies=easier(first, second),
+        note=f"The larger of the two bounds is from: {best.source}. {best.note}".strip(),
+    )
+
+
+def _validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
+    """2·floor <= 1 <= ceiling - floor: otherwise even the uniform density lies outside the LP's box."""
+    gap = setting.ceiling - setting.floor
+    room = setting.ceiling - 1
+    lower = (remedy(setting, "floor", "at_most", log_of(room) if room > 0 else -math.inf),) if room < 1 else ()
+    return (
+        Condition(
+            "floor", "Lower end of the linear program's box, 2·floor, leaves room for the uniform density",
+            r"2\delta \le 1", "Algorithm 1, step 4", "<=",
+            log_required=0.0, log_actual=math.log(2 * setting.floor), group="validity",
+            remedies=(Remedy("floor", "at_most", math.log(0.5), setting.logs.floor),),
+        ),
+        Condition(
+            "ceiling", "Upper end of its box, ceiling − floor, leaves room for the uniform density",
+            r"\Delta - \delta \ge 1", "Algorithm 1, step 4", ">=",
+            log_required=0.0, log_actual=0.0 if abs(gap - 1) <= 1e-12 else log_of(gap), group="validity",
+            remedies=(Remedy("ceiling", "at_least", math.log(1 + setting.floor), setting.logs.ceiling), *lower),
+        ),
+    )  # fmt: skip
+
+
+def log_stability_epsilon(setting: PrivateSamplingSetting) -> float:
+    """ln of what k rows cost by the experimental bound on the whole cube; for a box that is not degenerate."""
+    per_row = stability_epsilon(
+        rows=1,
+        floor=setting.floor,
+        ceiling=setting.ceiling,
+        n=round(exp_of(min(setting.log_n, _LARGEST_N))),
+        geometry=whole_cube_geometry(setting.p, setting.degree),
+    )
+    return math.log(per_row) + setting.log_rows
+
+
+def stability(setting: PrivateSamplingSetting) -> Condition | None:
+    """k times the experimental, unpublished bound for one row is at most ε; only for S = the whole cube and p <= 16."""
+    if setting.p > LARGEST_WHOLE_CUBE or not setting.is_valid or is_degenerate(setting.floor, setting.ceiling):
+        return None
+    bound = setting.logs.epsilon + setting.log_rows - log_stability_epsilon(setting)
+    return Condition(
+        key="stability",
+        label="Rows that the experimental stability bound allows on the whole cube",
+        formula=r"k \le \varepsilon / \ln\left(1 + \frac{m}{\delta}\sqrt{2\eta R}\right)",
+        source="Stability (experimental)",
+        group="privacy",
+        relation="<=",
+        log_required=bound,
+        log_actual=setting.log_rows,
+        remedies=tuple(_of_a_certificate(setting, bound)),
+        experimental=True,
+        note="Unpublished: shown for comparison, never used to certify a release. The reduced space is the whole cube.",
+    )
+
+
+def conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
+    """Every condition that a private and accurate run needs."""
+    return (
+        *_validity_conditions(setting),
+        privacy_condition(setting),
+        *(bound.condition(setting) for bound in ACCURACY),
+    )
+
+
+def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
+    """All conditions, the single certificates, the smallest ε for these rows and the largest k for this ε."""
+    found, logs, experimental = conditions(setting), setting.logs, stability(setting)
+    certificates = [theorem_4_1(setting), bounded_ratio(setting)]
+    alternatives = (*certificates, *([experimental] if experimental else []))
+    smallest = {c.key: _log_smallest_epsilon(setting, c) for c in alternatives}
+    certified = min(smallest["theorem_4_1"], smallest["bounded_ratio"])
+    error = 4 * setting.floor
+    success = 1 - 4 * setting.failure_probability - math.exp(-setting.p * LN2 / 2)
+    facts = {
+        "epsilon_certified": exp_of(certified),
+        **{f"epsilon_{key}": exp_of(value) for key, value in smallest.items()},
+        **{f"largest_rows_{c.key}": _largest_rows(c) for c in certificates},
+        "dimension": round(exp_of(logs.dimension)) if logs.dimension < 53 * LN2 else exp_of(logs.dimension),
+        "reduced_space_size": exp_of(logs.m),
+        "log10_reduced_space_size": logs.m / LN10,
+        "marginal_error": error,
+        "success_probability": max(success, 0.0),
+    }
+    if experimental is not None:
+        facts["largest_rows_stability"] = _largest_rows(experimental)
+    claim = format_log(certified, side="at_least")
+    promise = (
+        f"{format_log(setting.log_rows)} rows are {claim}-differentially private, and with probability at "
+        f"least {max(success, 0):.3g} their marginals of up to {setting.degree} bits are within {error:.3g} of the data's"
+    )
+    return Verdict(
+        mechanism="private_sampling",
+        title="Private sampling",
+        conditions=found,
+        summary=summarise(found, promise, lambda parameter, log_value: conditions(setting.changed(parameter, log_value))),
+        alternatives=alternatives,
+        facts=facts,
+        notes=_notes(setting, error, success),
+        symbols={
+            r"\varepsilon": latex_number(logs.epsilon),
+            r"\delta": latex_number(logs.floor),
+            r"\Delta": latex_number(logs.ceiling),
+            r"\gamma": latex_number(logs.failure_probability),
+            r"\|f\|_\infty": latex_number(logs.max_frequency),
+            r"\binom{p}{\le d}": latex_number(logs.dimension),
+            "d": str(setting.degree),
+            "p": str(setting.p),
+            "n": latex_number(logs.n),
+            "m": latex_number(logs.m),
+            "k": latex_number(logs.rows),
+        },
+    )
+
+
+def _log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:
+    """ln of the ε at which a certificate's bound on k, which is linear in ε, meets the rows asked for.
+
+    -inf where ε = 0 is enough, inf where none is.
+    """
+    if math.isinf(certificate.log_required):
+        return -certificate.log_required
+    return setting.logs.epsilon + setting.log_rows - certificate.log_required
+
+
+def _largest_rows(certificate: Condition) -> float | None:
+    """The largest k for this ε: 0 where not even one row is allowed, None where any number is."""
+    if certificate.log_required == math.inf:
+        return None
+    found = certificate.remedy("rows")
+    return 0 if found is None or found.value is None else found.value
+
+
+def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tuple[str, ...]:
+    notes = []
+    if setting.is_valid and is_degenerate(setting.floor, setting.ceiling):
+        notes.append(
+            "At this end of floor and ceiling only the uniform density fits: λ = 1, the output ignores the data (ε = 0)."
+        )
+    if error >= 1:
+        notes.append(
+            f"Theorem 4.2 promises marginals within 4·floor = {error:.3g}. Marginals lie between 0 and 1, so this says "
+            "nothing; a floor below 1/4 says something. Pierquin et al. work at the edge, floor = 1/4."
+        )
+    if success <= 0:
+        notes.append("The success probability 1 − 4γ − 1/√2ᵖ is not positive: the theorem promises nothing.")
+    if setting.log_m is None:
+        notes.append("m is the smallest that Theorem 4.2 allows.")
+    notes.append("Theorem 4.1 is stated for replacing one record; the ceiling must not be chosen from the data.")
+    return tuple(notes)
+
+
+def verdict(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
+) -> Verdict:
+    """The verdict on private sampling for one dataset.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε and the neighbours.
+        degree: d, the order of the marginals.
+        floor: the papers' δ, lower bound on m·h; 0 < floor < 1.
+        ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
+        failure_probability: γ.
+        rows: k, synthetic rows.
+        reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows.
+    """
+    return private_sampling_verdict(
+        sampling_setting(
+            stats,
+            spec,
+            degree=degree,
+            floor=floor,
+            ceiling=ceiling,
+            failure_probability=failure_probability,
+            rows=rows,
+            reduced_space_size=reduced_space_size,
+        )
+    )
+
+
+def of_release(
+    settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, _real: pd.DataFrame
+) -> tuple[PrivacySpec, dict[str, Any], str]:
+    """A release's ε, its settings as :func:`verdict` takes them (d, floor, ceiling, k, m), and these in words."""
+    asked = {key: settings[key] for key in ("degree", "floor", "ceiling", "reduced_space_size")}
+    asked |= {"degree": min(asked["degree"], stats.p), "rows": len(released)}
+    words = f"d = {asked['degree']}, floor {asked['floor']:g}, ceiling {asked['ceiling']:g}, k = {asked['rows']:,}"
+    return PrivacySpec(**settings["requested"]), asked, words

@@ -1,0 +1,1 @@
+"""Operators over products of categories, linear and quadratic programs, maximum entropy, rounding."""

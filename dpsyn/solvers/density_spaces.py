@@ -1,0 +1,315 @@
+"""Densities h ∝ μ·exp(Σ_f θ_f f) on a space of points, when the functions are cells of contingency tables or a dense matrix.
+
+A space turns a potential (one number for each cell) into a density and a density into expected cells. On a whole product
+domain with tables of one and two columns, points are never listed: the domain is cut into two halves, and both directions
+are matrix products with the one-hot codes of the halves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from dpsyn.domain import Codes
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.contingency import Integers, Tables, cell_numbers, cell_offsets, cells_of_points
+
+Floats = npt.NDArray[np.float64]
+_ROWS_AT_ONCE = 16_384
+
+DensityArray = npt.NDArray[np.floating[Any]]
+
+
+def checked_statistics(target: npt.ArrayLike, spread: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Noisy statistics y and the standard deviations s of their noise as arrays of shape (F,).
+
+    Raises:
+        ParameterError: the shapes differ, a number is not finite, or a spread is not positive.
+    """
+    target, spread = np.asarray(target, dtype=np.float64), np.asarray(spread, dtype=np.float64)
+    if target.ndim != 1 or spread.shape != target.shape or not np.isfinite(target).all():
+        raise ParameterError("target", f"shape {target.shape}", "finite numbers, one spread for each")
+    if not (np.isfinite(spread).all() and (spread > 0).all()):
+        raise ParameterError("spread", float(spread.min()), "finite numbers > 0")
+    return target, spread
+
+
+class ListedSpace:
+    """Points with a base measure μ, one by one: the values of every function on them as a matrix.
+
+    Attributes:
+        points: m.
+    """
+
+    def __init__(self, by_function: Any, by_point: Any, base: Floats | None, dtype: Any) -> None:
+        self.points = int(by_point.shape[0])
+        self._by_function, self._by_point, self._dtype = by_function, by_point, dtype
+        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
+
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """h ∝ μ·exp(Σ_c potential_c·c(z)), summing to 1, shape (m,); and ln Σ μ·exp(…), where Σ μ = 1."""
+        logs = self.values(potential) + self._log_base
+        peak = float(logs.max())
+        mass = np.exp(logs - peak)
+        total = float(mass.sum(dtype=np.float64))
+        return mass / total, peak + math.log(total)
+
+    def values(self, potential: Floats) -> DensityArray:
+        """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
+        return np.asarray(self._by_point @ potential.astype(self._dtype))
+
+    def expected(self, density: DensityArray) -> Floats:
+        """Σ_z h(z) c(z) for every cell c."""
+        return np.asarray(self._by_function @ density.astype(self._dtype), dtype=np.float64)
+
+
+class PointTables(ListedSpace):
+    """Points given by their codes; cells of tables over any number of columns, in single precision.
+
+    Args:
+        codes: shape (m, columns).
+        sizes: number of codes of each column.
+        tables: sets of columns.
+        base: μ, positive, shape (m,); uniform by default.
+    """
+
+    def __init__(self, codes: Codes, sizes: Sequence[int], tables: Tables, base: Floats | None = None) -> None:
+        self.codes = codes
+        cells = cells_of_points(codes, sizes, tables)
+        starts = np.arange(len(codes) + 1, dtype=np.int64) * len(tables)
+        ones = np.ones(cells.size, dtype=np.float32)
+        by_point = sp.csr_array((ones, cells.ravel(), starts), shape=(len(codes), int(cell_offsets(sizes, tables)[-1])))
+        super().__init__(by_point.T, by_point, base, np.float32)
+
+
+class DenseFunctions(ListedSpace):
+    """Points given by the values of every function, shape (functions, m); dense, in double precision."""
+
+    def __init__(self, matrix: Any, base: Floats | None = None) -> None:
+        self._matrix = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
+        super().__init__(self._matrix, self._matrix.T, base, np.float64)
+
+    def covariance(self, density: DensityArray) -> Floats:
+        """Cov_h(f, g) for all pairs of functions, shape (F, F): what Newton's method needs."""
+        mean = self._matrix @ density
+        return np.asarray((self._matrix * density) @ self._matrix.T - np.outer(mean, mean))
+
+
+class WholeDomain:
+    """Every point of a product domain, in lexicographic order; tables of one and two columns.
+
+    Args:
+        sizes: number of codes of each column.
+        tables: sets of one or two columns.
+        log_base: ln μ up to a constant as a sum over columns: one number for each code of each column; uniform by default.
+        dtype: float32 is fast, float64 exact to rounding.
+    """
+
+    def __init__(
+        self, sizes: Sequence[int], tables: Tables, log_base: Sequence[Floats] | None = None, dtype: Any = np.float32
+    ) -> None:
+        self.sizes, self.tables = tuple(sizes), [tuple(table) for table in tables]
+        self.points = math.prod(self.sizes)
+        self._offsets = cell_offsets(self.sizes, self.tables)
+        self._at = np.concatenate([[0], np.cumsum(self.sizes)])
+        cut = min(range(len(self.sizes) + 1), key=lambda k: math.prod(self.sizes[:k]) + math.prod(self.sizes[k:]))
+        self._cut = int(self._at[cut])
+        self._dtype = dtype
+        self._left, self._right = _one_hot(self.sizes[:cut], dtype), _one_hot(self.sizes[cut:], dtype)
+        bias = np.concatenate(log_base) if log_base is not None else np.zeros(int(self._at[-1]))
+        self._bias = bias
+        self._log_total = sum(math.log(np.exp(b).sum()) for b in log_base) if log_base is not None else math.log(self.points)
+
+    def _matrices(self, potential: Floats) -> tuple[Floats, Floats]:
+        single, pair = np.zeros(int(self._at[-1])), np.zeros((int(self._at[-1]),) * 2)
+        for table, a, b in zip(self.tables, self._offsets[:-1], self._offsets[1:], strict=True):
+            if len(table) == 1:
+                single[self._at[table[0]] : self._at[table[0] + 1]] += potential[a:b]
+                continue
+            i, j = table
+            block = potential[a:b].reshape(self.sizes[i], self.sizes[j])
+            if i > j:
+                i, j, block = j, i, block.T
+            pair[self._at[i] : self._at[i + 1], self._at[j] : self._at[j + 1]] += block
+        return single, pair
+
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """See :class:`ListedSpace`."""
+        logs = self._logs(potential, self._bias)
+        peak = float(logs.max())
+        logs -= peak
+        np.exp(logs, out=logs)
+        total = float(logs.sum(dtype=np.float64))
+        logs *= 1 / total
+        return logs, peak + math.log(total) - self._log_total
+
+    def values(self, potential: Floats) -> DensityArray:
+        """See :class:`ListedSpace`."""
+        return self._logs(potential, np.zeros_like(self._bias))
+
+    def _logs(self, potential: Floats, bias: Floats) -> DensityArray:
+        cut, (single, pair) = self._cut, self._matrices(potential)
+        single, pair = (single + bias).astype(self._dtype), pair.astype(self._dtype)
+        left, right = self._left, self._right
+        ahead = ((left @ pair[:cut, :cut]) * left).sum(axis=1) + left @ single[:cut]
+        behind = ((right @ pair[cut:, cut:]) * right).sum(axis=1) + right @ single[cut:]
+        logs = left @ (pair[:cut, cut:] @ right.T)
+        logs += ahead[:, None]
+        logs += behind[None, :]
+        return np.asarray(logs.ravel())
+
+    def expected(self, density: DensityArray) -> Floats:
+        """See :class:`ListedSpace`."""
+        left, right, cut = self._left, self._right, self._cut
+        mass = density.reshape(len(left), len(right))
+        pair = np.zeros((int(self._at[-1]),) * 2)
+        ahead, behind = mass.sum(axis=1, dtype=np.float64), mass.sum(axis=0, dtype=np.float64)
+        pair[:cut, cut:] = left.T @ (mass @ right)
+        pair[:cut, :cut] = left.T @ (ahead.astype(self._dtype)[:, None] * left)
+        pair[cut:, cut:] = right.T @ (behind.astype(self._dtype)[:, None] * right)
+        found = np.empty(int(self._offsets[-1]))
+        for table, a, b in zip(self.tables, self._offsets[:-1], self._offsets[1:], strict=True):
+            if len(table) == 1:
+                inside = slice(self._at[table[0]], self._at[table[0] + 1])
+                found[a:b] = np.diagonal(pair)[inside]
+                continue
+            i, j = sorted(table)
+            block = pair[self._at[i] : self._at[i + 1], self._at[j] : self._at[j + 1]]
+            found[a:b] = (block if table == (i, j) else block.T).ravel()
+        return found
+
+
+def _one_hot(sizes: Sequence[int], dtype: Any) -> npt.NDArray[Any]:
+    points = math.prod(sizes)
+    found = np.zeros((points, sum(sizes)), dtype=dtype)
+    at, after = 0, points
+    for size in sizes:
+        after //= size
+        found[np.arange(points), at + np.arange(points) // after % size] = 1
+        at += size
+    return found
+
+
+class Combined:
+    """A space whose functions are combinations of cells, f = Σ_c M_fc c, as Walsh functions and conjunctions are."""
+
+    def __init__(self, space: Space, combination: sp.csr_array) -> None:
+        self.points: int = space.points
+        self.over_cells = space
+        self._space, self._combination, self._back = space, combination, combination.T.tocsr()
+
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """See :class:`ListedSpace`."""
+        return self._space.density(self._back @ potential)
+
+    def expected(self, density: DensityArray) -> Floats:
+        """See :class:`ListedSpace`."""
+        return np.asarray(self._combination @ self._space.expected(density), dtype=np.float64)
+
+    def values(self, potential: Floats) -> DensityArray:
+        """See :class:`ListedSpace`."""
+        return self._space.values(self._back @ potential)
+
+
+Space = PointTables | DenseFunctions | WholeDomain | Combined
+"""Points with a base measure, and functions on them: densities from potentials, expectations from densities."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """A table seen from one of its columns: its cells as lines that run along this column.
+
+    Attributes:
+        others: the other columns.
+        strides: of the other columns, and of the column itself.
+        offset: where the table begins in the vector of all cells.
+    """
+
+    others: tuple[int, ...]
+    strides: tuple[int, ...]
+    stride: int
+    offset: int
+
+    def lines(self, codes: Codes) -> Integers:
+        """The first cell of the line that each row lies on."""
+        first = np.full(len(codes), self.offset, dtype=np.int64)
+        for j, stride in zip(self.others, self.strides, strict=True):
+            first += codes[:, j].astype(np.int64) * stride
+        return first
+
+
+def tables_around(sizes: Sequence[int], tables: Tables) -> list[list[Around]]:
+    """For every column, the tables that it is in, seen from it."""
+    found: list[list[Around]] = [[] for _ in sizes]
+    for table, offset in zip(tables, cell_offsets(sizes, tables)[:-1], strict=True):
+        strides = {}
+        stride = 1
+        for j in reversed(table):
+            strides[j] = stride
+            stride *= sizes[j]
+        for j in table:
+            others = tuple(i for i in table if i != j)
+            found[j].append(Around(others, tuple(strides[i] for i in others), strides[j], int(offset)))
+    return found
+
+
+class TableModel:
+    """A density h ∝ Π_j μ_j(z_j)·exp(Σ_t θ_t[z_t]) on a product domain of any size, known by its potentials on tables.
+
+    Its values up to a factor are cheap at any row, and so are its conditional laws of one column given the others: rows are
+    moved by Gibbs steps. Nothing here reads data.
+
+    Args:
+        sizes: number of codes of each column.
+        tables: sets of columns.
+        potential: θ, one number for each cell.
+        log_base: ln μ_j for every column j.
+    """
+
+    def __init__(self, sizes: Sequence[int], tables: Tables, potential: Floats, log_base: Sequence[Floats]) -> None:
+        self.sizes, self.tables = tuple(sizes), tables
+        self.potential = potential
+        self._log_base = [np.asarray(b, dtype=np.float32) for b in log_base]
+        self._around = tables_around(sizes, tables)
+
+    def log_density(self, codes: Codes) -> Floats:
+        """ln h up to a constant, shape (rows,)."""
+        found = np.zeros(len(codes))
+        for j, base in enumerate(self._log_base):
+            found += base[codes[:, j]]
+        for start in range(0, len(codes), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            found[part] += self.potential[cells_of_points(codes[part], self.sizes, self.tables)].sum(axis=1)
+        return found
+
+    def gibbs(self, codes: Codes, generator: np.random.Generator) -> Codes:
+        """Every column once, in random order, drawn from its law given the others: h is left as it is."""
+        moved = codes.copy()
+        lines = self._lines()
+        for start in range(0, len(moved), _ROWS_AT_ONCE):
+            rows = moved[start : start + _ROWS_AT_ONCE]
+            for j in generator.permutation(len(self.sizes)):
+                logs = np.tile(self._log_base[j], (len(rows), 1))
+                for around, table in zip(self._around[j], lines[j], strict=True):
+                    logs += table[cell_numbers(rows, around.others, self.sizes)]
+                logs -= logs.max(axis=1, keepdims=True)
+                mass = np.cumsum(np.exp(logs, out=logs), axis=1)
+                drawn = generator.random(len(rows), dtype=np.float32) * mass[:, -1]
+                rows[:, j] = np.minimum((mass <= drawn[:, None]).sum(axis=1), self.sizes[j] - 1)
+        return moved
+
+    def _lines(self) -> list[list[npt.NDArray[np.float32]]]:
+        """For every column and table around it, the potential as lines along the column, shape (lines, size)."""
+        found: list[list[npt.NDArray[np.float32]]] = [[] for _ in self.sizes]
+        offsets = cell_offsets(self.sizes, self.tables)
+        for table, a, b in zip(self.tables, offsets[:-1], offsets[1:], strict=True):
+            block = self.potential[a:b].astype(np.float32).reshape([self.sizes[j] for j in table])
+            for axis, j in enumerate(table):
+                found[j].append(np.ascontiguousarray(np.moveaxis(block, axis, -1)).reshape(-1, self.sizes[j]))
+        return found

@@ -1,0 +1,376 @@
+"""The density of maximal entropy near noisy statistics, through its smooth dual.
+
+One step solves, over densities h on a space with base measure μ,
+
+    minimise  KL(h ‖ μ) + (1/(2λ)) Σ_f ((A h - y)_f / s_f)²,
+
+whose dual has one unknown for each statistic: minimise ln Σ μ e^{Aᵀθ} - θ·y + (λ/2) Σ s_f² θ_f². The residual of the
+statistics is y - A h = λ s² θ, so λ says how far the noisy statistics are trusted: statistics with more noise are followed
+less. For any θ the density h(θ) has a duality gap of exactly Σ (A h - y + λ s² θ)² / (2λ s²).
+
+A single step shrinks strong dependencies as much as noise. Steps in stages put the density of the last one in place of μ:
+that is Bregman's iteration, the entropic proximal-point method for weighted least squares, which takes up what is strong
+first. It is stopped where Stein's estimate of the risk is smallest, before it fits the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from dpsyn.domain import Codes
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.contingency import Tables
+from dpsyn.solvers.density_spaces import (
+    Combined,
+    DenseFunctions,
+    DensityArray,
+    PointTables,
+    Space,
+    TableModel,
+    checked_statistics,
+)
+from dpsyn.solvers.executors import one_blas_thread
+from dpsyn.solvers.rounding import systematic_rows
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str, float], None]
+Renew = Callable[[Space, Floats, DensityArray], Space]
+"""Of the space, all multipliers so far, and the density on the space."""
+
+MOST_STAGES = 14
+_FIRST_WEIGHT = 4.0
+_FACTOR = 1.6
+_PROBE = 0.2
+_WORTH_IT = 0.003
+"""A further stage must lower the risk by this share of F."""
+_CLEARLY = 0.1
+_FAR = 3.0
+"""With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
+_NEARER = 0.98
+_LEAST_EFFECTIVE = 0.05
+_FARTHER = 3.0
+_POINTS_FOR_THREADS = 20_000
+_NEWTON_AT_MOST = 700
+_NEWTON_STEPS = 60
+_SMALL_GAP = 1e-11
+_REFINING_ITERATIONS = 40
+_MOST_TRIALS = 16
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: λ, the misfit, the degrees of freedom used, and the estimated risk Σ ((A h - E y)/s)²."""
+
+    weight: float
+    misfit: float
+    degrees_of_freedom: float
+    risk: float
+
+
+@dataclass(frozen=True, eq=False)
+class MaxEntropyFit:
+    """A density that has been checked.
+
+    Attributes:
+        density: h, shape (m,).
+        multipliers: θ, all stages together: h ∝ μ·exp(Aᵀθ). Shape (F,).
+        statistics: A h, recomputed from h.
+        misfit: mean over f of ((A h - y)/s)²: 1 would be expected of the true density.
+        gap: duality gap of the last stage, in nats, from the formula and not from the solver.
+        weight: λ.
+        stages: what was found after each stage; the density is that of the least risk.
+        space: the space that the density is on.
+    """
+
+    density: DensityArray
+    multipliers: Floats
+    statistics: Floats
+    misfit: float
+    gap: float
+    weight: float
+    space: Space
+    stages: tuple[Stage, ...] = ()
+
+
+def max_entropy_step(
+    space: Space,
+    target: Floats,
+    spread: Floats,
+    weight: float,
+    *,
+    center: Floats | None = None,
+    iterations: int = 200,
+    tolerance: float = 1e-10,
+) -> MaxEntropyFit:
+    """One step around the density with multipliers ``center`` (default: μ itself), by L-BFGS on the dual.
+
+    Args:
+        space: points, base measure and functions.
+        target: y, shape (F,).
+        spread: s > 0, the standard deviation of the noise on y, shape (F,).
+        weight: λ > 0.
+        center: multipliers of the density that takes the place of μ.
+        iterations: of L-BFGS.
+        tolerance: relative decrease of the dual at which to stop.
+
+    Raises:
+        ParameterError: a number is out of range or not finite.
+    """
+    from scipy.optimize import minimize
+
+    target, spread = checked_statistics(target, spread)
+    if not (math.isfinite(weight) and weight > 0):
+        raise ParameterError("weight", weight, "a finite number > 0")
+    middle = center if center is not None else np.zeros_like(target)
+    penalty = weight * spread**2
+    # Unknowns are divided by roughly 1/√(variance of f + λ s²).
+    scale = 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
+
+    def dual(x: Floats) -> tuple[float, Floats]:
+        multipliers = x * scale
+        density, log_total = space.density(multipliers)
+        moved = penalty * (multipliers - middle)
+        value = log_total - multipliers @ target + 0.5 * (moved * (multipliers - middle)).sum()
+        return float(value), (space.expected(density) - target + moved) * scale
+
+    if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
+        multipliers = _newton(space, target, penalty, middle)
+    else:
+        options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance}
+        found: Any = minimize(dual, middle / scale, jac=True, method="L-BFGS-B", options=options)
+        multipliers = np.asarray(found.x * scale, dtype=np.float64)
+    density, _ = space.density(multipliers)
+    statistics = space.expected(density)
+    slack = statistics - target + penalty * (multipliers - middle)
+    misfit = float(np.mean(((statistics - target) / spread) ** 2))
+    gap = float((slack**2 / (2 * penalty)).sum())
+    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, space)
+
+
+def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats) -> Floats:
+    """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    multipliers = middle
+
+    def dual(point: Floats, log_total: float) -> float:
+        return log_total - float(point @ target) + 0.5 * float((penalty * (point - middle) ** 2).sum())
+
+    density, log_total = space.density(multipliers)
+    value = dual(multipliers, log_total)
+    for _ in range(_NEWTON_STEPS):
+        slope = space.expected(density) - target + penalty * (multipliers - middle)
+        if float((slope**2 / penalty).sum()) / 2 <= _SMALL_GAP:
+            break
+        curvature = space.covariance(density)
+        curvature[np.diag_indices_from(curvature)] += penalty + 1e-15
+        step = np.asarray(cho_solve(cho_factor(curvature, overwrite_a=True), slope))
+        descent, length = float(slope @ step), 1.0
+        while True:
+            there = multipliers - length * step
+            density, log_total = space.density(there)
+            reached = dual(there, log_total)
+            if reached <= value - 0.1 * length * descent or length < 1e-8:
+                break
+            length /= 2
+        # At the end rounding in the value hides the descent that is left.
+        if length < 1e-8:
+            break
+        multipliers, value = there, reached
+    return multipliers
+
+
+def max_entropy(
+    space: Space,
+    target: Floats,
+    spread: Floats,
+    generator: np.random.Generator,
+    *,
+    stages: int = MOST_STAGES,
+    iterations: int = 80,
+    renew: Renew | None = None,
+    progress: Progress = lambda step, share: None,
+) -> MaxEntropyFit:
+    """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
+
+    Stein's estimate of the risk Σ ((A h - E y)/s)² is Σ ((A h - y)/s)² - F + 2·df, where df = Σ ∂(A h)_f/∂y_f, the degrees
+    of freedom that the fit has used, comes from fitting y + t·s·e beside y for one random vector e of signs.
+
+    Args:
+        space: points, base measure and functions.
+        target: y, shape (F,).
+        spread: s > 0, shape (F,).
+        generator: for e.
+        stages: at most so many; λ is 4·F in the first one and divided by 1.6 from each to the next.
+        iterations: of L-BFGS in each step.
+        renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
+            then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
+            the fit is near.
+        progress: told of each step.
+
+    Returns:
+        The stage of least risk; ``multipliers`` are all stages' together.
+    """
+    target, spread = checked_statistics(target, spread)
+    count = len(target)
+    signs = generator.choice(np.array([-1.0, 1.0]), count)
+    beside = target + _PROBE * spread * signs
+    current = _FIRST_WEIGHT * count
+    # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
+    mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
+    best: MaxEntropyFit | None = None
+    history: list[Stage] = []
+    for number in range(stages):
+        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
+
+        def fitted(to: Floats, center: Floats, at: float = current, space: Space = space) -> MaxEntropyFit:
+            return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
+
+        twin: MaxEntropyFit | None = None
+        if renew is None:
+            fit, twin = _side_by_side(fitted, (target, mine), (beside, other), space.points)
+        else:
+            fit, current = _within_reach(fitted, target, mine, current)
+            if fit.misfit <= _FAR or (history and fit.misfit > _NEARER * history[-1].misfit):
+                twin = fitted(beside, other, current)
+        used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE if twin is not None else 0.0
+        risk = count * (fit.misfit - 1) + 2 * used
+        history.append(Stage(current, fit.misfit, used, risk))
+        # Of stages of about the same risk the first one has used less of the noise.
+        if best is None or risk < best.stages[-1].risk - _CLEARLY * abs(best.stages[-1].risk):
+            best = replace(fit, multipliers=before + fit.multipliers, stages=tuple(history), space=space)
+        if len(history) > 1 and twin is not None and risk > history[-2].risk - _WORTH_IT * count:
+            break
+        other = fit.multipliers + (twin.multipliers - fit.multipliers if twin is not None else other - mine)
+        mine = fit.multipliers
+        if renew is not None and number + 1 < stages:
+            before = before + mine
+            space = renew(space, before, fit.density)
+            mine, other = np.zeros(count), other - mine
+        current /= _FACTOR
+    assert best is not None
+    return replace(best, stages=tuple(history))
+
+
+def _within_reach(
+    fitted: Callable[[Floats, Floats, float], MaxEntropyFit], target: Floats, center: Floats, weight: float
+) -> tuple[MaxEntropyFit, float]:
+    """The step at the first λ, growing, at which the density does not rest on a few of the drawn points."""
+    for _ in range(_MOST_TRIALS):
+        fit = fitted(target, center, weight)
+        if 1 / float((fit.density.astype(np.float64) ** 2).sum()) >= _LEAST_EFFECTIVE * len(fit.density):
+            break
+        weight *= _FARTHER
+    return fit, weight
+
+
+def _side_by_side(
+    fitted: Callable[[Floats, Floats], MaxEntropyFit],
+    first: tuple[Floats, Floats],
+    second: tuple[Floats, Floats],
+    points: int,
+) -> tuple[MaxEntropyFit, MaxEntropyFit]:
+    """Both fits, in two threads where that pays; the results are the same."""
+    with one_blas_thread():
+        if points < _POINTS_FOR_THREADS:
+            return fitted(*first), fitted(*second)
+        with ThreadPoolExecutor(2) as pool:
+            waiting = pool.submit(fitted, *first), pool.submit(fitted, *second)
+            return waiting[0].result(), waiting[1].result()
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedFit:
+    """The reduced space of the best stage and what was fitted on it.
+
+    Attributes:
+        codes: its points, shape (m, columns).
+        fit: density on them.
+        model: the density everywhere.
+        cells: expected cells of the tables under the density.
+        effective_points: 1/Σ h² after each stage but the last: how many points of equal weight the space was worth.
+    """
+
+    codes: Codes
+    fit: MaxEntropyFit
+    model: TableModel
+    cells: Floats
+    effective_points: tuple[float, ...]
+
+
+def refined_max_entropy(
+    codes: Codes,
+    sizes: Sequence[int],
+    tables: Tables,
+    target: Floats,
+    spread: Floats,
+    log_base: Sequence[Floats],
+    generator: np.random.Generator,
+    *,
+    combination: sp.csr_array | None = None,
+    bonds: Floats | None = None,
+    stages: int = MOST_STAGES,
+    progress: Progress = lambda step, share: None,
+) -> RefinedFit:
+    """Maximum entropy on domains too large to list: fit, draw the reduced space again around what was fitted, fit again.
+
+    The first space is drawn from the base measure, where few points may look like the data. After each stage the points are
+    drawn anew in proportion to the fitted density and moved by a Gibbs step that leaves it unchanged, so the next stage
+    starts from many points of about equal weight: Bregman's iteration with a fresh sample in every step. Only the noisy
+    statistics are used.
+
+    Args:
+        codes: draws from the first measure, shape (m, columns).
+        sizes: number of codes of each column.
+        tables: sets of columns whose cells the statistics are made of.
+        target: y, shape (F,).
+        spread: standard deviation of its noise, shape (F,).
+        log_base: ln μ_j of every column: the first measure is Π μ_j, times exp(bonds).
+        generator: for drawing again.
+        combination: statistics as combinations of cells, shape (F, cells); by default they are the cells.
+        bonds: potential on the cells that the first measure has against the product; by default none.
+        stages: at most so many; 1 does not draw again.
+        progress: told of each stage.
+    """
+
+    def model(multipliers: Floats) -> TableModel:
+        cells = np.asarray(combination.T @ multipliers, dtype=np.float64) if combination is not None else multipliers
+        return TableModel(sizes, tables, cells + bonds if bonds is not None else cells, log_base)
+
+    def space_of(points: Codes) -> Space:
+        over_cells = PointTables(points, sizes, tables)
+        return over_cells if combination is None else Combined(over_cells, combination)
+
+    def renew(space: Space, multipliers: Floats, density: DensityArray) -> Space:
+        effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
+        points = _listed(space).codes
+        drawn = points[systematic_rows(density, len(points), generator)]
+        return space_of(model(multipliers).gibbs(drawn, generator))
+
+    effective: list[float] = []
+    fit = max_entropy(
+        space_of(codes),
+        target,
+        spread,
+        generator,
+        stages=stages,
+        iterations=_REFINING_ITERATIONS,
+        renew=renew,
+        progress=progress,
+    )
+    best = _listed(fit.space)
+    return RefinedFit(best.codes, fit, model(fit.multipliers), best.expected(fit.density), tuple(effective))
+
+
+def _listed(space: Space) -> PointTables:
+    found = space.over_cells if isinstance(space, Combined) else space
+    assert isinstance(found, PointTables)
+    return found

@@ -1,0 +1,157 @@
+"""How much memory operators and solvers take, known before any point is drawn, and how much there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.contingency import contrast_dimension
+from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
+from dpsyn.solvers.operator import block_bounds
+from dpsyn.solvers.points import DigitLayout
+
+NEAR_ENTRIES = 1 << 25
+"""Entries of W that a restricted problem of the solvers may keep."""
+_VECTORS = 26
+"""Vectors of length m that the interior-point method holds."""
+_ALLOWANCE = 48 << 20
+"""Bytes for what does not grow with the problem: tables of a plan, chunks, the interpreter's own."""
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes that an operator takes on one machine, at most.
+
+    Attributes:
+        points: the packed points.
+        weights: p, unless it is the same for all.
+        functions: what is prepared once: lists of functions and, for Gram matrices, the table of all their products.
+        working: what the threads hold while they sum, together.
+    """
+
+    points: int
+    weights: int
+    functions: int
+    working: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return sum(int(getattr(self, field.name)) for field in fields(self))
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{field.name} {_readable(getattr(self, field.name))}" for field in fields(self))
+        return f"{_readable(self.total)} ({parts})"
+
+
+def estimate_memory(
+    sizes: Sequence[int], degree: int, count: int, threads: int, *, weighted: bool = False, gram: bool = True
+) -> MemoryEstimate:
+    """Memory of a BlockOperator with its points in memory, while one product or Gram matrix is computed.
+
+    Args:
+        sizes: number of codes of each column.
+        degree: d.
+        count: m, number of points.
+        threads: how many work at once.
+        weighted: the points have weights of their own.
+        gram: Gram matrices are computed, not only products with vectors.
+    """
+    layout = DigitLayout(sizes)
+    columns = sum(size > 1 for size in sizes)
+    functions = contrast_dimension(sizes, degree)
+    width = max(1, min(degree, columns))
+    largest = max(b - a for a, b in pairwise(block_bounds(count)))
+    # A thread holds the digits that it reads, one index for each of them, and a few vectors as long as the block.
+    per_thread = largest * (8 * len(layout.groups) + 4 * width + 48) + 16 * functions
+    prepared = functions * (8 * width + 40)
+    results = 32 * functions
+    if gram:
+        results += 16 * functions**2
+    if gram and functions <= MOST_FOR_PRODUCTS:
+        moments = contrast_dimension(sizes, 2 * width)
+        moments = min(moments, functions * (functions + 1) // 2)
+        prepared += 70 * functions**2 + moments * (16 * width + 80)
+        per_thread += largest * 8 * width + 16 * functions**2 + 8 * moments
+    return MemoryEstimate(
+        layout.bytes_per_point * count, 8 * count if weighted else 0, prepared + _ALLOWANCE, threads * per_thread + results
+    )
+
+
+def solver_bytes(functions: int, points: int, *, dense: bool) -> int:
+    """Memory of the solvers beyond that of the operator, at most: both programs, one after the other.
+
+    The dual methods hold a few C x C matrices and some columns of W; the density itself has m numbers. The interior-point
+    method (``dense``: W is small) holds vectors of length m too. What the operator takes, with its Gram matrices, is
+    :func:`estimate_memory`.
+    """
+    matrices = 5 * 8 * functions**2
+    near = 3 * 8 * min(NEAR_ENTRIES, functions * points)
+    return matrices + near + 8 * points * (_VECTORS if dense else 2)
+
+
+def available_memory() -> int | None:
+    """Bytes that this process may still take without swapping, or None where the system does not say."""
+    known = [found for found in (_machine(), _control_group()) if found is not None]
+    return min(known, default=None)
+
+
+def require_memory(field: str, value: object, needed: int, limit: int | None = None, detail: str = "") -> None:
+    """Refuse what does not fit.
+
+    Args:
+        field: the parameter that decides the size, for the message.
+        value: what it is.
+        needed: bytes.
+        limit: bytes allowed; None for what is available now.
+        detail: what the bytes are for, or what to do.
+
+    Raises:
+        ParameterError: more is needed than is allowed; the message has both numbers.
+    """
+    allowed = available_memory() if limit is None else limit
+    if allowed is not None and needed > allowed:
+        says = f"it needs about {_readable(needed)} of memory and {_readable(allowed)} may be used"
+        raise ParameterError(field, value, f"{says}. {detail}".rstrip(". "))
+
+
+def require_solver_memory(functions: int, points: int, *, dense: bool, limit: int | None) -> None:
+    """Refuse before the start what does not fit; a matter of C and m, not of the data.
+
+    Raises:
+        ParameterError: more is needed than ``limit`` bytes, or than the machine has left.
+    """
+    needed = solver_bytes(functions, points, dense=dense)
+    require_memory("reduced_space_size", points, needed, limit, f"The programs have C = {functions:,} functions")
+
+
+def _readable(count: int) -> str:
+    return f"{count / 1e9:.2f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
+
+
+def _machine() -> int | None:
+    lines = _words(Path("/proc/meminfo"))
+    return int(lines["MemAvailable:"]) * 1024 if "MemAvailable:" in lines else None
+
+
+def _control_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What a container may still take: its limit less what it uses, files that can be dropped not counted."""
+    try:
+        most = (folder / "memory.max").read_text(encoding="ascii").strip()
+        used = int((folder / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    if not most.isdigit():
+        return None
+    return max(0, int(most) - used + int(_words(folder / "memory.stat").get("inactive_file", "0")))
+
+
+def _words(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return {}
+    return {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}

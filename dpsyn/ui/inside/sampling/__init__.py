@@ -1,5 +1,0 @@
-"""Inside private sampling: what the mechanism does to the data at hand. For teaching: most of it reads private rows."""
-
-from dpsyn.ui.inside.sampling.sections import sampling
-
-__all__ = ["sampling"]

@@ -1,0 +1,75 @@
+"""Real against synthetic: releases of this visit, and experiments that run the mechanisms many times."""
+
+import streamlit as st
+
+from dpsyn.app import state
+from dpsyn.app.lab import experiments, results
+from dpsyn.app.lab.measures import findings, measure_form
+from dpsyn.app.lab.other_data import other_releases
+from dpsyn.app.lab.planner import planner
+from dpsyn.app.lab.releases import code_of, code_popover, runs_panel
+from dpsyn.app.lab.report import report_button
+from dpsyn.app.lab.workspace import transfer, workspace_bar
+from dpsyn.kit import screen, widgets
+
+st.title("Comparison")
+current = widgets.dataset_bar()
+workspace_bar()
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    what = st.segmented_control(
+        "What to compare",
+        ["Releases", "Experiments"],
+        default="Releases",
+        required=True,
+        key="comparison_what",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    with st.container(horizontal=True, width="content"):
+        transfer()
+        report_button()
+releases = state.comparable()
+others = [made for made in state.made() if made.number not in {own.number for own in releases}]
+screen.offer(None)
+if what == "Experiments":
+    st.caption(
+        "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and draws "
+        "what came out with its uncertainty."
+    )
+    planner(current)
+    widgets.show_message()
+    found, elsewhere = experiments.by_data()
+    for experiment in found:
+        results.show(experiment, current)
+    if elsewhere:
+        st.subheader("Experiments of other data, other columns or another held-out share", anchor=False)
+    for experiment in elsewhere:
+        results.show(experiment, current, own=False)
+    st.stop()
+
+if not releases:
+    st.info(
+        "There is no release of this data yet, with the columns as they are now"
+        + (
+            f"; {len(others)} of other data or other columns {'is' if len(others) == 1 else 'are'} listed below"
+            if others
+            else ""
+        )
+        + ". Make one in the Generator, import a file, or let an experiment run the mechanisms for you.",
+        icon=":material/info:",
+    )
+    st.page_link("generator.py", label="Make one in the Generator", icon=":material/casino:")
+    other_releases(current, others)
+    st.stop()
+
+screen.offer(lambda: code_of(current, releases))
+st.subheader("Releases of this data", anchor=False)
+with st.container(horizontal=True):
+    runs_panel(releases)
+    code_popover(current, releases)
+by_label = {made.label: made for made in releases}
+measure_form(current, by_label)
+widgets.watch_job()
+widgets.show_message()
+findings(current, by_label)
+other_releases(current, others)

@@ -1,0 +1,36 @@
+"""Which theorem applies to these data, by how much it does not, and what would have to change."""
+
+import streamlit as st
+
+from dpsyn.app.explorer import choose, sections
+from dpsyn.errors import ParameterError
+from dpsyn.kit import screen, widgets
+from dpsyn.kit.uploads import path_counter, show_fault, uploader
+
+st.title("Feasibility")
+widgets.own_table_lost()
+with st.expander("More data: upload a table, or count a large file where it lies", icon=":material/upload_file:"):
+    left, right = st.columns(2, gap="medium")
+    with left:
+        uploader("f_upload")
+    with right:
+        path_counter()
+show_fault()
+widgets.watch_job()
+widgets.show_message()
+explorer = choose()
+every = sections()
+section = st.segmented_control(
+    "Section", list(every), default=next(iter(every)), required=True, key="f_section", bind="query-params",
+    label_visibility="collapsed",
+)  # fmt: skip
+if explorer.private:
+    st.caption(
+        "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "
+        "publication. The section “Export” offers statistics that may be published."
+    )
+screen.offer(None)
+try:
+    every[section](explorer)
+except ParameterError as fault:
+    st.error(str(fault), icon=":material/error:")

@@ -1,0 +1,29 @@
+"""What each mechanism does, step by step, on the data at hand: for teaching."""
+
+import streamlit as st
+
+from dpsyn.kit import widgets
+from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+
+st.title("Inside the mechanisms")
+current = widgets.dataset_bar()
+st.caption(
+    ":material/school: For teaching: these pictures read the private rows and follow every slider at once. "
+    "Only what the Generator releases may be published."
+)
+chosen = st.segmented_control(
+    "Mechanism",
+    list(MECHANISMS),
+    format_func=title,
+    default=next(iter(MECHANISMS)),
+    required=True,
+    key="inside_mechanism",
+    bind="query-params",
+)
+widgets.watch_job()
+widgets.show_message()
+inside = offered(chosen, "panels:inside")
+if inside is None:
+    st.info(f"There are no pictures of {title(chosen)} yet. The Generator runs it.", icon=":material/info:")
+else:
+    inside(current)

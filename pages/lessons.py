@@ -1,0 +1,15 @@
+"""Short guided paths through the mechanisms, for teaching."""
+
+import streamlit as st
+
+from dpsyn.app import lessons
+from dpsyn.kit import documents, widgets
+
+st.title("Lessons")
+widgets.own_table_lost()
+st.caption(
+    "Every step opens in a tab of its own, with its data, sliders and seed set; come back here for the next one. “Draw "
+    "again” shows what is luck, “Freeze” keeps the draw while you move the sliders."
+)
+documents.show()
+lessons.show()

@@ -1,0 +1,100 @@
+"""What the Generator says of the noise before a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.app.releases import expectations
+from dpsyn.domain import Attribute, Domain
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting.expectations import noise_on_tables
+from dpsyn.table import Table
+
+
+def calibrated(n, *, epsilon=1.0, domain=None, **options):
+    spec = dpsyn.PrivacySpec(epsilon, 0.0 if options.get("noise") == "laplace" else 1e-5)
+    return NoisyReweighting(**options).calibrate(spec, domain or dpsyn.load_sample("asia").domain, n=n)
+
+
+def warnings(mechanism):
+    return [sentence for kind, sentence in expectations(mechanism) if kind == "warning"]
+
+
+@pytest.mark.parametrize("statistics", ["walsh", "contingency", "conjunctions"])
+@pytest.mark.parametrize("n", [675, 20_000])
+def test_no_warning_where_the_fit_follows_the_data(n, statistics):
+    assert warnings(calibrated(n, statistics=statistics)) == []
+
+
+def test_noise_whose_largest_draw_is_big_but_which_the_fit_averages_away_is_no_reason_to_warn():
+    # 675 rows of the cars: the largest of 267 draws is near 0.12, and the release is closer than the columns' margins.
+    mechanism = calibrated(675, domain=dpsyn.load_sample("car").domain)
+    spread = mechanism.spreads.max() / 675
+    assert spread * np.sqrt(2 * np.log(mechanism.statistic_count)) > 0.1
+    assert warnings(mechanism) == []
+
+
+@pytest.mark.parametrize("statistics", ["walsh", "contingency", "conjunctions"])
+def test_a_tiny_table_is_warned_of(statistics):
+    (said,) = warnings(calibrated(12, statistics=statistics))
+    assert "table of 2 columns" in said
+    assert "times all the rows" in said
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("statistics", ["walsh", "contingency", "conjunctions"])
+def test_noise_on_tables_is_that_of_tables_made_of_noisy_statistics(statistics, noise):
+    """Every table's cells, solved from drawn noise, against the formula (which takes noise for normal)."""
+    sizes = (2, 2, 2) if statistics == "walsh" else (2, 3, 4)
+    domain = Domain(
+        tuple(Attribute(f"c{i}", "categorical", tuple(map(str, range(k))), public=True) for i, k in enumerate(sizes))
+    )
+    mechanism = calibrated(100, domain=domain, degree=2, statistics=statistics, noise=noise)
+    family, rng = mechanism.statistics, np.random.default_rng(4)
+    spreads = mechanism.spreads * family.unit / 100
+    found = []
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        cells = [(i, j) for i in range(sizes[a]) for j in range(sizes[b])]
+        points = np.zeros((len(cells), 3), dtype=np.int16)
+        points[:, a], points[:, b] = np.array(cells).T
+        used = np.concatenate([np.arange(g.start, g.stop) for g in family.groups if set(g.columns) <= {a, b}])
+        if statistics == "contingency":
+            used = np.concatenate([np.arange(g.start, g.stop) for g in family.groups if g.columns == (a, b)])
+        matrix = family.matrix(points)
+        matrix = (matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix))[used]
+        draws = rng.normal(size=(4000, len(used))) * spreads[used]
+        draws[:, np.ptp(matrix, axis=1) == 0] = 0
+        if statistics != "contingency":  # that all cells sum to n is known
+            matrix, draws = np.vstack([matrix, np.ones(len(cells))]), np.column_stack([draws, np.zeros(len(draws))])
+        found.append(np.abs(np.linalg.lstsq(matrix, draws.T, rcond=None)[0]).sum(axis=0).mean())
+    degree, total = noise_on_tables(mechanism)
+    assert degree == 2
+    assert total == pytest.approx(np.mean(found), rel=0.03)
+
+
+def sampling(sizes, **options):
+    columns = [Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes)]
+    return dpsyn.PrivateSampling(**options).calibrate(dpsyn.PrivacySpec(3.16), Domain.of(columns), n=1000)
+
+
+def test_a_long_run_of_private_sampling_says_how_long_and_what_makes_it_shorter():
+    adult = (10, 9, 10, 16, 10, 7, 15, 6, 5, 2, 10, 10, 10, 42, 2)
+    (said,) = [sentence for _, sentence in expectations(sampling(adult)) if "minutes" in sentence]
+    assert "C = 9,885" in said
+    minutes = int(said.split("about ")[1].split(" ")[0])
+    assert 1.5 <= minutes <= 10  # 3 minutes were measured
+    assert "lower d" in said
+    for short in (sampling(adult[:4]), sampling(adult, degree=1), sampling((2,) * 8)):
+        assert not any("minute" in sentence for _, sentence in expectations(short))
+
+
+def test_the_progress_of_a_draw_of_the_reduced_space_names_its_parts():
+    told = []
+    mechanism = sampling((4,) * 9, degree=1)
+    rows = np.random.default_rng(0).integers(0, 4, (1000, 9))
+    table = Table(pd.DataFrame(rows, columns=mechanism.domain.names), mechanism.domain, "rows")
+    mechanism(np.random.default_rng(0), table, lambda step, share: told.append(step))
+    assert any("testing whether 28 functions are independent on 2,000 points" in step for step in told)

@@ -1,0 +1,121 @@
+"""The report's verdict on each release, from the settings of that release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.app.lab.report import report_bytes
+from dpsyn.app.lab.report_verdicts import release_parts, release_verdict
+from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.kit.visit import Dataset
+
+SPEC = dpsyn.PrivacySpec(3.0, 1e-5)
+
+
+@cache
+def asia(*, confirmed: bool = True) -> Dataset:
+    table = dpsyn.load_sample("asia").take(np.arange(800))
+    if not confirmed:
+        domain = replace(table.domain, attributes=tuple(replace(a, public=False) for a in table.domain.attributes))
+        table = table.with_domain(domain)
+    return Dataset(table=table, full=table, target="dysp", sample=None, revision=1)
+
+
+def made(config, spec, number=1, current=None):
+    current = current or asia()
+    learn = current.parts[0]
+    release = config.calibrate(spec, learn.domain, n=learn.n)(np.random.default_rng(number), learn)
+    return MadeRelease(number, config.title, release, number, learn.name, learn.domain, 0.1, config)
+
+
+def test_private_sampling_is_judged_by_its_own_rows_and_box():
+    config = dpsyn.PrivateSampling(degree=1, floor=0.2, ceiling=3.0, rows=2)
+    verdict, words = release_verdict(made(config, dpsyn.PrivacySpec(6.0)), asia())
+    learn = asia().parts[0]
+    expected = dpsyn.feasibility(
+        learn.statistics(), dpsyn.PrivacySpec(6.0), degree=1, floor=0.2, ceiling=3.0, rows=2, reduced_space_size=256
+    ).private_sampling
+    assert [(c.key, c.log_required, c.log_actual) for c in verdict.conditions] == [
+        (c.key, c.log_required, c.log_actual) for c in expected.conditions
+    ]
+    assert verdict.holds_in("privacy")
+    for part in ("ε = 6", "n = 600", "k = 2", "floor 0.2", "ceiling 3"):
+        assert part in words
+
+
+def test_noisy_reweighting_is_judged_by_its_rows_degree_and_noise():
+    verdict, words = release_verdict(made(dpsyn.NoisyReweighting(degree=1, rows=50), SPEC), asia())
+    expected = dpsyn.feasibility(
+        asia().parts[0].statistics(), SPEC, degree=1, rows=50, statistics="walsh", noise="gaussian", reduced_space_size=256
+    ).noisy_reweighting
+    assert verdict.summary == expected.summary
+    assert "k = 50" in words
+    assert "Gaussian" in words
+
+
+def test_dp_cda_is_judged_by_its_order_of_mixture_and_rows_per_class():
+    config = dpsyn.DPCDA(target="dysp", order_of_mixture=8, rows=60, class_sizes=100)
+    verdict, words = release_verdict(made(config, SPEC), asia())
+    expected = dpsyn.feasibility(
+        asia().parts[0].statistics(), SPEC, order_of_mixture=8, rows=60, classes=2, smallest_class=100
+    ).dp_cda
+    assert verdict.facts == expected.facts
+    assert verdict.facts["rows_per_class"] == 30
+    assert "l = 8, T = 30 rows of each class" in words
+
+
+def test_what_the_class_counts_cost_is_not_counted_twice():
+    found = made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC)
+    verdict, words = release_verdict(found, asia())
+    assert "(2.7, 9 × 10⁻⁶)" in verdict.summary
+    assert "the averages ε = 2.7, δ = 9 × 10⁻⁶" in words
+    assert "At ε = 3, δ = 10⁻⁵" in words
+
+
+def test_each_release_has_its_own_verdict_and_its_budget_is_a_table():
+    releases = [
+        made(dpsyn.NoisyReweighting(rows=50), SPEC, 1),
+        made(dpsyn.NoisyReweighting(rows=50), dpsyn.PrivacySpec(0.5, 1e-6), 2),
+        made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC, 3),
+    ]
+    text = report_bytes(asia(), releases, None, []).decode()
+    assert "At ε = 3, δ = 10⁻⁵" in text
+    assert "At ε = 0.5, δ = 10⁻⁶" in text
+    assert text.count("T = 300 rows of each class") == 1
+    assert "<td>Walsh functions of order 2</td>" in text
+    assert "<td>class counts</td>" in text
+    assert "{&#x27;" not in text
+
+
+def test_the_report_says_that_no_privacy_holds_on_a_domain_nobody_confirmed():
+    current = asia(confirmed=False)
+    found = made(dpsyn.NoisyReweighting(rows=50), SPEC, current=current)
+    waits = "nobody confirmed the domain as public"
+    for releases in ([], [found]):
+        assert waits in report_bytes(current, releases, None, []).decode()
+        assert waits not in report_bytes(asia(), releases and [made(found.config, SPEC)], None, []).decode()
+
+
+@pytest.mark.parametrize("number", [600, 601])
+def test_rows_split_anew_since_are_said_and_not_judged(number):
+    found = made(dpsyn.NoisyReweighting(rows=50), SPEC)
+    moved = replace(found, release=replace(found.release, settings={**found.release.settings, "n": number}))
+    judged = len(release_parts(moved, asia())) > 1
+    assert judged == (number == 600)
+
+
+def test_private_counts_are_judged_by_the_real_smallest_class():
+    """Nobody declared a size; the page reads the rows and says so, and does not take the classes as balanced."""
+    verdict, _ = release_verdict(made(dpsyn.DPCDA(target="dysp", order_of_mixture=4), SPEC), asia())
+    learn = asia().parts[0]
+    smallest = learn.smallest_class("dysp")
+    assert smallest == learn.frame["dysp"].value_counts().min() < learn.n // 2
+    assert verdict.facts["class_size"] == smallest
+    assert "n/K" not in verdict.summary
+    assert "n/K" not in report_bytes(asia(), [], None, []).decode()
+    assert "n/K = 400 records" in report_bytes(replace(asia(), target=None), [], None, []).decode()

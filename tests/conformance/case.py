@@ -1,0 +1,21 @@
+"""What the tests of every mechanism need to know of one; ``tests/mechanisms/<name>/case.py`` says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import dpsyn
+from dpsyn.mechanisms.base import Config
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters."""
+
+    config: Config
+    spec: dpsyn.PrivacySpec
+    faithful: Config
+    faithful_spec: dpsyn.PrivacySpec
+    keeps_class_balance: bool
+    wrong: dict[str, Any]

@@ -1,0 +1,174 @@
+"""Background jobs: results, progress, messages instead of tracebacks, cancelling, a killed process."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.kit import jobs, worker
+
+
+def answer(progress, value):
+    progress("thinking", 0.5)
+    print("a library that prints must not spoil the result")  # noqa: T201
+    return value * 2
+
+
+def refuse(progress):
+    raise ParameterError("rows", 0, "at least 1")
+
+
+def crash(progress):
+    raise RuntimeError("boom")
+
+
+def linger(progress):
+    progress("lingering", 0.25)
+    time.sleep(600)
+
+
+def vanish(progress):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hand_out_and_vanish(progress):
+    worker.hand_out({"number": 1})
+    worker.hand_out({"number": 2})
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_until_paused_and_back(progress):
+    while not worker.paused():
+        time.sleep(0.02)
+    worker.hand_out("paused")
+    while worker.paused():
+        time.sleep(0.02)
+    return "back"
+
+
+def have_a_child(progress):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    worker.hand_out(child.pid)
+    child.wait()
+
+
+def start(function, **arguments):
+    return jobs.start(f"{__name__}:{function.__name__}", label="test", **arguments)
+
+
+def wait_for(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+def test_a_value_comes_back_with_its_progress():
+    job = start(answer, value=21)
+    wait_for(lambda: not job.running)
+    assert job.progress() == ("thinking", 0.5)
+    outcome = job.outcome()
+    assert (outcome.value, outcome.error) == (42, None)
+
+
+def test_our_own_errors_come_back_as_their_message():
+    outcome = start(refuse).outcome()
+    assert outcome.error == "rows = 0 is not possible: at least 1"
+    assert outcome.details is None
+
+
+def test_an_unforeseen_error_is_a_message_with_details_apart():
+    outcome = start(crash).outcome()
+    assert outcome.error == "The run stopped unexpectedly (RuntimeError)."
+    assert "boom" in outcome.details
+
+
+def test_cancel_kills_the_process():
+    job = start(linger)
+    wait_for(lambda: job.progress()[0] == "lingering")
+    assert job.running
+    job.cancel()
+    assert not job.running
+    assert job.process.returncode == -signal.SIGKILL
+
+
+def test_a_process_that_the_system_kills_is_reported():
+    outcome = start(vanish).outcome()
+    assert "memory" in outcome.error
+
+
+def test_nothing_with_a_name_is_left_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    job = start(answer, value=1)
+    assert os.listdir(tmp_path) == []
+    job.outcome()
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_unknown_task_is_a_message():
+    outcome = jobs.start("dpsyn.app.tasks:no_such_task", label="test").outcome()
+    assert outcome.error is not None
+
+
+@pytest.fixture(autouse=True)
+def _tests_are_importable_by_the_child(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]))
+
+
+def first_record(job):
+    end = time.monotonic() + 30
+    while not job.records():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return job.records()[0]
+
+
+def test_what_was_handed_out_survives_a_death():
+    job = start(hand_out_and_vanish)
+    job.process.wait()
+    assert job.records() == [{"number": 1}, {"number": 2}]
+    assert job.outcome().error is not None
+
+
+def test_a_task_that_looks_can_be_paused():
+    job = start(wait_until_paused_and_back)
+    job.pause()
+    assert first_record(job) == "paused"
+    assert job.running
+    job.pause(False)
+    assert job.outcome().value == "back"
+
+
+def test_a_job_that_a_visit_has_dropped_ends():
+    job = start(linger)
+    process = psutil.Process(job.process.pid)
+    del job
+    gc.collect()
+    assert not process.is_running()
+
+
+def test_cancelling_ends_what_the_job_has_started():
+    job = start(have_a_child)
+    child = psutil.Process(first_record(job))
+    job.cancel()
+    assert psutil.wait_procs([child], timeout=10)[1] == []
+
+
+def test_a_job_ends_with_the_process_that_started_it():
+    script = (
+        "from tests.kit.test_jobs import *; job = start(have_a_child); print(first_record(job), flush=True); os._exit(0)"
+    )
+    parent = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    pid = int(parent.stdout)
+    end = time.monotonic() + 10
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < end
+        time.sleep(0.05)

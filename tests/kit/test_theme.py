@@ -1,0 +1,44 @@
+"""Colours that stay apart for colour-blind readers, and words that can be read on light and dark pages."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpsyn.kit.theme import GUIDE, HERE, SERIES
+
+# Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
+SIMULATED = {
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
+WHITE = np.array([0.95047, 1.0, 1.08883])
+
+
+def linear(colour: str) -> np.ndarray:
+    values = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    ratio = XYZ @ np.clip(rgb, 0, 1) / WHITE
+    f = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("kind", SIMULATED)
+def test_series_stay_apart(kind):
+    seen = {colour: lab(np.array(SIMULATED[kind]) @ linear(colour)) for colour in (*SERIES, HERE)}
+    apart = {(one, other): np.linalg.norm(seen[one] - seen[other]) for one, other in combinations(seen, 2)}
+    # 2.3 can just be told apart side by side; red, green and brown of the usual palettes come closer than 10.
+    assert min(apart.values()) > 15, min(apart, key=apart.__getitem__)
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#10191b"])
+def test_guides_can_be_read_on_both_pages(page):
+    one, other = sorted(float(XYZ[1] @ linear(colour)) for colour in (GUIDE, page))
+    assert (other + 0.05) / (one + 0.05) > 4

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.dp_cda.audit import HALVED, MOVED, POISSON, PUBLISHED, REPLACED, audit_mixing
+from dpsyn.privacy.audit import Audit
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "guarantees.md"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Audit]:
+    told: list[tuple[str, float]] = []
+    audits = audit_mixing(
+        epsilon=4.0,
+        delta=1e-5,
+        order_of_mixture=4,
+        runs=4000,
+        seed=1,
+        progress=lambda step, share: told.append((step, share)),
+    )
+    assert told[-1] == ("done", 1.0)
+    assert [share for _, share in told] == sorted(share for _, share in told)
+    return audits
+
+
+@pytest.mark.parametrize("name", [REPLACED, MOVED, POISSON])
+def test_ours_is_never_above_its_claim(found: dict[str, Audit], name: str) -> None:
+    assert 0 < found[name].epsilon < 4.0
+    assert not found[name].refuted
+
+
+def test_half_of_the_noise_is_noticed(found: dict[str, Audit]) -> None:
+    assert found[HALVED].refuted
+
+
+def test_the_z_score_breaks_the_papers_claim(found: dict[str, Audit]) -> None:
+    assert found[PUBLISHED].epsilon > 4.0
+    assert found[PUBLISHED].refuted
+
+
+def test_a_claim_that_the_paper_cannot_make_is_not_audited() -> None:
+    assert PUBLISHED not in audit_mixing(epsilon=1.0, delta=1e-5, order_of_mixture=2, runs=100, seed=1)
+
+
+def test_the_documented_audits_run_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    text = DOCUMENT.read_text().split("## Audits")[1]
+    (example,) = re.findall(r"```python\n(.*?)```", text.split("\n## ")[0], flags=re.DOTALL)
+    exec(compile(example.replace("20_000", "2_000"), str(DOCUMENT), "exec"), {})
+    *trial, own = capsys.readouterr().out.splitlines()
+    assert [line.split(": ε ≥")[0] for line in trial] == [REPLACED, MOVED, POISSON, HALVED, PUBLISHED]
+    assert trial[-1].endswith(" REFUTED")
+    assert own.startswith("ε ≥ ")
+
+
+def test_an_order_above_the_classes_is_refused() -> None:
+    with pytest.raises(ParameterError):
+        audit_mixing(epsilon=4.0, delta=1e-5, order_of_mixture=51, runs=100, seed=1)

@@ -1,0 +1,78 @@
+"""Subsets of a class: drawn without replacement, or by coins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from dpsyn.mechanisms.dp_cda._averaging import class_averages, distinct_draws, poisson_averages
+
+
+@pytest.mark.parametrize(("size", "order"), [(5, 1), (5, 3), (6, 6), (7, 5), (9, 2)])
+def test_subsets_are_distinct_and_equally_likely(size, order):
+    rows = 20_000
+    drawn = distinct_draws(rows, order, size, np.random.default_rng(size + order))
+    assert (np.diff(drawn, axis=1) > 0).all()
+    assert drawn.min() >= 0
+    assert drawn.max() < size
+    subsets = list(combinations(range(size), order))
+    seen = Counter(map(tuple, drawn.tolist()))
+    expected = rows / len(subsets)
+    statistic = sum((seen[subset] - expected) ** 2 / expected for subset in subsets)
+    assert statistic <= chi2.ppf(0.9999, max(len(subsets) - 1, 1))
+
+
+@pytest.mark.parametrize(("size", "order"), [(100, 3), (100, 40), (100, 60), (100, 97)])
+def test_averages_of_every_kind_of_draw_hold_each_record_with_probability_l_over_n(size, order):
+    """Sparse sums, dense products, and complements."""
+    rows = 4000
+    averages = class_averages(np.eye(size), order, rows, np.random.default_rng(order))
+    taken = np.rint(averages * order)
+    assert (taken.sum(axis=1) == order).all()
+    assert set(np.unique(taken)) <= {0.0, 1.0}
+    share, rate = taken.mean(axis=0), order / size
+    assert np.abs(share - rate).max() < 5 * np.sqrt(rate * (1 - rate) / rows)
+
+
+@pytest.mark.parametrize("rate", [0.04, 0.1, 0.3, 0.9])
+def test_poisson_sums_toss_independent_coins(rate):
+    size, rows = 60, 6000
+    taken = np.rint(poisson_averages(np.eye(size), 4, rate, rows, np.random.default_rng(7)) * 4)
+    assert set(np.unique(taken)) <= {0.0, 1.0}
+    assert np.abs(taken.mean(axis=0) - rate).max() < 5 * np.sqrt(rate * (1 - rate) / rows)
+    correlations = np.corrcoef(taken.T)[np.triu_indices(size, 1)]
+    assert np.abs(correlations).max() < 5.5 / np.sqrt(rows)
+    counts = np.bincount(taken.sum(axis=1).astype(int), minlength=size + 1)
+    expected = binom.pmf(np.arange(size + 1), size, rate) * rows
+    kept = expected >= 10
+    statistic = ((counts[kept] - expected[kept]) ** 2 / expected[kept]).sum()
+    assert statistic < chi2.ppf(0.9999, kept.sum())
+
+
+def test_every_small_subset_of_coins_is_as_likely_as_it_should_be():
+    size, rate, rows = 40, 0.02, 60_000
+    taken = np.rint(poisson_averages(np.eye(size)[:, :3], 1, rate, rows, np.random.default_rng(1))).astype(int)
+    seen = Counter(map(tuple, taken.tolist()))
+    for coins in [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 1, 0)]:
+        probability = rate ** sum(coins) * (1 - rate) ** (3 - sum(coins))
+        assert abs(seen[coins] - rows * probability) < 5 * np.sqrt(rows * probability) + 1
+
+
+def test_an_empty_class_gives_zero_sums():
+    assert (poisson_averages(np.zeros((0, 2)), 4, 0.1, 5, np.random.default_rng(0)) == 0).all()
+    assert (class_averages(np.zeros((0, 2)), 3, 4, np.random.default_rng(0)) == 0).all()
+
+
+def test_large_classes_take_time_for_what_is_drawn_only():
+    """A million records, four of them a row: nothing of the size of rows times records is made."""
+    members = np.arange(1_000_000, dtype=np.float64)[:, None]
+    for averages in (
+        class_averages(members, 4, 5000, np.random.default_rng(0)),
+        poisson_averages(members, 4, 4e-6, 5000, np.random.default_rng(0)),
+    ):
+        assert averages.shape == (5000, 1)
+        assert averages.mean() == pytest.approx(500_000, rel=0.05)

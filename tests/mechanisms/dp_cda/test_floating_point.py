@@ -1,0 +1,80 @@
+"""The low bits of noisy averages: what they give away in floating point, and that no release holds them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.mechanisms.dp_cda._averaging import gaussian_noise, grid_step
+from dpsyn.table import Table
+
+SHIFT = 2.0**-3
+
+
+@given(st.floats(1e-200, 1e200))
+def test_steps_are_powers_of_two_between_a_128th_and_a_64th_of_the_noise(sigma):
+    step = grid_step(sigma)
+    assert math.frexp(step)[0] == 0.5
+    assert sigma / 128 < step <= sigma / 64
+
+
+def on_the_grid_of(average: float, values: np.ndarray) -> np.ndarray:
+    """Whether values near 0 could be a double near -average plus the average: their low bits are then zero."""
+    near = values[np.abs(values) < average / 2]
+    unit = average * 2.0**-53
+    return np.rint(near / unit) * unit == near
+
+
+@pytest.mark.parametrize("on_grid", [False, True])
+def test_low_bits_tell_averages_apart_unless_the_sum_is_rounded(on_grid):
+    add = gaussian_noise(1.0, np.random.default_rng(0), on_grid=on_grid)
+    shifted, not_shifted = (add(np.full(200_000, average)) for average in (SHIFT, 0.0))
+    assert on_the_grid_of(SHIFT, shifted).all()
+    share = on_the_grid_of(SHIFT, not_shifted).mean()
+    assert share == 1.0 if on_grid else share < 0.6
+
+
+def test_rounded_noise_is_that_gaussian():
+    sigma = 0.3
+    values = gaussian_noise(sigma, np.random.default_rng(1), on_grid=True)(np.full(400_000, 0.1))
+    steps = values / grid_step(sigma)
+    assert np.array_equal(steps, np.rint(steps))
+    assert values.std() == pytest.approx(sigma, rel=5e-3)
+    assert values.mean() == pytest.approx(0.1, abs=5 * sigma / math.sqrt(400_000))
+    at = np.unique(steps)[::5]
+    expected = stats.norm.cdf((at + 0.5) * grid_step(sigma), 0.1, sigma)
+    assert np.abs((steps[:, None] <= at).mean(axis=0) - expected).max() < 5 / math.sqrt(400_000)
+
+
+def symmetric_table() -> Table:
+    """Four numbers between -1 and 1: a coordinate is a half of one, so that decoding keeps every bit."""
+    frame = pd.DataFrame(np.random.default_rng(2).choice([-1.0, 0.25, 1.0], (60, 4)), columns=[f"x{j}" for j in range(4)])
+    frame.insert(0, "y", np.arange(60) % 2)
+    numbers = [Attribute(f"x{j}", "numeric", lower=-1.0, upper=1.0, public=True) for j in range(4)]
+    return Table(frame, Domain.of([Attribute("y", "truth", (0, 1), public=True), *numbers]))
+
+
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_no_release_holds_low_bits(variant):
+    table = symmetric_table()
+    config = dpsyn.DPCDA(target="y", rows=400, class_sizes=25, variant=variant)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(30.0, 1e-5), table.domain, n=table.n)
+    step = grid_step(mechanism.calibrated()["noise_scale"])
+
+    def whole(generator: np.random.Generator | None) -> float:
+        released = mechanism(generator, table).rows.drop(columns="y").to_numpy(float)
+        inside = released[np.abs(released) < 1] / 2 / step
+        assert len(inside) > 100
+        return float((inside == np.rint(inside)).mean())
+
+    assert whole(None) == 1.0
+    # A demonstration keeps the bits that its seed draws; it is no release.
+    assert whole(np.random.default_rng(3)) < 0.1

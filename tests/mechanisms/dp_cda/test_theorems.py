@@ -1,0 +1,151 @@
+"""DP-CDA's conditions and noise scales."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.dp_cda.theorems import (
+    MixingSetting,
+    conditions,
+    dp_cda_verdict,
+    exact_epsilon,
+    exact_sigma,
+    plain_gaussian_sigma,
+)
+from dpsyn.privacy.spec import PrivacySpec
+from tests.mechanisms.dp_cda import changes
+
+SPEC = PrivacySpec(2.0, 1e-5)
+SETTING = MixingSetting(n=2000, spec=SPEC, classes=2, smallest_class=600, order_of_mixture=4, rows=40)
+
+
+def test_without_a_noise_scale_one_is_chosen_and_everything_holds() -> None:
+    verdict = dp_cda_verdict(SETTING)
+    assert verdict.holds
+    assert verdict["noise"].assumed
+    assert verdict.facts["rows_per_class"] == 20
+    assert verdict.facts["sensitivity"] == 0.5
+    assert verdict["noise"].required == pytest.approx(verdict.facts["sigma_exact"])
+    assert "upper bound" not in verdict.summary
+
+
+def test_a_bound_without_sampling_is_called_one() -> None:
+    """It can be a hundred times too large, so the summary must not let it pass for the noise that is needed."""
+    large = MixingSetting(n=2_000_000, spec=PrivacySpec(1.0, 1e-5), rows=1000)
+    for setting in (replace(SETTING, exact=False), large):
+        verdict = dp_cda_verdict(setting)
+        assert verdict.facts["sigma_exact"] is None
+        assert verdict["noise"].required == pytest.approx(plain_gaussian_sigma(setting))
+        assert "upper bound: exact accounting gives the smaller" in verdict.summary
+        assert "upper bound" in verdict["noise"].note
+    stated = replace(SETTING, exact=False, noise_scale=5.0)
+    assert "upper bound" not in dp_cda_verdict(stated).summary
+
+
+def test_a_thousand_rows_of_four_records_need_little_noise() -> None:
+    """ASIA's 20,000 rows at ε = 1: 0.271, where the bound without sampling says 64."""
+    setting = MixingSetting(n=20_000, spec=PrivacySpec(1.0, 1e-5), classes=2, order_of_mixture=4, rows=1000)
+    assert plain_gaussian_sigma(setting) == pytest.approx(64, rel=0.05)
+    assert exact_sigma(setting) == pytest.approx(0.27096, rel=0.03)
+
+
+def test_the_plain_sigma_is_enough_and_the_exact_one_is_smaller() -> None:
+    for spec in (SPEC, PrivacySpec(2.0, 1e-5, "add_remove")):
+        setting = replace(SETTING, spec=spec)
+        plain, exact = plain_gaussian_sigma(setting), exact_sigma(setting)
+        assert exact < plain
+        assert exact_epsilon(setting, plain) <= 2.0
+        assert exact_epsilon(setting, exact) <= 2.0 * 1.02
+        assert exact_epsilon(setting, 0.7 * exact) > 2.0
+
+
+def test_exact_accounting_is_that_of_the_accountant() -> None:
+    verdict = dp_cda_verdict(replace(SETTING, exact=True))
+    sigma = verdict.facts["sigma_exact"]
+    assert verdict["noise"].required == pytest.approx(sigma)
+    known = changes.replace_one_epsilon(
+        order_of_mixture=4, sigma=sigma, clip_norm=1.0, class_sizes=[600, 600], rows=20, delta=1e-5, tolerance=1e-4
+    )
+    assert 0.96 * 2.0 < known <= 2.0
+
+
+def test_a_given_noise_scale_is_judged_by_its_epsilon() -> None:
+    enough, little = exact_sigma(SETTING) * 1.05, exact_sigma(SETTING) * 0.7
+    assert dp_cda_verdict(replace(SETTING, noise_scale=enough)).holds
+    verdict = dp_cda_verdict(replace(SETTING, noise_scale=little, exact=True))
+    assert [c.key for c in verdict.missed] == ["noise"]
+    for parameter in ("epsilon", "noise_scale"):
+        remedy = verdict["noise"].remedy(parameter)
+        assert remedy is not None
+        assert remedy.value is not None
+        spec = PrivacySpec(remedy.value, 1e-5) if parameter == "epsilon" else SPEC
+        scale = remedy.value if parameter == "noise_scale" else little
+        assert conditions(replace(SETTING, spec=spec, noise_scale=scale))[-1].holds
+
+
+def test_mixing_more_records_than_a_class_has() -> None:
+    verdict = dp_cda_verdict(replace(SETTING, order_of_mixture=601))
+    assert {c.key for c in verdict.missed} == {"order_of_mixture"}
+    remedy = verdict["order_of_mixture"].remedy("order_of_mixture")
+    assert remedy is not None
+    assert remedy.value == 600
+    assert dp_cda_verdict(replace(SETTING, order_of_mixture=600)).holds
+    assert "600" in verdict.summary
+
+
+def test_balanced_classes_are_assumed_and_said_so() -> None:
+    guess = replace(SETTING, smallest_class=None)
+    assert guess.class_size == 1000
+    assert "state it" in dp_cda_verdict(guess)["order_of_mixture"].note
+    for setting in (guess, replace(guess, noise_scale=5.0)):
+        verdict = dp_cda_verdict(setting)
+        assert verdict.holds
+        assert verdict["order_of_mixture"].assumed
+        assert verdict["noise"].assumed
+        assert verdict.summary.startswith("Every condition holds if the smallest class holds n/K = 1,000 records: ")
+    failing = dp_cda_verdict(replace(guess, noise_scale=1e-3))
+    assert not failing["noise"].assumed
+    assert failing.summary.endswith("It is so if the smallest class holds n/K = 1,000 records.")
+    for known in (SETTING, replace(guess, classes=1)):
+        assert not dp_cda_verdict(known)["order_of_mixture"].assumed
+        assert "n/K" not in dp_cda_verdict(known).summary
+    few = dp_cda_verdict(replace(guess, n=7))["order_of_mixture"]
+    assert not few.holds
+    needed = few.remedy("n")
+    assert needed is not None
+    assert needed.value == 8
+
+
+def test_an_empty_class() -> None:
+    verdict = dp_cda_verdict(replace(SETTING, smallest_class=0))
+    assert not verdict.holds
+    assert verdict.facts["sampling_rate"] is None
+    json.dumps(verdict.to_dict(), allow_nan=False)
+
+
+def test_pure_privacy_is_impossible_with_gaussian_noise() -> None:
+    verdict = dp_cda_verdict(replace(SETTING, spec=PrivacySpec(2.0)))
+    assert {c.key for c in verdict.missed} == {"delta"}
+    assert "needs more than 0" in verdict.summary
+    assert "delta ≥" in verdict.summary
+    json.dumps(verdict.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("classes", 0),
+        ("order_of_mixture", 0),
+        ("rows", 0),
+        ("smallest_class", 1001),
+        ("noise_scale", 0.0),
+        ("clip_norm", math.inf),
+    ],
+)
+def test_meaningless_values_name_their_field(field: str, value: float) -> None:
+    with pytest.raises(ParameterError) as caught:
+        replace(SETTING, **{field: value})
+    assert caught.value.field == field

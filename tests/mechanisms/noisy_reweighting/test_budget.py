@@ -1,0 +1,157 @@
+"""The budget of noisy reweighting, everything that gets noise, against all neighbours there are, in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.zcdp import zcdp_delta
+from dpsyn.table import Table
+
+
+def cube(p: int) -> Domain:
+    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
+
+
+def categories(*sizes: int) -> Domain:
+    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(size)), public=True) for j, size in enumerate(sizes))
+
+
+OWN_MARGINALS = {"reduced_space": "marginals", "reduced_space_size": 5, "marginal_share": 0.3}
+FUNCTIONS = [lambda c: c[:, 0] / 2 - 0.3, lambda c: (c[:, 0] > 0) & (c[:, 1] > 0), lambda c: c[:, 1] - c[:, 0] / 3]
+CASES = {
+    "walsh 2": (cube(5), {}),
+    "walsh 3": (cube(4), {"degree": 3}),
+    "walsh, marginals of their own": (cube(4), OWN_MARGINALS),
+    "tables": (categories(2, 4, 3), {}),
+    "tables, marginals of their own": (categories(2, 4, 3), OWN_MARGINALS),
+    "tables that overlap": (categories(2, 4, 3), {"tables": (("c0", "c1"), ("c1", "c0", "c2"), ("c2",))}),
+    "tables that leave a column out": (categories(2, 4, 3), {"tables": (("c0", "c1"),), "reduced_space_size": 5}),
+    "a column of one code": (categories(1, 3, 2), {"tables": (("c0",), ("c1",), ("c1", "c2"))}),
+    "conjunctions": (categories(2, 4, 3), {"statistics": "conjunctions"}),
+    "conjunctions, marginals of their own": (categories(2, 3), {"statistics": "conjunctions", **OWN_MARGINALS}),
+    "functions": (categories(3, 2), {"family": FunctionFamily(FUNCTIONS, (3, 2))}),
+    "functions, marginals of their own": (
+        categories(3, 2),
+        {"family": FunctionFamily(FUNCTIONS, (3, 2)), "objective": "max", **OWN_MARGINALS},
+    ),
+}
+
+
+def everything(mechanism: NoisyReweightingMechanism, point: np.ndarray) -> np.ndarray:
+    """What one row adds to the numbers that get noise."""
+    rows = point[None, :]
+    parts = [mechanism.statistics.sums(rows)]
+    if mechanism.marginals is not None:
+        parts.append(mechanism.marginals.sums(rows))
+    if mechanism.count_part:
+        parts.append(np.array([1]))
+    return np.concatenate(parts)
+
+
+def test_the_record_says_where_no_neighbour_moves_a_statistic():
+    spec = dpsyn.PrivacySpec(1.0, 1e-5)
+    for domain, still in ((categories(1, 1), True), (categories(1, 2), False)):
+        for noise in ("laplace", "gaussian"):
+            facts = dpsyn.NoisyReweighting(noise=noise).calibrate(spec, domain, n=50).calibrated()
+            assert facts.get("nothing_moves", False) is still
+
+
+def moves_and_parts(mechanism: NoisyReweightingMechanism) -> tuple[np.ndarray, np.ndarray]:
+    """By how much each neighbour moves each number, and the part of the ledger that each number belongs to."""
+    shape = mechanism.domain.shape
+    values = np.array([everything(mechanism, p) for p in np.indices(shape).reshape(len(shape), -1).T.astype(np.int32)])
+    if mechanism.guarantee.neighbouring == "replace_one":
+        values = (values[:, None, :] - values[None, :, :]).reshape(-1, values.shape[1])
+    last = len(mechanism.ledger.parts) - 1
+    own = [] if mechanism.marginals is None else [last - mechanism.count_part] * mechanism.marginals.count
+    of_part = np.array([*mechanism.part_of, *own, *([last] if mechanism.count_part else [])], dtype=int)
+    return np.unique(np.abs(values), axis=0), of_part
+
+
+@pytest.mark.parametrize("allocation", ["by_size", "equal"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("case", CASES)
+def test_laplace_noise_costs_no_neighbour_more_than_epsilon_to_the_last_bit(case, neighbouring, allocation):
+    domain, settings = CASES[case]
+    for epsilon in (0.1, 1 / 3, 0.7, 3.0):
+        spec = dpsyn.PrivacySpec(epsilon, neighbouring=neighbouring)
+        mechanism = dpsyn.NoisyReweighting(allocation=allocation, **settings).calibrate(spec, domain, n=50)
+        moved, of_part = moves_and_parts(mechanism)
+        assert moved.shape[1] == sum(entry.count for entry in mechanism.ledger.entries)
+        scales = [Fraction(mechanism._scale_of(part)) for part in of_part]
+        costs = [sum(int(v) / s for v, s in zip(row, scales, strict=True) if v) for row in moved]
+        assert max(costs) <= Fraction(epsilon)
+        # Nothing is given away either, where the worst neighbour of every part is the same one.
+        if "functions" not in case and "marginals of their own" not in case:
+            assert float(max(costs)) == pytest.approx(epsilon, rel=1e-12)
+        assert sum(entry.share for entry in mechanism.ledger.entries) == pytest.approx(1)
+
+
+def test_theorem_2_2_is_named_only_for_what_it_is_about():
+    domain, settings = CASES["walsh, marginals of their own"]
+    for neighbouring, cited in (("replace_one", True), ("add_remove", False)):
+        spec = dpsyn.PrivacySpec(1.0, neighbouring=neighbouring)
+        guarantee = dpsyn.NoisyReweighting(**settings).calibrate(spec, domain, n=50).guarantee
+        assert ("Theorem 2.2" in guarantee.source) is cited
+        assert "exact L1 sensitivity" in guarantee.source
+
+
+@pytest.mark.parametrize("allocation", ["by_size", "equal"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("case", CASES)
+def test_gaussian_noise_gives_every_neighbour_its_delta(case, neighbouring, allocation):
+    """Each neighbour's own δ: from the law of its loss where the ledger is exact, from its own ρ where it is zCDP."""
+    domain, settings = CASES[case]
+    epsilon, delta = 0.7, 1e-6
+    spec = dpsyn.PrivacySpec(epsilon, delta, neighbouring)
+    mechanism = dpsyn.NoisyReweighting(allocation=allocation, **settings).calibrate(spec, domain, n=50)
+    moved, of_part = moves_and_parts(mechanism)
+    assert mechanism.ledger.argument == ("zcdp" if "functions" in case else "exact")
+    scales = np.array([mechanism._scale_of(part) for part in of_part])
+    worst = 0.0
+    for row in moved[np.argsort(-((moved / scales) ** 2).sum(axis=1))][:12]:
+        if mechanism.ledger.argument == "zcdp":
+            worst = max(worst, zcdp_delta(float(((row / scales) ** 2).sum() / 2), epsilon))
+            continue
+        steps = Counter((int(part), int(v)) for part, v in zip(of_part, row, strict=True) if v)
+        weights = [part.weight for part in mechanism.ledger.parts]
+        pairs = [Moved(count, step, int(weights[part])) for (part, step), count in steps.items()]
+        worst = max(worst, discrete_delta(pairs, mechanism.ledger.base, epsilon))
+    assert worst <= delta
+    if "functions" not in case and "marginals of their own" not in case:
+        assert worst > 0.9 * delta
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_without_a_public_n_averages_are_of_the_noisy_n(noise):
+    domain = categories(2, 3)
+    codes = np.random.default_rng(0).integers(0, domain.shape, (400, 2), dtype=np.int32)
+    table = Table(domain.decode(codes, np.random.default_rng(0)), domain)
+    spec = dpsyn.PrivacySpec(0.3, 1e-5 if noise == "gaussian" else 0.0, "add_remove")
+    mechanism = dpsyn.NoisyReweighting().calibrate(spec, domain, n=400)
+    averages = mechanism.noisy_statistics(NoiseSource(np.random.default_rng(1)), table)
+    assert averages.sum() == pytest.approx(1)  # one table: its noisy cells over their own noisy total
+    assert not np.allclose(averages * 400, np.rint(averages * 400))
+
+
+def test_marginals_of_columns_that_cannot_move_cost_nothing():
+    for delta in (0.0, 1e-5):
+        config = dpsyn.NoisyReweighting(**OWN_MARGINALS)
+        mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, delta), categories(1, 1), n=5)
+        assert moves_and_parts(mechanism)[0].max() == 0
+
+
+def test_orders_are_weighed_up_to_degree_five():
+    for degree, parts in ((5, 5), (6, 1)):
+        mechanism = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), cube(8), n=10)
+        assert len(mechanism.ledger.parts) == parts

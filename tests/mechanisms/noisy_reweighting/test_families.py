@@ -1,0 +1,189 @@
+"""Every family against brute force: sums, matrices, and sensitivities over all pairs of rows of small domains."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting import user_functions
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
+from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.solvers.contingency import all_codes
+
+
+def moved(family: Family) -> tuple[int, float, int, float]:
+    """Largest L1 and L2 distance between the sums of two one-row tables, and largest norms of one: by brute force."""
+    rows = np.array([family.sums(row[None, :]) for row in all_codes(family.sizes)])
+    pairs = rows[:, None, :] - rows[None, :, :]
+    return (
+        int(np.abs(pairs).sum(axis=2).max()),
+        math.sqrt((pairs.astype(float) ** 2).sum(axis=2).max()),
+        int(np.abs(rows).sum(axis=1).max()),
+        math.sqrt((rows.astype(float) ** 2).sum(axis=1).max()),
+    )
+
+
+def claimed(family: Family) -> tuple[float, ...]:
+    return (family.l1(), family.l2(), family.l1("add_remove"), family.l2("add_remove"))
+
+
+SIZES = [(2, 2, 2, 2), (3, 2, 4), (2, 3, 2, 3), (3, 3, 3), (1, 2, 3), (1, 4), (2,), (5,)]
+FAMILIES = [
+    *[WalshFamily(p, d, constant=constant) for p in (1, 2, 4, 6) for d in (1, 2, 3) for constant in (True, False)],
+    *[TableFamily.all_of_degree(sizes, d) for sizes in SIZES for d in (1, 2, 3)],
+    TableFamily((3, 2, 4), [(0,), (2, 1), (0, 1, 2)]),
+    TableFamily((1, 2, 3), [(0,), (1, 2)]),
+    *[ConjunctionFamily(sizes, d, constant=c) for sizes in SIZES for d in (1, 2, 3) for c in (True, False)],
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.name}-{f.sizes}-{f.count}")
+def test_sensitivities_are_attained_and_never_exceeded(family):
+    assert claimed(family) == pytest.approx(moved(family))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.name}-{f.sizes}-{f.count}")
+def test_sums_agree_with_the_matrix_and_groups_cover_all(family):
+    codes = np.random.default_rng(1).integers(0, family.sizes, (50, len(family.sizes)), dtype=np.int32)
+    matrix = family.matrix(codes)
+    assert matrix.shape == (family.count, 50)
+    np.testing.assert_array_equal(family.sums(codes), np.asarray(matrix.sum(axis=1)).ravel())
+    assert family.sums(codes).dtype == np.int64
+    np.testing.assert_array_equal(family.sums(codes[:0]), 0)
+    edges = [(group.start, group.stop) for group in family.groups]
+    assert [a for a, _ in edges] == [0, *[b for _, b in edges[:-1]]]
+    assert edges[-1][1] == family.count
+    if family.has_constant:
+        assert (np.asarray(matrix[[0]].todense() if hasattr(matrix, "todense") else matrix[0]) == 1).all()
+
+
+@pytest.mark.parametrize(("p", "degree", "changed"), [(8, 1, 8), (8, 2, 20), (8, 3, 64)])
+def test_the_reference_values_of_walsh_functions(p, degree, changed):
+    family = WalshFamily(p, degree)
+    assert family.l1() == 2 * changed
+    assert family.l2() == pytest.approx(2 * math.sqrt(changed))
+
+
+def test_conjunctions_on_bits_are_products_and_move_all_but_the_constant():
+    family = ConjunctionFamily((2,) * 5, 3)
+    assert family.count == 1 + 5 + 10 + 10
+    assert family.l1() == family.count - 1
+    assert family.l2() == pytest.approx(math.sqrt(family.count - 1))
+    codes = all_codes(family.sizes)
+    matrix = family.matrix(codes).toarray()
+    for row, group in zip(matrix, family.groups, strict=True):
+        np.testing.assert_array_equal(row, codes[:, group.columns].prod(axis=1))
+
+
+def test_cells_of_chosen_tables_are_where_they_are_said_to_be():
+    family = TableFamily((3, 2, 4), [(2, 0), (1,)])
+    row = np.array([[2, 1, 3]])
+    np.testing.assert_array_equal(np.flatnonzero(family.sums(row)), [3 * 3 + 2, 12 + 1])
+    np.testing.assert_array_equal(family.cells(row).ravel(), [11, 13])
+
+
+@pytest.mark.parametrize("tables", [[], [()], [(0, 0)], [(3,)], [(-1,)], [(0, 1), (1, 0)]])
+def test_tables_that_cannot_be_are_refused(tables):
+    with pytest.raises(ParameterError) as caught:
+        TableFamily((2, 2, 2), tables)
+    assert caught.value.field == "tables"
+
+
+def older(codes):
+    return codes[:, 0] > 1
+
+
+def share(codes):
+    return (codes[:, 0] - codes[:, 1]) / 7
+
+
+def test_own_functions_have_the_exact_sensitivity_of_a_small_domain():
+    family = FunctionFamily([older, share], (4, 3), low=[0, -1], high=[1, 1])
+    assert family.row_by_row
+    assert claimed(family) == pytest.approx(moved(family))
+    assert family.l1() < 3 / family.unit  # less than the ranges alone would say
+    codes = np.random.default_rng(0).integers(0, (4, 3), (200, 2), dtype=np.int32)
+    np.testing.assert_allclose(family.sums(codes) * family.unit, [older(codes).sum(), share(codes).sum()], atol=1e-3)
+    np.testing.assert_allclose(family.matrix(codes)[1], share(codes), atol=family.unit)
+    np.testing.assert_allclose(family.matrix(codes).sum(axis=1), family.sums(codes) * family.unit)
+
+
+def test_on_a_large_domain_the_declared_range_is_what_counts():
+    sizes = (50,) * 6
+    family = FunctionFamily(lambda codes: np.stack([codes[:, 0] / 5, codes[:, 1] / 50], axis=1), sizes, low=0, high=1)
+    assert not family.row_by_row
+    units = round(1 / family.unit)
+    assert claimed(family) == (2 * units, math.sqrt(2) * units, 2 * units, math.sqrt(2) * units)
+    codes = all_codes((50, 50, 1, 1, 1, 1))
+    matrix = family.matrix(codes)
+    assert matrix.max() == 1.0  # 49/5 is cut to the range
+    np.testing.assert_array_equal(family.sums(codes), np.rint(matrix / family.unit).astype(np.int64).sum(axis=1))
+
+
+def test_values_that_are_no_numbers_stay_inside_the_range():
+    family = FunctionFamily([lambda c: np.where(c[:, 0] == 0, np.nan, np.inf)], (2,), low=-0.5, high=0.25)
+    assert family.matrix(np.array([[0], [1]])).tolist() == [[-0.5, 0.25]]
+
+
+def test_a_function_that_looks_at_other_rows_cannot_break_the_guarantee():
+    def centred(codes):
+        return codes[:, 0] - codes[:, 0].mean()
+
+    with pytest.raises(ParameterError, match="one row at a time"):
+        FunctionFamily([centred], (50,) * 6)
+    # On a small domain it is only ever called on the domain: its values are fixed before any data are seen.
+    family = FunctionFamily([centred], (3, 2))
+    rows = np.array([[2, 0], [2, 1]])
+    np.testing.assert_array_equal(family.sums(rows), family.sums(rows[:1]) + family.sums(rows[1:]))
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000), functions=st.integers(1, 4), sizes=st.sampled_from([(2, 2), (3, 2), (4,), (2, 2, 2)]))
+def test_random_functions_on_small_domains(seed, functions, sizes):
+    values = np.random.default_rng(seed).uniform(-1.2, 1.2, (math.prod(sizes), functions))
+    family = FunctionFamily(lambda codes: values[np.ravel_multi_index(tuple(codes.T), sizes)], sizes)
+    assert claimed(family) == pytest.approx(moved(family))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"low": 1.0}, "low"),
+        ({"high": 1.5}, "low"),
+        ({"low": [0.0, 0.0, 0.0]}, "low"),
+        ({"high": float("nan")}, "high"),
+        ({"unit": 0.0}, "unit"),
+        ({"unit": 2.0}, "unit"),
+        ({"low": 0.0, "high": 0.3, "unit": 1.0}, "unit"),
+        ({"functions": []}, "functions"),
+        ({"functions": [lambda c: c]}, "functions"),
+        ({"functions": lambda c: c[:, 0]}, "functions"),
+        ({"names": ["a"]}, "names"),
+    ],
+)
+def test_wrong_input_names_the_field(changes, field):
+    given = {"functions": [older, share], "sizes": (4, 3)} | changes
+    with pytest.raises(ParameterError) as caught:
+        FunctionFamily(**given)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_sums_of_the_users_functions_are_kept_in_range_and_never_wrap_around(
+    tabulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_functions, "_LARGEST_SUM", 1 << 52)
+    if not tabulated:
+        monkeypatch.setattr(user_functions, "TABULATED_AT_MOST", 0)
+    family = FunctionFamily([lambda codes: codes[:, 0] * 1.0], (2,), unit=2.0**-40, low=0.0, high=1.0)
+    codes = np.ones((2**24, 1), dtype=np.int32)
+    sums = [int(family.sums(codes[:n])[0]) for n in (2**12 - 1, 2**12, 2**12 + 1)]
+    assert sums == [2**52 - 2**40, 2**52, 2**52]
+    assert int(family.l1("add_remove")) == 2**40
+    if tabulated:
+        assert int(family.sums(codes)[0]) == 2**52  # 2⁶⁴ in 64 bits would be 0

@@ -1,0 +1,87 @@
+"""The map of the (p, n) plane: regions tile it, datasets lie where their numbers are."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, PlaneInfo, draw_plane, plane_info
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import ADULT, ASIA, ideal_cube
+
+SPEC = PrivacySpec(10.0)
+MINE = DatasetStatistics(p=150, n=10**12, max_frequency=1e-12, name="mine")
+
+
+def good_map(**more: object) -> PlaneInfo:
+    return plane_info([MINE, ASIA], SPEC, spread="ideal", floor=0.1, rows=10**5, largest_p=400, **more)  # type: ignore[arg-type]
+
+
+def test_columns_are_tiled_without_gaps() -> None:
+    info = good_map()
+    for one in info.columns:
+        parts = info.cut(one)
+        assert parts[0][1] == info.y_domain[0]
+        assert parts[-1][2] == info.y_domain[1]
+        assert all(a[2] == b[1] and a[0] != b[0] for a, b in pairwise(parts))
+
+
+def test_places_carry_their_exact_numbers() -> None:
+    info = plane_info([MINE, ASIA], SPEC, floor=0.2, rows=1000)
+    assert info.here.name == "mine"
+    assert (info.here.p, info.here.log10_n) == (150, pytest.approx(12))
+    assert [q.name for q in info.places] == ["ASIA", "MUSHROOM", "CAR", "ADULT"]
+    asia = info.places[0]
+    assert "n = 20,000" in asia.text
+    assert "0.29" in asia.text
+    assert asia.region == "neither"
+    assert "‖f‖∞" in asia.text
+    assert plane_info(ADULT, SPEC, with_paper=False).places == ()
+
+
+def test_a_dataset_on_the_ideal_cube_is_in_the_best_region() -> None:
+    cube = ideal_cube(180)
+    info = plane_info(cube, SPEC, spread="ideal", floor=0.1, rows=10**5)
+    assert info.here.region == REGIONS[0]
+    column = next(c for c in info.columns if c.p == 180)
+    assert column.region(math.log(cube.n)) == info.here.region
+    assert info.y_domain[1] > info.here.log10_n
+    assert "accuracy can be had from p = " in info.subtitle
+
+
+def test_words_say_what_fails_everywhere() -> None:
+    assert "4·floor < 1" in plane_info(ADULT, SPEC).subtitle
+    assert "nowhere" in plane_info(ADULT, SPEC).subtitle
+
+
+@pytest.mark.parametrize("spread", ["data", "ideal"])
+@pytest.mark.parametrize("epsilon", [1e-3, 1e3])
+def test_extremes_draw(spread: str, epsilon: float) -> None:
+    huge = DatasetStatistics(p=10**4, n=10**30, max_frequency=1e-30, name="huge")
+    info = plane_info([huge, ADULT], PrivacySpec(epsilon), spread=spread, rows=10**6)  # type: ignore[arg-type]
+    spec = draw_plane(info).to_dict()
+    areas = spec["datasets"][spec["layer"][0]["data"]["name"]]
+    assert all(math.isfinite(row[key]) for row in areas for key in ("p", "low", "high"))
+    assert {row["region"] for row in areas} == set(info.regions())
+    strips = spec["datasets"][spec["layer"][1]["data"]["name"]]
+    assert len(strips) == len(info.columns)
+    assert strips[0]["left"] == info.x_domain[0]
+    assert strips[-1]["right"] == info.x_domain[1]
+    assert info.here.text in draw_plane(info).to_json(ensure_ascii=False)
+
+
+def test_colours_are_fixed_for_each_region() -> None:
+    def colours(info: PlaneInfo) -> dict[str, str]:
+        scale = draw_plane(info).to_dict()["layer"][0]["encoding"]["color"]["scale"]
+        return dict(zip(scale["domain"], scale["range"], strict=True))
+
+    first, second = colours(good_map()), colours(plane_info(ADULT, PrivacySpec(1.0)))
+    assert len(set(first.values())) == len(first) > 1
+    assert all(first[r] == second[r] for r in first.keys() & second.keys())
+
+
+def test_no_dataset_names_its_field() -> None:
+    with pytest.raises(ParameterError, match="stats"):
+        plane_info([], SPEC)

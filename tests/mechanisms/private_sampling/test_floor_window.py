@@ -1,0 +1,84 @@
+"""The window in floor against the conditions themselves."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsyn.mechanisms.private_sampling.answers import floor_window
+from dpsyn.mechanisms.private_sampling.bounds import missed_accuracy
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
+from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.theorems import privacy_condition
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.theory.datasets import ADULT, ideal_cube
+
+GOOD = sampling_setting(ideal_cube(200), PrivacySpec(10.0), rows=10**5)
+SETTINGS = st.builds(
+    lambda p, log_n, order, ceiling, rows, log_m, gamma: PrivateSamplingSetting(
+        p=p,
+        log_n=log_n,
+        log_max_frequency=-p * math.log(2),
+        epsilon=10**order,
+        floor=0.25,
+        ceiling=ceiling,
+        failure_probability=gamma,
+        log_rows=math.log(rows),
+        log_m=log_m,
+    ),
+    st.sampled_from([8, 60, 130, 150, 300]),
+    st.floats(5, 300),
+    st.floats(-3, 3),
+    st.sampled_from([0.9, 1.0, 1.1, 1.3, 2.0, 10.0]),
+    st.sampled_from([1, 300, 10**5, 10**7]),
+    st.one_of(st.none(), st.floats(5, 40)),
+    st.sampled_from([0.01, 0.125]),
+)
+
+
+@given(SETTINGS, st.floats(-5, math.log(0.5)))
+def test_floors_in_the_window_work_and_others_do_not(setting: PrivateSamplingSetting, log_floor: float) -> None:
+    window = floor_window(setting)
+    floor = math.exp(log_floor)
+    if floor >= setting.ceiling:
+        return
+    there = replace(setting, floor=floor)
+    close = [w for w in (window.private_from, window.accurate_from, window.end, 0.25) if w and abs(w - floor) < 1e-9]
+    if close or not there.is_valid or is_degenerate(floor, setting.ceiling):
+        return
+    private = window.private_from is not None and floor >= window.private_from
+    accurate = window.accurate_from is not None and window.accurate_from <= floor < window.accurate_below
+    assert private == privacy_condition(there).holds
+    assert accurate == (not missed_accuracy(there))
+    assert (private and accurate) == (window.both is not None and window.both[0] <= floor < window.both[1])
+
+
+def test_the_ideal_cube_has_a_window() -> None:
+    window = floor_window(GOOD)
+    assert window.both is not None
+    low, high = window.both
+    assert low == pytest.approx(window.accurate_from)
+    assert high == 0.25
+    assert missed_accuracy(replace(GOOD, floor=low * 0.999)) == ("rows_lower",)
+
+
+def test_adult_has_none_and_the_reasons_are_named() -> None:
+    window = floor_window(sampling_setting(ADULT, PrivacySpec(1.0), rows=1000))
+    assert window.both is None
+    assert window.private_from is None
+    assert "max_frequency" in window.blocked_by
+
+
+def test_more_epsilon_widens_it() -> None:
+    narrow = floor_window(sampling_setting(ADULT, PrivacySpec(2.0)))
+    wide = floor_window(sampling_setting(ADULT, PrivacySpec(3.0)))
+    assert narrow.private_from == pytest.approx(2 * math.exp(-2))
+    assert wide.private_from == pytest.approx(2 * math.exp(-3))
+
+
+def test_a_low_ceiling_leaves_no_floor() -> None:
+    window = floor_window(replace(GOOD, ceiling=1.0))
+    assert (window.both, window.blocked_by) == (None, ("box",))
+    assert window.end <= 0

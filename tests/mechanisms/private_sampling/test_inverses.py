@@ -1,0 +1,139 @@
+"""The table of inverse questions against brute force: every entry is tried out."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsyn.mechanisms.private_sampling import theorems as private_sampling
+from dpsyn.mechanisms.private_sampling.answers import SAMPLING_PARAMETERS, Inverse, inverse_frame, sampling_inverses
+from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.theory.conditions import Condition
+from dpsyn.theory.datasets import ASIA
+
+LN2 = math.log(2)
+DEFAULT = sampling_setting(ASIA, PrivacySpec(1.0), rows=1000)
+
+SAMPLING = st.builds(
+    lambda p, log_n, share, log_epsilon, floor, over, gamma, rows, log_m, replace_one: PrivateSamplingSetting(
+        p=p,
+        log_n=log_n,
+        log_max_frequency=-share * min(log_n, p * LN2),
+        epsilon=math.exp(log_epsilon),
+        degree=min(2, p),
+        floor=floor,
+        ceiling=1 + floor + over,
+        failure_probability=gamma,
+        log_rows=math.log(rows),
+        log_m=log_m,
+        replace_one=replace_one,
+    ),
+    st.sampled_from([2, 3, 8, 62, 130, 10**4]),
+    st.floats(1, math.log(1e30)),
+    st.floats(0, 1),
+    st.floats(math.log(1e-3), math.log(1e3)),
+    st.sampled_from([0.001, 0.1, 0.25, 0.3, 0.5]),
+    st.sampled_from([0.0, 0.1, 1.0, 50.0]),
+    st.floats(1e-6, 0.9),
+    st.integers(1, 10**7),
+    st.one_of(st.none(), st.floats(0, 80)),
+    st.booleans(),
+)
+
+
+def sampling_conditions(setting: PrivateSamplingSetting) -> dict[str, Condition]:
+    found = (*private_sampling.conditions(setting), *(f(setting) for f in (_theorem, _ratio)))
+    return {c.key: c for c in found}
+
+
+_theorem, _ratio = private_sampling.theorem_4_1, private_sampling.bounded_ratio
+
+
+def allowed_values(setting: PrivateSamplingSetting, parameter: str) -> list[float]:
+    """Logarithms of values that the parameter may have."""
+    room = min(0.5, setting.ceiling - 1)
+    ends = {
+        "epsilon": (-12.0, 12.0),
+        "rows": (0.0, 40.0),
+        "n": (0.0, 90.0),
+        "max_frequency": (max(-setting.log_n, -setting.p * LN2), 0.0),
+        "floor": (math.log(1e-4), math.log(room) - 1e-9),
+        "ceiling": (math.log(1 + setting.floor) + 1e-9, 20.0),
+        "reduced_space_size": (0.0, 90.0),
+        "failure_probability": (-20.0, math.log(0.25 * (1 - 2 ** (-setting.p / 2))) - 1e-9),
+    }
+    if parameter == "p":
+        return [math.log(p) for p in (setting.degree, 10, 100, 1000)]
+    low, high = ends[parameter]
+    return [float(x) for x in np.linspace(low, high, 5)]
+
+
+@settings(max_examples=20)
+@given(SAMPLING)
+def test_every_entry_for_private_sampling_is_true(setting: PrivateSamplingSetting) -> None:
+    table = sampling_inverses(setting)
+    now = sampling_conditions(setting)
+    assert len(table) == len(now) * len(SAMPLING_PARAMETERS)
+    for entry in table:
+        before = now[entry.condition]
+        assert entry.holds == before.holds
+        tried = [
+            sampling_conditions(setting.changed(entry.parameter, x))[entry.condition]
+            for x in allowed_values(setting, entry.parameter)
+        ]
+        check(entry, before, tried)
+
+
+def check(entry: Inverse, before: Condition, tried: list[Condition]) -> None:
+    name = (entry.condition, entry.parameter, entry.text)
+    if entry.status == "independent":
+        assert all(c.slack_orders == before.slack_orders for c in tried), name
+    elif entry.status == "any":
+        assert before.holds, name
+        assert all(c.holds for c in tried), name
+    elif entry.status == "none":
+        assert entry.reason, name
+        assert not any(c.holds for c in tried), name
+    elif entry.status == "value":
+        assert entry.remedy is not None
+        assert entry.value is not None
+    else:
+        assert entry.reason, name
+
+
+def test_values_turn_the_conditions() -> None:
+    table = {(e.condition, e.parameter): e for e in sampling_inverses(DEFAULT)}
+    assert table["n", "n"].value == math.ceil(2048 * math.exp(4) * 37)
+    assert table["rows_lower", "rows"].value == 409
+    assert table["m_upper", "p"].value == 128
+    assert table["m_upper", "reduced_space_size"].value == 4
+    assert table["m_lower", "reduced_space_size"].text == "≥ 1.655 × 10⁷"
+    assert table["m_lower", "floor"].text == "every value does: m follows it"
+    assert table["promise", "floor"].text == "< 0.25"
+    assert table["bounded_ratio", "n"].text == "does not depend on it"
+    assert table["rows_upper", "rows"].text == "no value does: it would be below 1"
+    assert table["rows_upper", "epsilon"].value == pytest.approx(1000 * math.log(8))
+    few = {(e.condition, e.parameter): e for e in sampling_inverses(replace(DEFAULT, log_rows=0.0, epsilon=3.0))}
+    assert few["rows_upper", "n"].text == "every value does: the other certificate is enough"
+    assert few["rows_upper", "floor"].value == pytest.approx(2 * math.exp(-3))
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.125])
+def test_failure_probability_of_rows_by_hand(gamma: float) -> None:
+    setting = replace(DEFAULT, failure_probability=gamma)
+    entry = next(
+        e for e in sampling_inverses(setting) if (e.condition, e.parameter) == ("rows_lower", "failure_probability")
+    )
+    assert entry.value == pytest.approx(2 * 37 * math.exp(-1000 * 0.25**2 / 4))
+
+
+def test_frame() -> None:
+    table = sampling_inverses(DEFAULT)
+    frame = inverse_frame(table)
+    assert frame.shape == (12, 2 + len(SAMPLING_PARAMETERS))
+    assert frame.loc[frame["Condition"] == "Enough rows of data", "n"].item() == "≥ 4.138 × 10⁶"
+    assert table[0].status == "independent"

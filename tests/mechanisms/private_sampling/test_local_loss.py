@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError, SolverError
+from dpsyn.mechanisms.private_sampling import PrivateSampling, _solve
+from dpsyn.mechanisms.private_sampling._neighbours import Change, log_density_slopes
+from dpsyn.mechanisms.private_sampling.local_loss import LossMeter
+from dpsyn.table import Table
+
+LOOSE = dpsyn.PrivacySpec(1e9)
+
+
+def _table(codes: object, *sizes: int) -> Table:
+    domain = Domain.of(
+        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
+    )
+    return Table(domain.decode(np.asarray(codes, dtype=np.int32), np.random.default_rng(0)), domain)
+
+
+def _dependent(n: int, sizes: tuple[int, ...], seed: int) -> Table:
+    generator = np.random.default_rng(seed)
+    level = generator.random((n, 1))
+    mixed = 0.6 * level + 0.4 * generator.random((n, len(sizes)))
+    return _table(np.minimum(mixed * sizes, np.array(sizes) - 1).astype(np.int32), *sizes)
+
+
+def _density(config: PrivateSampling, table: Table, seed: int) -> np.ndarray:
+    release = config.calibrate(LOOSE, table.domain, n=table.n)(np.random.default_rng(seed), table)
+    return np.asarray(release.diagnostics["density"])
+
+
+def test_two_hundred_random_pairs_lose_no_more_than_the_bounded_ratio() -> None:
+    generator = np.random.default_rng(2021)
+    shares = []
+    for case in range(50):
+        p = int(generator.integers(1, 5))
+        floor = float(10 ** generator.uniform(-4, -0.31))
+        ceiling = 1 + floor + float(10 ** generator.uniform(-2, 1.5))
+        n = int(generator.integers(1, 40))
+        codes = generator.integers(0, 2, (n, p)) * generator.integers(0, 2, (n, 1))
+        config = PrivateSampling(degree=int(generator.integers(1, 3)), floor=floor, ceiling=ceiling, rows=2)
+        meter = LossMeter(config, _table(codes, *(2,) * p), generator=generator)
+        certificate = meter.certificates["bounded_ratio"]
+        assert certificate == pytest.approx(2 * math.log(ceiling / floor))
+        for change in meter.neighbours.random("replace_one", 4, generator):
+            loss = meter.loss(change, measure_uncertainty=False).loss
+            assert loss <= certificate, case
+            shares.append(loss / certificate)
+    assert len(shares) >= 180
+    assert max(shares) > 0.3
+
+
+@pytest.mark.parametrize(("floor", "share"), [(1e-4, 0.92), (1e-6, 0.95)])
+def test_a_certificate_ten_percent_smaller_would_be_wrong(floor: float, share: float) -> None:
+    config = PrivateSampling(degree=1, floor=floor, ceiling=2 - floor, rows=1)
+    found = dpsyn.local_loss(config, _table([[0]], 2))
+    # One bit, one row: at λ = 2·floor the two densities are (2 - 2·floor, 2·floor)/2 and its mirror image.
+    assert found.worst is not None
+    assert found.worst.loss == pytest.approx(math.log((1 - floor) / floor), rel=1e-4)
+    certificate = found.certificates["bounded_ratio"]
+    assert certificate is not None
+    assert share * certificate < found.worst.loss <= certificate
+    assert found.exhaustive
+
+
+@pytest.mark.parametrize(("floor", "ceiling", "share"), [(0.01, 2.0, 1 - 1e-9), (1e-4, 2.0, 1 - 1e-9), (0.25, 2.0, 0.96)])
+def test_the_bounded_ratio_is_attained(floor: float, ceiling: float, share: float) -> None:
+    # Three bits, one row, d = 1: the row that is there has density ceiling, the one that was not has density floor.
+    table = _table([[0, 0, 0]], 2, 2, 2)
+    found = dpsyn.local_loss(PrivateSampling(degree=1, floor=floor, ceiling=ceiling, rows=2), table, method="all")
+    assert found.worst is not None
+    assert share * 2 * math.log(ceiling / floor) <= found.worst.loss <= 2 * math.log(ceiling / floor)
+    assert found.worst.uncertainty < 1e-6
+
+
+def test_a_loss_is_that_of_the_mechanisms_own_densities() -> None:
+    sizes = (2, 3, 2)
+    table = _dependent(30, sizes, 5)
+    config = PrivateSampling(floor=0.05, ceiling=5.0, rows=3)
+    meter = LossMeter(config, table)
+    before = _density(config, table, 0)
+    generator = np.random.default_rng(0)
+    for change in meter.neighbours.random("replace_one", 5, generator):
+        codes = table.codes.copy()
+        codes[np.flatnonzero((codes == change.removed).all(axis=1))[0]] = change.added
+        after = _density(config, _table(codes, *sizes), 0)
+        found = meter.loss(change)
+        logs = np.abs(np.log(before / after))
+        assert found.loss == pytest.approx(3 * logs.max(), rel=1e-6)
+        assert found.loss / 3 == pytest.approx(abs(math.log(found.probability / found.other_probability)))
+        at = np.ravel_multi_index(tuple(found.point), sizes)
+        assert logs[at] == pytest.approx(logs.max(), rel=1e-6)
+        assert 0 < found.uncertainty < 1e-4
+        assert found.lower_bound == found.loss - found.uncertainty
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_every_neighbour_has_the_statistics_of_the_changed_rows(neighbouring: str) -> None:
+    sizes = (2, 3)
+    table = _table([[0, 0], [0, 0], [1, 2], [0, 1]], *sizes)
+    meter = LossMeter(PrivateSampling(), table, neighbouring=neighbouring)  # type: ignore[arg-type]
+    changes = meter.neighbours.all(neighbouring)  # type: ignore[arg-type]
+    assert len(changes) == len(set(changes)) == (3 * 5 if neighbouring == "replace_one" else 6 + 3)
+    for change in changes:
+        rows = [tuple(int(c) for c in row) for row in table.codes]
+        if change.removed is not None:
+            rows.remove(change.removed)
+        if change.added is not None:
+            rows.append(change.added)
+        codes = np.array(rows, dtype=np.int32)
+        statistics, sparse = meter.neighbours.after(change)
+        assert statistics == pytest.approx(meter.densities.basis.means(codes), abs=1e-14)
+        assert sparse == pytest.approx(meter.densities.basis.sparse_means(codes), abs=1e-14)
+
+
+def test_the_proven_and_the_experimental_bounds_hold_where_they_are_not_empty() -> None:
+    table = _dependent(100_000, (2, 2, 2), 1)
+    found = dpsyn.local_loss(PrivateSampling(floor=0.1, ceiling=4.0, rows=1), table, method="all")
+    assert found.exhaustive
+    assert found.worst is not None
+    bounds = found.certificates
+    assert 1e-5 < found.worst.loss <= bounds["stability"] < bounds["bounded_ratio"] < bounds["theorem_4_1"]  # type: ignore[operator]
+
+
+def test_theorem_4_1_and_the_stability_bound_hold_on_drawn_spaces() -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(5):
+        table = _dependent(int(generator.integers(200, 3000)), (2,) * 5, int(generator.integers(1000)))
+        found = dpsyn.local_loss(
+            PrivateSampling(degree=1, floor=0.1, ceiling=6.0, rows=1, reduced_space_size=30),
+            table,
+            tries=15,
+            generator=generator,
+        )
+        assert found.worst is not None
+        for name in ("stability", "theorem_4_1", "bounded_ratio"):
+            bound = found.certificates[name]
+            assert bound is not None
+            assert found.worst.loss <= bound
+
+
+def test_steering_finds_what_the_search_of_all_finds() -> None:
+    table = _dependent(400, (2, 2, 3), 9)
+    config = PrivateSampling(floor=0.05, ceiling=5.0, rows=1)
+    meter = LossMeter(config, table)
+    everything = meter.search("all")
+    steered = meter.search("steered", tries=25, generator=np.random.default_rng(0))
+    random = [meter.search("random", tries=25, generator=np.random.default_rng(seed)) for seed in range(3)]
+    assert everything.worst is not None
+    assert steered.worst is not None
+    assert len(everything.losses) == everything.neighbours > 100
+    assert not steered.exhaustive
+    assert steered.worst.loss >= 0.98 * everything.worst.loss
+    assert steered.worst.loss >= max(found.worst.loss for found in random if found.worst is not None)
+
+
+def test_slopes_are_derivatives_of_the_log_density() -> None:
+    table = _dependent(500, (2, 3, 2), 4)
+    meter = LossMeter(PrivateSampling(floor=0.05, ceiling=20.0, rows=1), table)
+    slopes = log_density_slopes(meter._problem, meter._matched)
+    logs = np.log(meter._matched.ratio)
+    directions = np.random.default_rng(0).normal(size=(3, len(slopes)))
+    for direction in directions:
+        step = 1e-5 * direction * (np.arange(len(direction)) > 0)
+        moved = _solve.match(meter.densities.problem(meter._problem.target + step))
+        change = np.log(moved.ratio) - logs
+        predicted = step @ slopes
+        closest = [float(np.abs(change - one).min()) for one in predicted]
+        assert max(closest) < 0.02 * np.abs(predicted).max()
+
+
+def test_a_failing_solver_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _dependent(50, (2, 2), 0)
+    meter = LossMeter(PrivateSampling(floor=0.05, ceiling=3.0), table)
+    solve: Callable[..., object] = _solve.closest_to_uniform
+    calls = []
+
+    def fail_sometimes(*arguments: object, **named: object) -> object:
+        calls.append(1)
+        if len(calls) < 8:
+            raise SolverError("no answer")
+        return solve(*arguments, **named)
+
+    monkeypatch.setattr(_solve, "closest_to_uniform", fail_sometimes)
+    found = meter.search("all")
+    assert found.failures == 2
+    assert not found.exhaustive
+    assert len(found.losses) == found.neighbours - 2
+    calls.clear()
+    with pytest.raises(SolverError, match="no answer"):
+        LossMeter(PrivateSampling(floor=0.05, ceiling=3.0), table)
+
+
+def test_degenerate_boxes_lose_nothing() -> None:
+    found = dpsyn.local_loss(PrivateSampling(floor=0.5), _dependent(20, (2, 2), 0), method="all")
+    assert found.worst is None
+    assert found.lower_bound == 0
+    assert not found.losses.any()
+    assert found.certificates["bounded_ratio"] == 0
+
+
+def test_the_listener_may_end_a_search() -> None:
+    def listen(step: str, share: float) -> None:
+        if share > 0.1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dpsyn.local_loss(PrivateSampling(), _dependent(20, (2, 2, 2), 0), method="all", progress=listen)
+
+
+def test_wrong_changes_and_searches() -> None:
+    meter = LossMeter(PrivateSampling(), _table([[0, 0], [1, 2]], 2, 3))
+    for change, message in [
+        (Change((0, 1), (0, 0)), "codes of a row of the table"),
+        (Change((0, 0), (2, 0)), "row of the domain"),
+        (Change((0, 0), (0,)), "row of the domain"),
+        (Change(None, (0, 0)), "a row removed and a row added"),
+        (Change((0, 0), None), "a row removed and a row added"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            meter.loss(change)
+    single = LossMeter(PrivateSampling(), _table([[0, 0]], 2, 3), neighbouring="add_remove")
+    with pytest.raises(ParameterError, match="at least one row that stays"):
+        single.loss(Change((0, 0), None))
+    assert len(single.search("all").losses) == 6
+    with pytest.raises(ParameterError, match="steered"):
+        meter.search("everything")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="at least 1"):
+        meter.search(tries=0)
+
+
+def test_large_problems_are_refused_with_the_number_that_fits() -> None:
+    table = _table(np.zeros((3, 20)), *(2,) * 20)
+    with pytest.raises(ParameterError, match="at most 94,786 points"):
+        LossMeter(PrivateSampling(reduced_space_size=100_000), table)
+
+
+def test_a_large_domain_is_searched_from_a_pool() -> None:
+    table = _dependent(40, (2,) * 18, 2)
+    found = dpsyn.local_loss(
+        PrivateSampling(degree=1, reduced_space_size=300), table, tries=6, generator=np.random.default_rng(0)
+    )
+    assert len(found.losses) == 6
+    assert found.neighbours == len(np.unique(table.codes, axis=0)) * (2**18 - 1)

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import FailureError, ParameterError
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling import _reduced_space as sizes_module
+from dpsyn.mechanisms.private_sampling._reduced_space import (
+    SpaceSize,
+    default_draws,
+    draw_space,
+    norm_comparison,
+    safe_draws,
+    space_size,
+)
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.table import Table
+
+LOOSE = dpsyn.PrivacySpec(epsilon=1e9)
+
+
+def _domain(*sizes: int) -> Domain:
+    return Domain.of(
+        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
+    )
+
+
+def _table(codes: np.ndarray, domain: Domain) -> Table:
+    return Table(domain.decode(np.asarray(codes, dtype=np.int32), np.random.default_rng(0)), domain)
+
+
+def _run(config: PrivateSampling, table: Table, seed: int = 0, spec: dpsyn.PrivacySpec = LOOSE) -> dpsyn.Release:
+    return config.calibrate(spec, table.domain, n=table.n)(np.random.default_rng(seed), table)
+
+
+# --- spaces -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_space_follows_the_domain_or_the_settings() -> None:
+    bits, mixed = _domain(2, 2, 2), _domain(2, 3)
+    for space in (None, "auto", "cube", "product"):
+        mechanism = PrivateSampling(space=space).calibrate(LOOSE, bits, n=10)
+        assert mechanism.calibrated()["space"] == "cube"
+        assert mechanism.calibrated()["theorem_4_1_epsilon"] is not None
+    for space in (None, "auto", "product"):
+        mechanism = PrivateSampling(space=space).calibrate(LOOSE, mixed, n=10)
+        assert mechanism.calibrated()["space"] == "product"
+        assert mechanism.calibrated()["theorem_4_1_epsilon"] is None
+    with pytest.raises(ParameterError, match=r"'c1' has 3.*product") as caught:
+        PrivateSampling(space="cube").calibrate(LOOSE, mixed, n=10)
+    assert caught.value.field == "space"
+
+
+def test_a_reduced_space_that_would_hold_the_domain_is_the_domain() -> None:
+    domain = _domain(2, 3, 2)
+    for m, whole in [(12, True), (5000, True), (11, False)]:
+        size = space_size(domain, 1, m)
+        assert (size.whole, size.m) == (whole, min(m, 12))
+    size = space_size(_domain(300, 300), 1, None)
+    assert default_draws((300, 300), 2) > 90_000 > size.m
+    assert not size.whole
+    assert space_size(_domain(300, 300), 2, None, memory_limit=1 << 60).whole
+    release = _run(PrivateSampling(rows=2, reduced_space_size=5000), _table(np.zeros((4, 3)), domain))
+    assert release.settings["reduced_space_size"] == 12
+    assert (release.diagnostics["multiplicity"] == 1).all()
+    assert release.diagnostics["smallest_singular_value"] == pytest.approx(math.sqrt(12))
+
+
+def test_the_scheduler_is_no_part_of_the_record() -> None:
+    table = _table([[0, 0]] * 6, _domain(2, 3))
+    release = _run(PrivateSampling(rows=2, space="product"), table)
+    assert "scheduler" not in release.record()["settings"]
+    assert release.record()["settings"]["space"] == "product"
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 5, (3, 3, 3), (5, 4), (16, 2), (40,), (3, 1, 2), (2, 7)])
+@pytest.mark.parametrize("degree", [1, 2])
+def test_norms_compare_as_the_threshold_takes_for_granted(sizes: tuple[int, ...], degree: int) -> None:
+    functions = ContrastBasis(sizes, degree).matrix(all_codes(sizes))
+    bound = norm_comparison(sizes, degree)
+    generator = np.random.default_rng(1)
+    worst = 0.0
+    for trial in range(300):
+        # Projections of a point's indicator are peaked; random combinations are not.
+        point = functions[:, generator.integers(functions.shape[1])]
+        coefficients = point + generator.normal(0, trial / 300, len(functions)) * (trial > 0)
+        values = coefficients @ functions
+        worst = max(worst, float(np.sqrt((values**2).mean()) / np.abs(values).mean()))
+    assert 1 < worst <= bound
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 7, 16, 50])
+def test_the_norm_comparison_rests_on_the_log_sobolev_constant_of_equal_weights(size: int) -> None:
+    # 1/(2 ln B) is the largest α with α·(E f² ln f² - E f² ln E f²) <= Var f; two-valued f come as close as any.
+    alpha = 1 / (2 * math.log(norm_comparison((size,), 1)))
+    quotients = []
+    for peak in np.geomspace(1.01, 100 * size, 4000):
+        f = np.ones(size)
+        f[0] = peak
+        mean = float((f**2).mean())
+        entropy = float((f**2 * np.log(f**2)).mean()) - mean * math.log(mean)
+        quotients.append(float(f.var()) / entropy)
+    generator = np.random.default_rng(size)
+    for _ in range(300):
+        f = generator.exponential(size=size) ** generator.uniform(0.2, 4) + 1e-9
+        mean = float((f**2).mean())
+        entropy = float((f**2 * np.log(f**2)).mean()) - mean * math.log(mean)
+        quotients.append(float(f.var()) / entropy)
+    assert alpha * (1 - 1e-6) <= min(quotients) <= alpha * 1.01
+
+
+def test_the_norm_comparison_is_the_papers_on_the_cube_and_close_on_one_wide_column() -> None:
+    assert norm_comparison((2,) * 9, 3) == pytest.approx(math.e**3)
+    assert norm_comparison((4, 2, 9, 1), 2) == pytest.approx(3 * 8 ** (9 / 14))
+    # The indicator of one of c values has ‖f‖₂/‖f‖₁ = √c.
+    assert math.sqrt(200) <= norm_comparison((200,), 1) <= 1.03 * math.sqrt(200)
+
+
+def test_a_failing_space_is_drawn_again_and_the_draws_are_counted() -> None:
+    domain = _domain(*(2,) * 7)
+    size = space_size(domain, 2, 40)
+    redraws = [draw_space(size, np.random.default_rng(seed)).redraws for seed in range(30)]
+    assert 0 < np.mean(redraws) < 15
+    table = _table(np.zeros((5, 7)), domain)
+    seed = int(np.argmax(redraws))
+    diagnostics = _run(PrivateSampling(rows=1, reduced_space_size=40), table, seed).diagnostics
+    assert diagnostics["redraws"] == redraws[seed] > 0
+    assert diagnostics["smallest_singular_value"] >= diagnostics["failure_threshold"]
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_failure_is_the_algorithms_own_outcome() -> None:
+    domain = _domain(*(2,) * 7)
+    mechanism = PrivateSampling(reduced_space_size=29, rows=1).calibrate(LOOSE, domain, n=5)
+    first, second = _table(np.zeros((5, 7)), domain), _table(np.ones((5, 7)), domain)
+    outcomes = []
+    for table in (first, second):
+        failed = []
+        for seed in range(10):
+            try:
+                mechanism(np.random.default_rng(seed), table)
+            except FailureError:
+                failed.append(seed)
+        outcomes.append(failed)
+    assert outcomes[0] == outcomes[1]
+    assert len(outcomes[0]) > 3
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 20, (12,) * 5, (200, 200)])
+def test_the_default_reduced_space_does_not_fail(sizes: tuple[int, ...]) -> None:
+    degree = 1 if max(sizes) > 100 else 2
+    size = space_size(_domain(*sizes), degree, default_draws(sizes, degree))
+    space = draw_space(size, np.random.default_rng(6))
+    assert space.redraws == 0
+    assert space.smallest_singular_value >= space.threshold
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 6, (4, 4), (3, 5, 2)])
+def test_safe_draws_do_not_fail(sizes: tuple[int, ...]) -> None:
+    domain = _domain(*sizes)
+    basis = ContrastBasis(sizes, 2)
+    assert (basis.matrix(all_codes(sizes)) ** 2).sum(axis=0) == pytest.approx(
+        np.full(domain.size, ContrastBasis(sizes, 2).dimension)
+    )
+    size = SpaceSize(sizes, 2, basis.dimension, safe_draws(sizes, 2), whole=False)
+    for seed in range(50):
+        assert draw_space(size, np.random.default_rng(seed)).redraws == 0
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("degree", 0),
+        ("degree", 1.5),
+        ("degree", True),
+        ("rows", 0),
+        ("rows", 2.0),
+        ("reduced_space_size", 0),
+        ("floor", 0.6),
+        ("ceiling", 1.0),
+        ("space", "sphere"),
+        ("scheduler", 8786),
+    ],
+)
+def test_wrong_parameters(parameter: str, value: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        PrivateSampling(**{parameter: value})  # type: ignore[arg-type]
+    assert caught.value.field == parameter
+
+
+@pytest.mark.parametrize(
+    ("dimension", "m", "measured"),
+    [(2139, 8556, 10.3), (2798, 11_192, 14.0), (4417, 17_668, 45.9), (9885, 39_540, 189), (1082, 120_000_000, 621)],
+)
+def test_rough_times_are_near_what_was_measured(dimension: int, m: int, measured: float) -> None:
+    size = sizes_module.SpaceSize((2,), 2, dimension, m, False)
+    assert measured / 1.6 < sizes_module.rough_seconds(size) < 1.6 * measured
+
+
+def test_too_many_functions_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
+    domain = _domain(*(30,) * 12)
+    with pytest.raises(ParameterError, match=r"degree = 1.*") as caught:
+        PrivateSampling(degree=2).calibrate(LOOSE, domain, n=10)
+    assert caught.value.field == "degree"
+    assert "C = 55,855" in str(caught.value)
+    assert "4 GB may be used" in str(caught.value)
+    columns = int(re.search(r"the (\d+) columns", str(caught.value))[1])
+    bins = int(re.search(r"at most (\d+) bins", str(caught.value))[1])
+    PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(30,) * columns), n=10)
+    PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(bins,) * 12), n=10)
+
+
+def test_too_many_points_say_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
+    domain = _domain(*(2,) * 54)
+    with pytest.raises(ParameterError, match=r"GB.*at most about [\d,]+ points fit") as caught:
+        PrivateSampling(reduced_space_size=10**12).calibrate(LOOSE, domain, n=10)
+    assert caught.value.field == "reduced_space_size"
+    fits = int(re.search(r"about ([\d,]+) points", str(caught.value))[1].replace(",", ""))
+    assert fits > 10_000_000
+    PrivateSampling(reduced_space_size=fits).calibrate(LOOSE, domain, n=10)
+    with pytest.raises(ParameterError, match="may be used"):
+        PrivateSampling(reduced_space_size=2 * fits).calibrate(LOOSE, domain, n=10)
+    # On a cluster only what does not grow with m has to fit here.
+    PrivateSampling(reduced_space_size=10**12, scheduler="tcp://nowhere:1").calibrate(LOOSE, domain, n=10)
+
+
+def test_a_reduced_space_of_fewer_points_than_functions_is_refused() -> None:
+    with pytest.raises(ParameterError, match="cannot be independent") as caught:
+        PrivateSampling(reduced_space_size=30).calibrate(LOOSE, _domain(*(2,) * 30), n=10)
+    assert caught.value.field == "reduced_space_size"

@@ -1,0 +1,276 @@
+"""Theorems 4.1 and 4.2 as conditions: reference values, inverses, monotonicity, range."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, theorem_4_1_log_epsilon
+from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.theorems import (
+    bounded_ratio,
+    conditions,
+    private_sampling_verdict,
+    stability,
+    theorem_4_1,
+)
+from dpsyn.solvers.contingency import walsh_dimension
+from dpsyn.theory.conditions import Condition, Remedy
+
+LN2 = math.log(2)
+ASIA = PrivateSamplingSetting(p=8, log_n=math.log(20000), log_max_frequency=math.log(0.2904), epsilon=1.0)
+ON_THE_CUBE = replace(ASIA, log_m=math.log(256))
+
+
+def setting_strategy(log_m: st.SearchStrategy[float | None]) -> st.SearchStrategy[PrivateSamplingSetting]:
+    return st.builds(
+        lambda p, log_n, share, log_epsilon, degree, floor, over, gamma, log_rows, m: PrivateSamplingSetting(
+            p=p,
+            log_n=log_n,
+            log_max_frequency=-share * min(log_n, p * math.log(2)),
+            epsilon=math.exp(log_epsilon),
+            degree=min(degree, p),
+            floor=floor,
+            ceiling=1 + floor + over,
+            failure_probability=gamma,
+            log_rows=math.log(log_rows),
+            log_m=m,
+        ),
+        st.integers(1, 10**4),
+        st.floats(1, math.log(1e30)),
+        st.floats(0, 1),
+        st.floats(math.log(1e-3), math.log(1e3)),
+        st.integers(1, 3),
+        st.floats(0.001, 0.499),
+        st.floats(0.001, 50),
+        st.floats(1e-6, 0.9),
+        st.integers(1, 10**7),
+        log_m,
+    )
+
+
+SETTINGS = st.one_of(setting_strategy(st.none()), setting_strategy(st.floats(0, 80)))
+
+
+def all_conditions(setting: PrivateSamplingSetting) -> dict[str, Condition]:
+    found = [*conditions(setting), theorem_4_1(setting), bounded_ratio(setting)]
+    experimental = stability(setting)
+    return {c.key: c for c in (*found, *([] if experimental is None else [experimental]))}
+
+
+@pytest.mark.parametrize(
+    ("n", "published", "experimental"), [(20_000, 388, 3.07), (10**6, 54.9, 1.37), (10**8, 5.49, 0.257)]
+)
+def test_smallest_epsilon_on_the_cube(n: int, published: float, experimental: float) -> None:
+    facts = private_sampling_verdict(replace(ON_THE_CUBE, log_n=math.log(n))).facts
+    assert facts["epsilon_theorem_4_1"] == pytest.approx(published, rel=2e-3)
+    assert facts["epsilon_stability"] == pytest.approx(experimental, rel=2e-3)
+    assert facts["epsilon_bounded_ratio"] == pytest.approx(math.log(8))
+    assert facts["epsilon_certified"] == min(facts["epsilon_theorem_4_1"], facts["epsilon_bounded_ratio"])
+
+
+def test_ratio_beats_theorem_4_1_below_7e8_rows_of_asia() -> None:
+    at_ratio = replace(ON_THE_CUBE, epsilon=math.log(8))
+    crossing = theorem_4_1(at_ratio).remedy("n")
+    assert crossing is not None
+    assert crossing.value == pytest.approx(6.98e8, rel=1e-3)
+
+
+@given(SETTINGS)
+def test_bounds_are_the_inverse_of_the_certificates(setting: PrivateSamplingSetting) -> None:
+    log_epsilon = theorem_4_1_log_epsilon(
+        log_rows=setting.logs.largest_rows_theorem_4_1,
+        floor=setting.floor,
+        ceiling=setting.ceiling,
+        degree=setting.degree,
+        log_dimension=math.log(walsh_dimension(setting.p, setting.degree)),
+        log_m=setting.logs.m,
+        log_n=setting.log_n,
+    )
+    assert log_epsilon == pytest.approx(math.log(setting.epsilon), abs=1e-9)
+    one = bounded_ratio_epsilon(rows=1, floor=setting.floor, ceiling=setting.ceiling)
+    assert setting.log_largest_rows_ratio == pytest.approx(math.log(setting.epsilon / one), abs=1e-9)
+
+
+def test_theorem_4_2_by_hand() -> None:
+    found = all_conditions(ASIA)
+    assert found["n"].required == pytest.approx(16 * 16 * 8 * math.exp(4) * 37)
+    assert found["m_lower"].required == pytest.approx(16 * 16 * 8 * 4 * math.exp(4) * 37)
+    assert found["m_upper"].required == pytest.approx(4)
+    assert found["rows_lower"].required == pytest.approx(4 * 16 * (math.log(16) + math.log(37)))
+    assert found["max_frequency"].required == pytest.approx(2 / 256)
+    assert found["m_lower"].holds
+    assert [k for k in ("n", "m_upper", "rows_lower", "max_frequency") if found[k].holds] == []
+
+
+def test_a_case_in_which_everything_holds() -> None:
+    cube = PrivateSamplingSetting(
+        p=200,
+        log_n=200 * math.log(2),
+        log_max_frequency=-200 * math.log(2),
+        epsilon=1.0,
+        floor=0.1,
+        log_rows=math.log(10**6),
+    )
+    verdict = private_sampling_verdict(cube)
+    assert verdict.holds
+    assert verdict.summary.startswith("Every condition holds")
+    assert verdict.facts["marginal_error"] == pytest.approx(0.4)
+
+
+def worse(remedy: Remedy) -> float | None:
+    """The logarithm of 1 % less than the threshold, or of the next whole number on the wrong side."""
+    assert remedy.log_value is not None
+    sign = -1 if remedy.side == "at_least" else 1
+    if remedy.integer and remedy.log_value < math.log(1e6):
+        value = round(math.exp(remedy.log_value)) + sign
+        return math.log(value) if value >= 1 else None
+    return remedy.log_value + sign * 0.01
+
+
+@settings(max_examples=60)
+@given(SETTINGS)
+def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: PrivateSamplingSetting) -> None:
+    for key, found in all_conditions(setting).items():
+        for remedy in found.remedies:
+            if remedy.log_value is None:
+                assert remedy.reason
+                continue
+            beyond_search = remedy.parameter == "p" and remedy.value == 10**7
+            real = ("epsilon", "floor", "ceiling", "failure_probability")
+            beyond_float = remedy.parameter in real and abs(remedy.log_value) > 700
+            if beyond_search or beyond_float:
+                continue
+            at = all_conditions(setting.changed(remedy.parameter, remedy.log_value)).get(key)
+            if at is None:
+                continue
+            assert at.holds, (key, str(remedy))
+            beyond = worse(remedy)
+            if beyond is None or (remedy.parameter == "p" and math.exp(beyond) < setting.degree - 0.5):
+                continue
+            if remedy.parameter == "floor" and math.exp(beyond) >= 1:
+                continue
+            moved = all_conditions(setting.changed(remedy.parameter, beyond)).get(key)
+            assert moved is None or not moved.holds, (key, str(remedy))
+
+
+@given(SETTINGS, st.floats(1.01, 1e6))
+def test_more_data_more_epsilon_fewer_rows_never_hurt_privacy(setting: PrivateSamplingSetting, factor: float) -> None:
+    before = {c.key: c for c in conditions(setting)}
+    for better in (
+        replace(setting, epsilon=setting.epsilon * factor),
+        replace(setting, log_n=setting.log_n + math.log(factor)),
+        replace(setting, log_rows=max(0.0, setting.log_rows - math.log(factor))),
+    ):
+        after = {c.key: c for c in conditions(better)}
+        assert after["rows_upper"].slack_orders >= before["rows_upper"].slack_orders - 1e-9
+        assert after["n"].slack_orders >= before["n"].slack_orders - 1e-9
+
+
+def test_no_value_does_is_an_answer() -> None:
+    found = all_conditions(
+        PrivateSamplingSetting(p=60, log_n=math.log(1000), log_max_frequency=math.log(1e-3), epsilon=0.001)
+    )
+    frequency = found["max_frequency"].remedy("max_frequency")
+    assert frequency is not None
+    assert frequency.value is None
+    assert "1/n" in str(frequency)
+    rows = found["theorem_4_1"].remedy("rows")
+    assert rows is not None
+    assert rows.value is None
+
+
+def test_degenerate_ends_are_private_and_said_to_ignore_the_data() -> None:
+    for floor, ceiling in ((0.5, 3.0), (0.25, 1.25)):
+        verdict = private_sampling_verdict(replace(ASIA, floor=floor, ceiling=ceiling))
+        assert verdict["rows_upper"].holds
+        assert verdict.facts["epsilon_certified"] == 0
+        assert verdict.facts["largest_rows_bounded_ratio"] is None
+        assert any("ignores the data" in note for note in verdict.notes)
+        assert stability(replace(ASIA, floor=floor, ceiling=ceiling)) is None
+
+
+@pytest.mark.parametrize(
+    ("floor", "ceiling", "missed"), [(0.6, 2.0, "floor"), (0.4, 1.3, "ceiling"), (0.25, 1.0, "ceiling")]
+)
+def test_an_unusable_box_is_a_condition_that_fails(floor: float, ceiling: float, missed: str) -> None:
+    bad = replace(ASIA, floor=floor, ceiling=ceiling)
+    found = {c.key: c for c in conditions(bad)}
+    assert not found[missed].holds
+    remedy = found[missed].remedy(missed)
+    assert remedy is not None
+    assert remedy.log_value is not None
+    assert {c.key: c for c in conditions(bad.changed(missed, remedy.log_value))}[missed].holds
+
+
+def test_add_remove_leaves_only_the_ratio() -> None:
+    verdict = private_sampling_verdict(replace(ASIA, epsilon=3.0, replace_one=False, log_n=math.log(1e30)))
+    assert not verdict["theorem_4_1"].holds
+    assert verdict["rows_upper"].holds
+    assert "Bounded ratio" in verdict["rows_upper"].note
+    assert verdict.facts["epsilon_theorem_4_1"] == math.inf
+
+
+def test_the_experimental_bound_never_certifies() -> None:
+    many = replace(ON_THE_CUBE, log_n=math.log(1e10), epsilon=0.1)
+    verdict = private_sampling_verdict(many)
+    assert verdict["stability"].holds
+    assert verdict["stability"].experimental
+    assert not verdict["rows_upper"].holds
+    assert stability(replace(ASIA, p=17)) is None
+
+
+def test_extremes_do_not_overflow() -> None:
+    dense = PrivateSamplingSetting(p=10**4, log_n=10.0, log_max_frequency=-5.0, epsilon=1.0)
+    assert "p ≤" in private_sampling_verdict(dense).summary
+    for epsilon in (1e-3, 1e3):
+        huge = PrivateSamplingSetting(
+            p=10**4, log_n=math.log(10**30), log_max_frequency=-(10**4) * math.log(2), epsilon=epsilon
+        )
+        verdict = private_sampling_verdict(huge)
+        assert all(math.isfinite(c.slack_orders) for c in verdict.conditions)
+        assert verdict["max_frequency"].holds
+        assert verdict["m_upper"].slack_orders > 700
+
+
+def test_summary_names_what_binds_and_the_cheapest_change() -> None:
+    cube = PrivateSamplingSetting(p=200, log_n=200 * LN2, log_max_frequency=-200 * LN2, epsilon=1.0, floor=0.1, log_rows=0.0)
+    verdict = private_sampling_verdict(cube)
+    needed = verdict["rows_lower"].remedy("rows")
+    assert needed is not None
+    assert verdict.missed[0].key == "rows_lower"
+    assert f"rows ≥ {needed.value:,}" in verdict.summary
+    assert "No single change is enough" in private_sampling_verdict(ASIA).summary
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("degree", 9),
+        ("degree", 0),
+        ("floor", 0.0),
+        ("floor", 1.0),
+        ("floor", math.nan),
+        ("ceiling", 0.2),
+        ("ceiling", math.inf),
+        ("failure_probability", 0.0),
+        ("failure_probability", 1.0),
+        ("epsilon", 0.0),
+        ("p", 0),
+    ],
+)
+def test_meaningless_values_name_their_field(field: str, value: float) -> None:
+    with pytest.raises(ParameterError) as caught:
+        replace(ASIA, **{field: value})
+    assert caught.value.field == field
+
+
+def test_conditions_on_the_box_name_the_numbers_that_they_show():
+    found = {c.key: c for c in conditions(replace(ASIA, floor=0.25, ceiling=2.0))}
+    assert "2·floor" in found["floor"].label
+    assert math.exp(found["floor"].log_actual) == pytest.approx(2 * 0.25)
+    assert "ceiling − floor" in found["ceiling"].label
+    assert math.exp(found["ceiling"].log_actual) == pytest.approx(2.0 - 0.25)

@@ -1,0 +1,202 @@
+"""The mechanisms under audit: never above their claim, and caught when their noise is halved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.dp_cda import PublishedDPCDA
+from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
+from dpsyn.mechanisms.noisy_reweighting import Part
+from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, laplace_profile, worst_rows
+from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.privacy import sensitivity
+
+RUNS = 4_000
+
+
+def cube(p: int) -> Domain:
+    return Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(p))
+
+
+def categories(*sizes: int) -> Domain:
+    return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(s)), public=True) for j, s in enumerate(sizes))
+
+
+def reweighting(domain: Domain, noise: str, epsilon: float = 1.0):
+    config = dpsyn.NoisyReweighting(degree=2, noise=noise)
+    return config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5 if noise == "gaussian" else 0.0), domain, n=50)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("domain", [cube(2), cube(4), categories(3, 2, 4)], ids=["2 bits", "4 bits", "categories"])
+def test_noisy_statistics_stay_below_their_claims(domain, noise):
+    found = audit_noisy_reweighting(
+        reweighting(domain, noise), runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1)
+    )
+    assert not found.refuted
+    assert found.epsilon <= 1
+    assert found.delta == (1e-5 if noise == "gaussian" else 0.0)
+    assert found.sharpest is not None
+
+
+def test_the_profile_of_laplace_noise_by_hand_and_by_convolution():
+    # One coordinate moved by 1: losses ±1/base, so δ(ε') = P(y ≤ 0)·(1 - e^{ε' - 1/base}).
+    base = 2.0
+    at_most_0 = 1 / (1 + math.exp(-1 / base))
+    (claim,) = laplace_profile([Part("one", 1, 1)], base, [0.2])
+    assert claim == (0.2, pytest.approx(at_most_0 * -math.expm1(0.2 - 1 / base)))
+    # Two parts of different weights, against all pairs of outputs.
+    parts = [Part("a", 3, 2, 1, 2), Part("b", 1, 1, 2, 1)]
+    z = np.arange(-60, 61)
+
+    def law(weight, step):
+        mass = np.exp(-np.abs(z) * weight / base)
+        return mass / mass.sum(), (np.abs(z - step) - np.abs(z)) * weight / base
+
+    (p, a), (q, b) = law(2, 1), law(1, 2)
+    losses = a[:, None, None] + a[None, :, None] + b[None, None, :]
+    masses = p[:, None, None] * p[None, :, None] * q[None, None, :]
+    for epsilon in (0.0, 0.5, 1.7):
+        exact = float((masses * -np.expm1(np.minimum(epsilon - losses, 0))).sum())
+        (claim,) = laplace_profile(parts, base, [epsilon])
+        assert claim[1] == pytest.approx(exact, abs=1e-9)
+
+
+def test_of_pure_epsilon_most_is_found():
+    found = audit_noisy_reweighting(reweighting(cube(2), "laplace"), generator=np.random.default_rng(1))
+    assert 0.85 < found.epsilon <= 1
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("domain", [cube(2), cube(8), categories(3, 2, 4)], ids=["2 bits", "8 bits", "categories"])
+def test_halved_noise_is_caught(domain, noise):
+    found = audit_noisy_reweighting(
+        reweighting(domain, noise), runs=20_000, noise_factor=0.5, generator=np.random.default_rng(1)
+    )
+    assert found.refuted
+    assert "refutes" in str(found)
+
+
+def test_the_exact_samplers_can_be_audited():
+    # Nothing here is seeded: at this confidence a sound mechanism is refuted, or nothing certified, once in a million runs.
+    found = audit_noisy_reweighting(reweighting(cube(2), "laplace"), runs=4000, confidence=1 - 1e-6)
+    assert found.epsilon > 0
+    assert not found.refuted
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"reduced_space": "marginals", "marginal_share": 0.4, "reduced_space_size": 50},
+        {"tables": (("c0", "c1"), ("c2",))},
+        {"statistics": "conjunctions"},
+        {"family": FunctionFamily([lambda codes: codes[:, 0] > 1, lambda codes: codes[:, 1] / 2], (3, 2, 4))},
+    ],
+    ids=["marginals", "chosen tables", "conjunctions", "own functions"],
+)
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_every_part_of_the_ledger_is_audited(neighbouring, settings, noise):
+    spec = dpsyn.PrivacySpec(1.0, 1e-5 if noise == "gaussian" else 0.0, neighbouring=neighbouring)
+    config = dpsyn.NoisyReweighting(degree=2, noise=noise, **settings)
+    mechanism = config.calibrate(spec, categories(3, 2, 4), n=50)
+    sound = audit_noisy_reweighting(mechanism, runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1))
+    assert not sound.refuted
+    faulty = audit_noisy_reweighting(mechanism, runs=20_000, noise_factor=0.4, generator=np.random.default_rng(1))
+    assert faulty.refuted
+
+
+def test_the_published_noise_is_private_but_its_floating_point_numbers_are_not():
+    config = dpsyn.NoisyReweighting.as_published(degree=1)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0), cube(1), n=1)
+    numbers = audit_noisy_reweighting(mechanism, generator=np.random.default_rng(1))
+    assert not numbers.refuted
+    bits = audit_noisy_reweighting(mechanism, keep_bits=True, generator=np.random.default_rng(1))
+    assert bits.refuted
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_the_worst_rows_attain_the_sensitivity(degree):
+    config = dpsyn.NoisyReweighting(degree=degree, allocation="equal")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0), cube(6), n=10)
+    one, other = worst_rows(mechanism)
+    moved = np.abs(mechanism.statistics.sums(one) - mechanism.statistics.sums(other)).sum()
+    assert moved == sensitivity.walsh_sum_l1(6, degree)
+    tables = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), categories(3, 2, 4, 5), n=10)
+    one, other = worst_rows(tables)
+    assert np.abs(tables.statistics.sums(one) - tables.statistics.sums(other)).sum() == sensitivity.contingency_count_l1(
+        4, degree
+    )
+
+
+def mixing(order: int = 2, sizes: object = 20, rows: int = 20, epsilon: float = 2.0, **settings):
+    domain = Domain.of(
+        [
+            Attribute("x", "numeric", lower=0.0, upper=1.0, public=True),
+            Attribute("class", "truth", ("no", "yes"), public=True),
+        ]
+    )
+    config = dpsyn.DPCDA(target="class", order_of_mixture=order, rows=rows, class_sizes=sizes, **settings)
+    return config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), domain, n=100)
+
+
+@pytest.mark.parametrize("pair", ["same_class", "label_change"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+@pytest.mark.parametrize("order", [1, 4, 20])
+def test_mixed_rows_stay_below_their_claims(order, variant, pair):
+    mechanism = mixing(order, {"no": 20, "yes": 50}, variant=variant, epsilon=5.0)
+    found = audit_dp_cda(mechanism, pair=pair, runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1))
+    assert 0 < found.epsilon <= 5
+    assert not found.refuted
+
+
+@pytest.mark.parametrize("pair", ["same_class", "label_change"])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_mixed_rows_with_halved_noise_are_caught(variant, pair):
+    mechanism = mixing(4, 50, rows=40, epsilon=5.0, variant=variant)
+    found = audit_dp_cda(mechanism, pair=pair, runs=6_000, noise_factor=0.5, generator=np.random.default_rng(1))
+    assert found.refuted
+
+
+def published(columns: int, epsilon: float = 5.0):
+    numbers = [Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(columns)]
+    domain = Domain.of([*numbers, Attribute("class", "truth", ("no", "yes"), public=True)])
+    config = PublishedDPCDA(target="class", order_of_mixture=4, rows=100)
+    return config.calibrate(dpsyn.PrivacySpec(epsilon, 1e-5), domain, n=200)
+
+
+def test_the_z_score_breaks_the_algorithm_as_published():
+    found = audit_published_dp_cda(published(16), runs=2_000, generator=np.random.default_rng(1))
+    assert found.refuted
+    # Nothing is left of privacy: every run tells the two datasets apart.
+    assert found.epsilon == found.largest > 5
+    assert (found.hits, found.misses) == (1000, 0)
+
+
+def test_ours_at_the_same_numbers_is_not_broken():
+    numbers = [Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(16)]
+    domain = Domain.of([*numbers, Attribute("class", "truth", ("no", "yes"), public=True)])
+    config = dpsyn.DPCDA(target="class", order_of_mixture=4, rows=100, class_sizes=100)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), domain, n=200)
+    found = audit_dp_cda(mechanism, runs=RUNS, confidence=0.9999, generator=np.random.default_rng(1))
+    assert not found.refuted
+
+
+def test_wrong_input_names_the_field():
+    with pytest.raises(ParameterError) as caught:
+        audit_noisy_reweighting(reweighting(cube(2), "laplace"), noise_factor=0.0)
+    assert caught.value.field == "noise_factor"
+    with pytest.raises(ParameterError) as caught:
+        audit_dp_cda(mixing(), pair="other")
+    assert caught.value.field == "pair"
+    domain = mixing().domain
+    estimated = dpsyn.DPCDA(target="class", rows=4).calibrate(dpsyn.PrivacySpec(2.0, 1e-5), domain, n=100)
+    with pytest.raises(ParameterError) as caught:
+        audit_dp_cda(estimated)
+    assert caught.value.field == "class_sizes"

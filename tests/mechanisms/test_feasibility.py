@@ -1,0 +1,188 @@
+"""The question as a whole."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpsyn
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.feasibility import Feasibility, feasibility
+from dpsyn.mechanisms.noisy_reweighting.setting import family_of
+from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, ideal_cube
+
+SPEC = PrivacySpec(1.0, 1e-6)
+
+
+def test_it_is_the_public_name() -> None:
+    assert dpsyn.feasibility is feasibility
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_paper_is_right_that_its_datasets_are_out_of_reach(name: str) -> None:
+    answer = feasibility(BUILT_IN[name], SPEC, rows=1000)
+    assert not answer.private_sampling.holds
+    assert not answer.private_sampling["n"].holds
+    judged = [v.mechanism for v in answer]
+    assert judged == [name for name in MECHANISMS if name in judged]
+    assert judged[:3] == ["private_sampling", "noisy_reweighting", "dp_cda"]
+
+
+def test_asia_can_be_reweighted() -> None:
+    answer = feasibility(ASIA, SPEC, rows=20000, floor=0.2)
+    assert answer.noisy_reweighting.holds
+    assert answer.noisy_reweighting.facts["statistic_error"] == pytest.approx(0.8)
+    assert not feasibility(ASIA, SPEC, rows=20000, floor=0.01).noisy_reweighting.holds
+
+
+def test_the_smallest_m_is_taken_unless_one_is_given() -> None:
+    free = feasibility(ASIA, SPEC)
+    assert free.private_sampling["m_lower"].slack_orders == 0
+    given_m = feasibility(ASIA, SPEC, reduced_space_size=256)
+    assert given_m.private_sampling["m_lower"].actual == pytest.approx(256)
+    assert not given_m.private_sampling["m_lower"].holds
+    assert given_m.private_sampling["theorem_4_1"].required > free.private_sampling["theorem_4_1"].required
+
+
+def test_statistics_follow_the_data() -> None:
+    assert family_of(ASIA, 2)[0].name == "walsh"
+    assert family_of(CAR, 2)[0].name == "contingency"
+    assert family_of(CAR, 2, "walsh")[0].size == 326
+    assert family_of(DatasetStatistics(p=5, n=10, max_frequency=0.5), 2, "contingency")[0].size == 4 * 10 + 1
+
+
+def test_the_condition_number_is_bounded_by_the_largest_share() -> None:
+    assert feasibility(ASIA, SPEC).noisy_reweighting.facts["condition_number"] == pytest.approx(256 * 0.2904)
+    assert feasibility(ADULT, SPEC).noisy_reweighting.facts["condition_number"] == pytest.approx(
+        1814400 * 2 * 577 / 32561, rel=1
+    )
+    assert feasibility(ideal_cube(20), SPEC).noisy_reweighting.facts["condition_number"] == pytest.approx(1)
+    assert feasibility(ASIA, SPEC, condition_number=42.4).noisy_reweighting.facts["condition_number"] == pytest.approx(42.4)
+
+
+def test_add_remove_changes_what_applies() -> None:
+    answer = feasibility(ASIA, PrivacySpec(3.0, 1e-6, "add_remove"), rows=1)
+    assert answer.private_sampling["rows_upper"].holds
+    assert not answer.private_sampling["theorem_4_1"].holds
+    assert not answer.noisy_reweighting["public_n"].holds
+
+
+def test_an_empty_promise_is_not_accuracy() -> None:
+    edge = feasibility(ASIA, SPEC, rows=20000)
+    assert [c.key for c in edge.noisy_reweighting.missed] == ["promise"]
+    assert edge.noisy_reweighting["promise"].fix == "accuracy < 0.125"
+    assert edge.private_sampling["promise"].fix == "floor < 0.25"
+    assert edge.private_sampling["promise"].group == "accuracy"
+    inside = feasibility(ASIA, SPEC, rows=20000, floor=0.2499)
+    assert inside.private_sampling["promise"].holds
+    assert inside.noisy_reweighting["promise"].holds
+    hopeless = feasibility(ideal_cube(200), SPEC, floor=0.1, rows=10**6, failure_probability=0.25)
+    assert [c.key for c in hopeless.private_sampling.missed] == ["success"]
+    assert hopeless.private_sampling["success"].fix == "failure_probability < 0.25"
+
+
+NEIGHBOURS = st.sampled_from(["replace_one", "add_remove"])
+STATISTICS = st.tuples(st.integers(1, 10**4), st.integers(1, 10**30), st.floats(0, 1))
+SPECS = st.builds(lambda e, d, who: PrivacySpec(10**e, d, who), st.floats(-3, 3), st.sampled_from([0.0, 1e-9]), NEIGHBOURS)
+BOXES = st.tuples(st.floats(0.01, 0.99), st.floats(1, 100))
+SIZES = st.tuples(st.integers(1, 10**9), st.one_of(st.none(), st.integers(1, 10**40)))
+
+
+@settings(max_examples=40)
+@given(STATISTICS, SPECS, st.integers(1, 3), BOXES, SIZES)
+def test_any_setting_gives_an_answer_that_json_can_hold(
+    statistics: tuple[int, int, float],
+    spec: PrivacySpec,
+    degree: int,
+    box: tuple[float, float],
+    asked: tuple[int, int | None],
+) -> None:
+    p, n, share = statistics
+    floor, ceiling = box
+    rows, m = asked
+    stats = DatasetStatistics(p=p, n=n, max_frequency=max(share, 1 / n, 1e-300))
+    answer = feasibility(stats, spec, degree=min(degree, p), floor=floor, ceiling=ceiling, rows=rows, reduced_space_size=m)
+    back = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert list(back["verdicts"]) == [verdict.mechanism for verdict in answer]
+    for verdict, plain in zip(answer, back["verdicts"].values(), strict=True):
+        assert verdict.summary
+        assert plain["holds"] == all(c["holds"] for c in plain["conditions"])
+        assert len({c.key for c in (*verdict.conditions, *verdict.alternatives)}) == len(
+            (*verdict.conditions, *verdict.alternatives)
+        )
+
+
+def missed(answer: Feasibility) -> list[set[str]]:
+    return [{c.key for c in verdict.missed} for verdict in answer]
+
+
+@settings(max_examples=30)
+@given(st.floats(-3, 3), st.floats(1.01, 100), st.integers(1, 10**6), st.integers(1000, 10**12))
+def test_more_epsilon_never_breaks_anything(order: float, factor: float, rows: int, n: int) -> None:
+    stats = DatasetStatistics(p=30, n=n, max_frequency=1e-3)
+    low, high = (
+        feasibility(stats, PrivacySpec(e, 1e-6), rows=rows, exact_accounting=False) for e in (10**order, 10**order * factor)
+    )
+    for before, after in zip(missed(low), missed(high), strict=True):
+        assert after <= before
+
+
+@settings(max_examples=30)
+@given(st.floats(-3, 3), st.integers(2, 1000), st.integers(1, 10**6), st.integers(1000, 10**12))
+def test_more_data_never_break_anything_and_rows_break_only_privacy(order: float, factor: int, rows: int, n: int) -> None:
+    spec = PrivacySpec(10**order)
+    few, many = (DatasetStatistics(p=30, n=size, max_frequency=1e-3) for size in (n, n * factor))
+    box = {"floor": 0.2, "reduced_space_size": 1000, "exact_accounting": False}
+    before, after = feasibility(few, spec, rows=rows, **box), feasibility(many, spec, rows=rows, **box)
+    longer = feasibility(few, spec, rows=rows * factor, **box)
+    for name in ("private_sampling", "noisy_reweighting"):
+        now = {c.key for c in getattr(before, name).missed}
+        assert {c.key for c in getattr(after, name).missed} <= now
+        assert {c.key for c in getattr(longer, name).missed} - now <= {"rows_upper"}
+    if "rows_upper" in {c.key for c in before.private_sampling.missed}:
+        assert "rows_upper" in {c.key for c in longer.private_sampling.missed}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("degree", 0),
+        ("degree", 9),
+        ("floor", 0.0),
+        ("ceiling", 0.1),
+        ("failure_probability", 0.0),
+        ("rows", 0),
+        ("reduced_space_size", 0),
+        ("accuracy", 0.0),
+        ("statistics", "moments"),
+        ("noise", "uniform"),
+        ("condition_number", 0.5),
+        ("order_of_mixture", 0),
+        ("classes", 0),
+        ("smallest_class", 20000),
+        ("noise_scale", -1.0),
+        ("clip_norm", 0.0),
+    ],
+)
+def test_bad_parameters_name_their_field(field: str, value: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        feasibility(ASIA, SPEC, **{field: value})  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+def test_gaussian_noise_without_delta_names_delta() -> None:
+    with pytest.raises(ParameterError) as caught:
+        feasibility(ASIA, PrivacySpec(1.0), noise="gaussian")
+    assert caught.value.field == "delta"
+    assert feasibility(ASIA, SPEC, noise="gaussian", rows=20000, floor=0.2).noisy_reweighting.holds
+
+
+def test_verdict_on_the_ideal_cube_can_be_good() -> None:
+    answer = feasibility(ideal_cube(200), SPEC, floor=0.1, rows=10**6)
+    assert answer.private_sampling.holds
+    assert math.isclose(answer.private_sampling.facts["marginal_error"], 0.4)

@@ -1,0 +1,118 @@
+"""Maximum entropy near noisy statistics: against a conic solver, certificates, and the estimate of the risk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.density_spaces import DenseFunctions, PointTables, WholeDomain
+from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
+
+
+def problem(sizes=(2, 3, 4), spread=0.01, seed=0):
+    random = np.random.default_rng(seed)
+    family = TableFamily.all_of_degree(sizes, 2)
+    points = all_codes(sizes)
+    true = random.dirichlet(np.full(len(points), 0.3))
+    exact = family.matrix(points) @ true
+    return family, points, exact, exact + random.normal(0, spread, family.count), np.full(family.count, spread)
+
+
+def by_cone(matrix, target, spread, weight, base):
+    """KL(h ‖ μ) + Σ((A h - y)/s)²/(2λ) by Clarabel's exponential cone."""
+    import cvxpy as cp
+
+    h = cp.Variable(matrix.shape[1], nonneg=True)
+    misfit = cp.sum_squares((matrix @ h - target) / spread)
+    program = cp.Problem(cp.Minimize(cp.sum(cp.rel_entr(h, base)) + misfit / (2 * weight)), [cp.sum(h) == 1])
+    program.solve(solver="CLARABEL")
+    return program.value, np.asarray(h.value)
+
+
+@pytest.mark.parametrize("weight", [1.0, 30.0, 1000.0])
+def test_one_step_against_a_conic_solver(weight):
+    family, points, _, target, spread = problem()
+    base = np.random.default_rng(5).dirichlet(np.ones(len(points)))
+    matrix = family.matrix(points).toarray()
+    fit = max_entropy_step(DenseFunctions(matrix, base), target, spread, weight)
+    value, density = by_cone(matrix, target, spread, weight, base)
+    mine = float((fit.density * np.log(fit.density / base)).sum()) + family.count * fit.misfit / (2 * weight)
+    assert mine <= value + 1e-6 * abs(value) + 1e-9
+    np.testing.assert_allclose(fit.density, density, atol=2e-5)
+    assert 0 <= fit.gap < 1e-9
+    # λ s² θ is the residual of the statistics.
+    np.testing.assert_allclose(target - matrix @ fit.density, weight * spread**2 * fit.multipliers, atol=1e-7)
+
+
+def test_the_gap_bounds_how_far_any_multipliers_are_from_the_optimum():
+    family, points, _, target, spread = problem()
+    space = DenseFunctions(family.matrix(points))
+    best = max_entropy_step(space, target, spread, 20.0)
+    rough = max_entropy_step(PointTables(points, family.sizes, family.tables), target, spread, 20.0, iterations=4)
+
+    def primal(fit):
+        density = np.asarray(fit.density, dtype=np.float64)
+        return float((density * np.log(density * len(points))).sum()) + family.count * fit.misfit / 40
+
+    excess = primal(rough) - primal(best)
+    assert 0 < excess <= rough.gap * (1 + 1e-3) + 1e-6
+
+
+def test_newton_and_lbfgs_find_the_same_density():
+    family, points, _, target, spread = problem((3, 2, 2, 3))
+    newton = max_entropy_step(DenseFunctions(family.matrix(points)), target, spread, 50.0)
+    domain = WholeDomain(family.sizes, family.tables, dtype=np.float64)
+    lbfgs = max_entropy_step(domain, target, spread, 50.0, iterations=2000, tolerance=1e-15)
+    np.testing.assert_allclose(lbfgs.density, newton.density, atol=1e-5)
+    assert lbfgs.gap < 1e-6
+
+
+def test_steps_in_stages_undo_the_shrinkage():
+    """Without noise the stages come near y itself, which one step at the same λ does not."""
+    family, points, exact, _, spread = problem(spread=0.003)
+    space = DenseFunctions(family.matrix(points))
+    one = max_entropy_step(space, exact, spread, 4.0 * family.count)
+    several = max_entropy(space, exact, spread, np.random.default_rng(0))
+    assert several.misfit < 0.2 * one.misfit
+    assert len(several.stages) > 1
+
+
+def test_the_estimate_of_the_risk_is_right_on_average():
+    estimates, truths = [], []
+    for seed in range(12):
+        family, points, exact, target, spread = problem((3, 4, 2, 3), seed=seed)
+        fit = max_entropy(DenseFunctions(family.matrix(points)), target, spread, np.random.default_rng(seed))
+        chosen = next(stage for stage in fit.stages if stage.misfit == fit.misfit)
+        estimates.append(chosen.risk)
+        truths.append(float((((fit.statistics - exact) / spread) ** 2).sum()))
+    assert np.mean(estimates) == pytest.approx(np.mean(truths), rel=0.3)
+    # The noisy statistics themselves have the risk F.
+    assert np.mean(truths) < 0.6 * family.count
+
+
+def test_statistics_that_matter_little_are_followed_little():
+    family, points, exact, _, spread = problem()
+    spread = np.where(np.arange(family.count) < 6, 1e-4, 0.1)
+    fit = max_entropy_step(DenseFunctions(family.matrix(points)), exact, spread, 1.0)
+    assert np.abs(fit.statistics - exact)[:6].max() < 1e-3
+
+
+def test_deterministic_columns_do_not_stop_it():
+    family = WalshFamily(4, 2, constant=False)
+    points = all_codes((2,) * 4)
+    target = family.matrix(np.repeat([[1, 1, 0, 1]], 5, axis=0).astype(np.int32)).mean(axis=1)
+    fit = max_entropy(DenseFunctions(family.matrix(points)), target, np.full(family.count, 1e-4), np.random.default_rng(0))
+    assert fit.density.max() > 0.999
+    assert np.isfinite(fit.multipliers).all()
+
+
+@pytest.mark.parametrize(
+    ("target", "spread", "weight"), [([np.nan, 0], [1, 1], 1.0), ([0, 0], [1, 0], 1.0), ([0, 0], [1, 1], 0.0)]
+)
+def test_wrong_numbers_are_refused(target, spread, weight):
+    space = DenseFunctions(np.eye(2))
+    with pytest.raises(ParameterError):
+        max_entropy_step(space, np.array(target, dtype=float), np.array(spread, dtype=float), weight)

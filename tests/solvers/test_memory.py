@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.solvers import memory as module
+from dpsyn.solvers.executors import ThreadExecutor
+from dpsyn.solvers.functions import product_functions
+from dpsyn.solvers.memory import available_memory, estimate_memory, require_memory
+from dpsyn.solvers.operator import BlockOperator
+
+
+@pytest.mark.parametrize(
+    ("sizes", "degree", "count", "threads"),
+    [
+        ((2,) * 20, 2, 1_000_000, 2),
+        ((2,) * 30, 2, 300_000, 1),
+        ((9, 16, 7, 15, 6, 5, 2, 2), 2, 20_000, 1),
+        ((2,) * 12, 3, 100_000, 2),
+        ((2,) * 60, 1, 2_000_000, 2),
+    ],
+)
+def test_the_estimate_is_not_exceeded_and_not_idle(sizes: tuple[int, ...], degree: int, count: int, threads: int) -> None:
+    """Measured peak <= estimate <= 6 times the measured peak and the fixed allowance."""
+    product_functions.cache_clear()
+    estimate = estimate_memory(sizes, degree, count, threads)
+    tracemalloc.start()
+    try:
+        operator = BlockOperator.uniform(sizes, degree, count, np.random.default_rng(0), ThreadExecutor(threads))
+        operator.reduce(_products, np.ones(operator.shape[0]))
+        operator.gram()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= estimate.total <= 6 * peak + module._ALLOWANCE
+
+
+def _products(block, y):  # type: ignore[no-untyped-def]
+    return (block.apply(block.adjoint(y)),)
+
+
+def test_the_largest_published_instance_fits_in_sixteen_gigabytes() -> None:
+    estimate = estimate_memory((2,) * 54, 2, 166_000_000, 2)
+    assert estimate.points == 7 * 166_000_000
+    assert estimate.total < 2.5e9
+    assert "GB" in str(estimate)
+    assert "points 1.16 GB" in str(estimate)
+
+
+def test_weights_and_gram_cost_something() -> None:
+    bare = estimate_memory((2,) * 20, 2, 1_000_000, 1, gram=False)
+    assert bare.weights == 0
+    assert estimate_memory((2,) * 20, 2, 1_000_000, 1, weighted=True, gram=False).weights == 8_000_000
+    assert estimate_memory((2,) * 20, 2, 1_000_000, 1).total > bare.total
+
+
+def test_what_does_not_fit_is_refused_with_both_numbers() -> None:
+    require_memory("reduced_space_size", 10, 1_000, limit=1_000)
+    with pytest.raises(
+        ParameterError, match=r"2\.00 GB of memory and 1\.00 GB may be used\. At most 5 points fit"
+    ) as caught:
+        require_memory("reduced_space_size", 10, 2_000_000_000, limit=1_000_000_000, detail="At most 5 points fit.")
+    assert caught.value.field == "reduced_space_size"
+    with pytest.raises(ParameterError):
+        require_memory("reduced_space_size", 10, 1 << 60)
+
+
+def test_available_memory_is_less_than_the_machine_has() -> None:
+    found = available_memory()
+    assert found is None or 1 << 20 < found < 1 << 50
+
+
+def test_a_container_limit_counts(tmp_path: Path) -> None:
+    assert module._control_group(tmp_path) is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("600\n")
+    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 100\n")
+    assert module._control_group(tmp_path) == 500
+    (tmp_path / "memory.max").write_text("max\n")
+    assert module._control_group(tmp_path) is None

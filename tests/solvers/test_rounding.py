@@ -1,0 +1,86 @@
+"""Rows from a density: systematic counts, their mean, and repairs that only ever help."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.rounding import repaired_rows, systematic_counts, systematic_rows
+
+SIZES = (4, 3, 5, 2)
+PAIRS = tuple(combinations(range(4), 2))
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 40), st.integers(1, 200), st.integers(0, 10_000))
+def test_every_point_gets_its_share_rounded_up_or_down(points, rows, seed):
+    random = np.random.default_rng(seed)
+    density = random.dirichlet(np.full(points, 0.3))
+    counts = systematic_counts(density, rows, random)
+    assert counts.sum() == rows
+    assert (counts >= np.floor(rows * density - 1e-9)).all()
+    assert (counts <= np.ceil(rows * density + 1e-9)).all()
+    # Any run of points, too.
+    assert np.abs(np.cumsum(counts) - rows * np.cumsum(density)).max() <= 1 + 1e-9
+
+
+def test_shares_are_right_on_average():
+    random = np.random.default_rng(0)
+    density = random.dirichlet(np.ones(9))
+    mean = np.mean([systematic_counts(density, 5, random) for _ in range(20_000)], axis=0)
+    np.testing.assert_allclose(mean, 5 * density, atol=0.02)
+
+
+def drawn(rows=600, seed=0):
+    random = np.random.default_rng(seed)
+    points = all_codes(SIZES)
+    density = random.dirichlet(np.full(len(points), 0.4))
+    family = TableFamily(SIZES, PAIRS)
+    return points, density, family, family.matrix(points) @ density, points[systematic_rows(density, rows, random)]
+
+
+def squared(family, codes, target):
+    return float(((family.sums(codes) - len(codes) * target) ** 2).sum())
+
+
+def test_repairs_bring_the_tables_to_less_than_a_row_a_cell():
+    _, _, family, target, codes = drawn()
+    repaired = repaired_rows(codes, SIZES, PAIRS, target, np.random.default_rng(1))
+    assert repaired.shape == codes.shape
+    assert squared(family, repaired, target) < 0.5 * squared(family, codes, target)
+    assert np.abs(family.sums(repaired) - len(codes) * target).max() < 3
+    # Independent draws miss by far more.
+    assert squared(family, repaired, target) < 0.02 * len(codes) * family.count / 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_round_makes_it_worse(seed):
+    _, _, family, target, codes = drawn(60, seed)
+    errors = [squared(family, codes, target)]
+    for rounds in (1, 5, 20, 100):
+        errors.append(
+            squared(family, repaired_rows(codes, SIZES, PAIRS, target, np.random.default_rng(3), rounds=rounds), target)
+        )
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_rare_rows_are_not_made():
+    points, density, _, target, codes = drawn()
+    row_number = {tuple(point): i for i, point in enumerate(points)}
+
+    def log_density(rows):
+        return np.log(density[[row_number[tuple(row)] for row in rows]])
+
+    repaired = repaired_rows(codes, SIZES, PAIRS, target, np.random.default_rng(1), log_density=log_density)
+    assert log_density(repaired).min() >= min(log_density(codes).min(), np.quantile(log_density(codes), 0.01))
+
+
+def test_one_row_and_constant_columns():
+    codes = np.zeros((1, 2), dtype=np.int32)
+    assert repaired_rows(codes, (1, 1), ((0, 1),), np.ones(1), np.random.default_rng(0)).tolist() == [[0, 0]]

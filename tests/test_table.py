@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DomainError, ParameterError
+from dpsyn.table import Table
+
+DOMAIN = Domain.of([Attribute("a", "categorical", ("x", "y")), Attribute("n", "numeric", lower=0, upper=10, bins=5)])
+
+
+def table(rows: int = 10) -> Table:
+    return Table(pd.DataFrame({"n": np.arange(rows) % 10, "a": ["x", "y"] * (rows // 2), "other": 1}), DOMAIN)
+
+
+def test_columns_take_the_order_of_the_domain() -> None:
+    assert table().frame.columns.tolist() == ["a", "n"]
+    assert table().codes[:4].tolist() == [[0, 0], [1, 0], [0, 1], [1, 1]]
+
+
+def test_a_value_outside_the_domain_is_found_at_once() -> None:
+    with pytest.raises(DomainError, match="row 1 has 'z'"):
+        Table(pd.DataFrame({"a": ["z"], "n": [1]}), DOMAIN)
+
+
+def test_project_take_and_another_domain() -> None:
+    assert table().project(["n"]).domain.names == ("n",)
+    assert table().take(np.array([3, 1])).frame["n"].tolist() == [3, 1]
+    finer = DOMAIN.replace(Attribute("n", "numeric", lower=0, upper=10, bins=10))
+    assert table().with_domain(finer).codes[:, 1].tolist() == list(range(10))
+
+
+def test_a_split_shares_every_row_out_once() -> None:
+    learn, test = table().split(0.3, np.random.default_rng(0))
+    assert (learn.n, test.n) == (7, 3)
+    assert sorted([*learn.frame["n"], *test.frame["n"]]) == list(range(10))
+    assert [part.n for part in table(2).split(0.01, np.random.default_rng(0))] == [1, 1]
+
+
+@pytest.mark.parametrize("held_out", [0.0, 1.0, -0.5, float("nan")])
+def test_an_impossible_split_is_refused(held_out: float) -> None:
+    with pytest.raises(ParameterError, match="held_out"):
+        table().split(held_out, np.random.default_rng(0))
+
+
+def test_the_smallest_class_counts_values_that_no_row_has() -> None:
+    assert table().take(np.array([0, 1, 2])).smallest_class("a") == 1
+    assert table().take(np.array([0, 2])).smallest_class("a") == 0
+    with pytest.raises(DomainError, match="no column 'b'"):
+        table().smallest_class("b")
