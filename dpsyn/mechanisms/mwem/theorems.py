@@ -41,7 +41,7 @@ def best_rounds(rows_times_epsilon: float, log_points: float, log_queries: float
         log_queries: ln|Q|.
         most: the largest T.
     """
-    near = (rows_times_epsilon * math.sqrt(log_points) / (10 * log_queries)) ** (2 / 3)
+    near: float = (rows_times_epsilon * math.sqrt(log_points) / (10 * log_queries)) ** (2 / 3)
     below = max(1, math.floor(min(near, most)))
     return min((below, min(below + 1, most)), key=lambda t: log_error(rows_times_epsilon, t, log_points, log_queries))
 
