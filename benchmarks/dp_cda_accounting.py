@@ -4,7 +4,7 @@ Usage: python benchmarks/dp_cda_accounting.py
 
 For each setting, ε at δ = 1e-5 and c = 1 when one record is added or removed, by
 
-* ``mixing.add_remove_epsilon`` (two tolerances),
+* ``dp_cda_epsilon`` (two tolerances),
 * ``dp_accounting.pld.from_gaussian_mechanism`` with Poisson sampling at the same rate (the same pair of distributions),
 * ``dp_accounting.rdp`` for the same event,
 * the bound of Wang, Balle, Kasiviswanathan 2019, which is for replacing a record,
@@ -25,8 +25,9 @@ from typing import Any
 
 from dpsyn.mechanisms.dp_cda.accounting import _rdp as _mixing_rdp
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.accounting import quick
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.counterexamples import corrected_rdp_epsilon
-from dpsyn.mechanisms.dp_cda.figures import accounting
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
 
 DELTA = 1e-5
@@ -80,7 +81,9 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
     lines: list[tuple[str, Callable[[], float]]] = [
         (
             f"ours, tolerance {tolerance:g}",
-            lambda t=tolerance: mixing.add_remove_epsilon(class_size=size, sigma=sigma, tolerance=t, **shared),
+            lambda t=tolerance: dp_cda_epsilon(
+                sigma, DELTA, order, 1.0, [size], [rows], neighbouring="add_remove", tolerance=t
+            ),
         )
         for tolerance in (1e-2, 1e-3, 1e-4)
     ]
@@ -91,7 +94,7 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
     lines += [
         ("dp_accounting RDP", lambda: theirs_rdp(order / size, multiplier, rows)),
         ("Wang et al., replace", wang),
-        ("full replace-one", lambda: mixing.replace_one_epsilon(class_sizes=[size] * 2, sigma=sigma, **shared)),
+        ("full replace-one", lambda: dp_cda_epsilon(sigma, DELTA, order, 1.0, size, rows)),
     ]
     out(f"{name}: N_k = {size}, T_k = {rows}, l = {order}, sigma = {sigma}\n")
     for label, compute in lines:
@@ -104,8 +107,8 @@ def block(name: str, size: int, rows: int, order: int, sigma: float) -> None:
 def forget() -> None:
     """Empty the memories of the accountants."""
     for remembered in (
-        accounting.needed_and_spent,
-        accounting.spent_epsilon,
+        quick.sigma_for,
+        quick.epsilon_at,
         mixing._calibrated,
         _mixing_rdp._composed,
     ):
@@ -129,10 +132,10 @@ def page() -> None:
         for epsilon, delta, order in itertools.product(
             (0.001, 0.1, 1.0, 10.0, 1000.0), (1e-12, 1e-5, 1e-2), (1, 4, 64, 512)
         ):
-            sizes = accounting.Sizes((size,) * classes, size, delta, 1.0, variant)  # type: ignore[arg-type]
-            sigma = accounting.needed_sigma(sizes, "exact", order, epsilon) or 0.0
+            sizes = quick.Sizes((size,) * classes, size, delta, 1.0, variant)  # type: ignore[arg-type]
+            sigma = quick.sigma_for(sizes, order, epsilon) or 0.0
 
-            def calibration(sizes: accounting.Sizes = sizes, order: int = order, epsilon: float = epsilon) -> float:
+            def calibration(sizes: quick.Sizes = sizes, order: int = order, epsilon: float = epsilon) -> float:
                 return mixing.calibrate_sigma(
                     epsilon=epsilon,
                     delta=sizes.delta,
@@ -144,8 +147,8 @@ def page() -> None:
                 )
 
             steps: dict[str, Callable[[], object]] = {
-                "one ε": lambda s=sizes, o=order, x=sigma: accounting.spent_epsilon(s, o, x),
-                "σ on the page": lambda s=sizes, o=order, e=epsilon: accounting.needed_sigma(s, "exact", o, e),
+                "one ε": lambda s=sizes, o=order, x=sigma: quick.epsilon_at(s, o, x),
+                "σ on Feasibility": lambda s=sizes, o=order, e=epsilon: quick.sigma_for(s, o, e),
                 "σ of a release": calibration,
                 "chart of three accountants": lambda s=sizes, o=order, e=epsilon: noise_info(s, e, o),
             }

@@ -18,7 +18,7 @@ import numpy as np
 
 import dpsyn
 from dpsyn.data.samples import load_sample
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 
 BOXES = ((0.25, 2.0), (0.25, 4.0), (0.1, 4.0), (0.05, 20.0), (0.01, 2.0), (1e-4, 2.0))
 SIZES = (100, 1000, 10_000, 100_000)

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
-from dpsyn.solvers._chebyshev_reference import solve_with_highs
+from dpsyn.solvers._reference import solve_with_highs
 from dpsyn.solvers.chebyshev import fit_density
 
 METHODS = ("simplex", "interior point", "simplex on the dual", "interior point on the dual")

@@ -20,10 +20,10 @@ import numpy as np
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import SolverError
 from dpsyn.solvers.closest import closest_to_uniform
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
-from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.solvers.matching import MatchingProblem, Solution
 from dpsyn.solvers.shrinkage import least_shrinkage
-from dpsyn.solvers.solution import Solution
 
 BOXES = ((0.25, 2.0), (0.05, 75.0))
 REFERENCE_UP_TO = 300_000

@@ -21,7 +21,7 @@ import dpsyn
 from dpsyn.data.samples import SAMPLES
 from dpsyn.evaluation.experiments import references, results_frame, run_grid, summarise
 from dpsyn.evaluation.experiments.standard import CLASSIFIERS, HELD_OUT, SPLIT_SEED, standard_degrees, standard_grid
-from dpsyn.evaluation.figures.standings import draw_standings, standings_info
+from dpsyn.evaluation.figures.standings import draw_standings
 from dpsyn.evaluation.report import real_baseline
 from dpsyn.kit.export import chart_svg
 
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"    {label}: {why}")
     pd.concat(frames).to_csv(options.csv, index=False)
     title = "Three mechanisms at ε = 1, δ = 1e-5: means of " + f"{options.repeats} runs with 95 % confidence"
-    options.figure.write_bytes(chart_svg(draw_standings(standings_info(title, points, lines))))
+    options.figure.write_bytes(chart_svg(draw_standings(title, points, lines)))
     print(f"\nwritten: {options.csv}, {options.figure}")
 
 

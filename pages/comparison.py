@@ -4,13 +4,12 @@ import streamlit as st
 
 from dpsyn.app import state
 from dpsyn.app.lab import experiments, results
-from dpsyn.app.lab.bar import workspace_bar
-from dpsyn.app.lab.code import code_of, code_popover
-from dpsyn.app.lab.elsewhere import other_releases
 from dpsyn.app.lab.measures import findings, measure_form
+from dpsyn.app.lab.other_data import other_releases
 from dpsyn.app.lab.planner import planner
+from dpsyn.app.lab.releases import code_of, code_popover, runs_panel
 from dpsyn.app.lab.report import report_button
-from dpsyn.app.lab.runs import runs_panel, transfer
+from dpsyn.app.lab.workspace import transfer, workspace_bar
 from dpsyn.kit import screen, widgets
 
 st.title("Comparison")

@@ -3,12 +3,11 @@
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.releases import diagnostics_table, expectations, show_budget, show_release
+from dpsyn.app.releases import diagnostics_table, expectations, form_of, show_budget, show_claim, show_release
 from dpsyn.errors import DpsynError
-from dpsyn.kit import code, formulas, jobs, screen, visit, widgets
+from dpsyn.kit import code, jobs, screen, visit, widgets
 from dpsyn.kit.visit import calibrated
-from dpsyn.mechanisms.claim_formulas import claim_formulas
-from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, title
 
 st.title("Generator")
 current = widgets.dataset_bar()
@@ -38,7 +37,7 @@ def settings(name: str) -> None:
     """Settings, and the guarantee that follows from them, at once."""
     with st.container(border=True):
         try:
-            config, spec = offered(name, "form:form")(current)
+            config, spec = form_of(name)(current)
             with st.spinner("Computing the guarantee …"):
                 mechanism = calibrated(config, spec, learn)
         except DpsynError as fault:
@@ -59,9 +58,7 @@ def settings(name: str) -> None:
         screen.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
-        formulas.expander(
-            claim_formulas(config.name, mechanism.guarantee, mechanism.facts()), offered(config.name, "formulas:PAPER")
-        )
+        show_claim(config.name, mechanism.guarantee, mechanism.facts())
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)
         show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
@@ -90,10 +87,7 @@ def settings(name: str) -> None:
         st.rerun()
 
 
-if offered(chosen, "form:form") is None:
-    st.info(f"{title(chosen)} has no form yet. It runs from Python: docs/house.md shows how.", icon=":material/info:")
-else:
-    settings(chosen)
+settings(chosen)
 widgets.watch_job()
 widgets.show_message()
 

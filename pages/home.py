@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from dpsyn.app import column_notes
-from dpsyn.app.domain_editor import SHOWN_CATEGORIES, edited_domain, editor_lines
+from dpsyn.app import columns
+from dpsyn.app.columns import SHOWN_CATEGORIES, edited_domain, editor_lines
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
@@ -46,7 +46,7 @@ if "applied" in st.session_state:
     st.toast(st.session_state.pop("applied"), icon=":material/check:")
 current = widgets.dataset_bar()
 screen.offer(lambda: code.data(current))
-notes = column_notes.notes_in_use(current)
+notes = columns.notes_in_use(current)
 if notes:
     st.info("What to know of these data:\n" + "\n".join(f"- {note}" for note in notes), icon=":material/info:")
 
@@ -147,7 +147,7 @@ with roles_tab:
         if st.form_submit_button("Apply"):
             visit.use(current.changed(target=target, held_out=held_out))
             st.rerun()
-    left_out = column_notes.not_classes(current)
+    left_out = columns.not_classes(current)
     if left_out is not None:
         st.caption(left_out)
     learn, test = current.parts

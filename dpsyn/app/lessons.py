@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpsyn.app.data_link import DATA
+from dpsyn.app.share import DATA
 from dpsyn.kit import screen, widgets
 
 Query = Mapping[str, str | list[str]]
@@ -157,7 +157,7 @@ LESSONS: dict[str, tuple[Step, ...]] = {
             "What a fit makes of noisy numbers",
             "Noisy statistics contradict each other and may be negative. A density that comes as close to them "
             "as any density can is often nearer to the truth than the noisy numbers: with all eight columns nearly always. "
-            "With four columns few statistics contradict each other, and it is hardly ever nearer.",
+            "With four columns few statistics contradict each other, and it is nearer only about every other time.",
             "The line above the dots gives both errors. Draw the noise again a few times; then leave four columns only.",
             "inside",
             "asia",

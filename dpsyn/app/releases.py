@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app.state import Made
 from dpsyn.attribute import Attribute
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.kit import formulas, widgets
-from dpsyn.mechanisms.base import Mechanism
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.claim_formulas import claim_formulas
-from dpsyn.mechanisms.registry import offered
-from dpsyn.privacy.spec import Guarantee
+from dpsyn.mechanisms.registry import config_class, offered
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 _DIGITS, _MOST_DECIMALS = 5, 10
+
+
+def form_of(name: str) -> Callable[[Dataset], tuple[Config, PrivacySpec]]:
+    """The form of a mechanism; one that offers none asks for ε and δ, and runs with the settings that nobody chose."""
+
+    def plain(current: Dataset) -> tuple[Config, PrivacySpec]:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            epsilon = widgets.epsilon_slider(f"{name}_epsilon", bind="query-params")
+        with right:
+            delta = widgets.delta_slider(f"{name}_delta", bind="query-params")
+        st.caption("It has no form of its own yet: it runs with the settings that it has when nobody chooses any.")
+        config = config_class(name).as_it_comes(current.parts[0].n, current.target)
+        if config is None:
+            raise ParameterError("target", None, "a column to predict; choose one on the page Data")
+        return config, PrivacySpec(epsilon, delta)
+
+    found: Callable[[Dataset], tuple[Config, PrivacySpec]] | None = offered(name, "form:form")
+    return plain if found is None else found
 
 
 def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
@@ -84,7 +105,7 @@ def as_shown(attribute: Attribute) -> Any:
     return st.column_config.NumberColumn(format=f"%.{max(0, decimals)}f" if decimals <= _MOST_DECIMALS else "%.6g")
 
 
-def show_release(made: Made) -> None:
+def show_release(made: MadeRelease) -> None:
     """Preview, downloads, the guarantee, and the diagnostics apart."""
     release = made.release
     publishable = release.guarantee.status == "proven" and not release.seeded

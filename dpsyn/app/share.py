@@ -1,15 +1,29 @@
-"""What stands at the top of every page: a link that restores it, its code, and larger type for a projector."""
+"""What stands at the top of every page: a link that restores it, its code, and larger type for a projector.
+
+Of the data the link holds the name of a bundled dataset and what was set on the page Data; nothing of anybody's own.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpsyn.app import data_link
+from dpsyn.data.samples import SAMPLES
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DpsynError
 from dpsyn.kit import screen, visit
+from dpsyn.kit.visit import HELD_OUT, Dataset, bundled
 
+DATA, TARGET, SHARE, BITS, COLUMNS = "data", "data_target", "data_held_out", "data_bits", "data_columns"
+OWN = "own"
+"""In place of a name: a table of the user's own was loaded."""
+NAMES = (DATA, TARGET, SHARE, BITS, COLUMNS)
 _FROM_LINK = "_data_of_link"
 _LARGER = """<style>
 html {font-size: 21px}
@@ -34,13 +48,13 @@ html {font-size: 21px}
 
 def take_over_data() -> None:
     """Load the bundled dataset that the address names, as it was set on the page Data, once for every link."""
-    wanted = {name: st.query_params[name] for name in data_link.NAMES if name in st.query_params}
+    wanted = {name: st.query_params[name] for name in NAMES if name in st.query_params}
     if wanted != st.session_state.get(_FROM_LINK):
-        found = data_link.restored(wanted)
+        found = restored(wanted)
         if found is not None:
             visit.use(found)
             st.session_state[visit.SAMPLE_KEY] = found.sample
-        elif wanted.get(data_link.DATA) == data_link.OWN and not visit.has_dataset():
+        elif wanted.get(DATA) == OWN and not visit.has_dataset():
             visit.use_sample(visit.DEFAULT_SAMPLE)
             st.session_state[visit.SAMPLE_KEY] = None  # nobody chose it
             st.session_state[visit.OWN_LOST] = True
@@ -51,11 +65,71 @@ def keep_data_in_address() -> None:
     """Write the bundled dataset and its settings into the address, so that a reload opens it again; of the user's own data
     that there was one, so that a reload can say that it is gone."""
     current = visit.dataset()
-    wanted = {data_link.DATA: data_link.OWN} if visit.OWN_LOST in st.session_state else data_link.described(current)
-    for name in data_link.NAMES:
+    wanted = {DATA: OWN} if visit.OWN_LOST in st.session_state else described(current)
+    for name in NAMES:
         screen.write(name, wanted.get(name))
     st.session_state[_FROM_LINK] = wanted
     screen.drop_of_other_page()
+
+
+def described(current: Dataset) -> dict[str, str]:
+    """The parameters that :func:`restored` reads back; for the user's own data that it was such, and nothing of it."""
+    if current.sample is None:
+        return {DATA: OWN}
+    found = {DATA: current.sample}
+    if current.two_valued_as_bit:
+        found[BITS] = "true"
+    if current.target != SAMPLES[current.sample].target:
+        found[TARGET] = current.target or ""
+    if current.held_out != HELD_OUT:
+        found[SHARE] = f"{current.held_out:g}"
+    changes = _changes(current.full.domain, current.table.domain)
+    if changes:
+        found[COLUMNS] = json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
+    return found
+
+
+def restored(query: Mapping[str, str]) -> Dataset | None:
+    """The bundled dataset as the parameters describe it, or None if they name none. What makes no sense is left out."""
+    sample = query.get(DATA)
+    if sample not in SAMPLES:
+        return None
+    made = bundled(sample)
+    # Not there, or not what a link of this app says: the columns stay as they are.
+    with suppress(KeyError, TypeError, ValueError, AttributeError, DpsynError):
+        made = made.changed(table=made.full.with_domain(_changed(made.full.domain, json.loads(query[COLUMNS]))))
+    target = query.get(TARGET, made.target)
+    if target in made.classes:
+        made = replace(made, target=target)
+    try:
+        share = float(query.get(SHARE, HELD_OUT))
+    except ValueError:
+        share = HELD_OUT
+    return replace(made, held_out=share if 0.05 <= share <= 0.5 else HELD_OUT, two_valued_as_bit=query.get(BITS) == "true")
+
+
+def _changes(full: Domain, now: Domain) -> dict[str, dict[str, Any] | None]:
+    """By column what differs: None for one that is left out, everything for one of another kind."""
+    changes: dict[str, dict[str, Any] | None] = {}
+    for old in full.attributes:
+        if old.name not in now:
+            changes[old.name] = None
+        elif now[old.name] != old:
+            before, after = old.to_dict(), now[old.name].to_dict()
+            other_kind = before["kind"] != after["kind"]
+            changes[old.name] = {k: v for k, v in after.items() if k != "name" and (other_kind or before[k] != v)}
+    return changes
+
+
+def _changed(full: Domain, changes: Mapping[str, Mapping[str, Any] | None]) -> Domain:
+    """The domain with the changes that :func:`_changes` found."""
+    attributes = []
+    for old in full.attributes:
+        change = changes.get(old.name, {})
+        if change is not None:
+            before = {"name": old.name} if "kind" in change else old.to_dict()
+            attributes.append(Attribute.from_dict({**before, **change}) if change else old)
+    return Domain.of(attributes)
 
 
 def link(query: Mapping[str, list[str]] | None = None) -> str:

@@ -55,8 +55,7 @@ def run_experiment(
 
     Handed out on the way: ``{"references": …, "notes": …}`` once, and ``{"result": …}`` for every cell as it ends.
     """
-    from dpsyn.evaluation.experiments.pool import run_in_pool
-    from dpsyn.evaluation.experiments.run import references
+    from dpsyn.evaluation.experiments.run import references, run_cells
     from dpsyn.evaluation.report import real_baseline
     from dpsyn.kit.worker import hand_out, paused
 
@@ -66,7 +65,7 @@ def run_experiment(
     count = 0
     running: dict[int, str] = {}
     progress("starting the workers", 0.0)
-    for event in run_in_pool(cells, baseline, workers=workers, paused=paused):
+    for event in run_cells(cells, baseline, workers=workers, paused=paused):
         if event.result is None:
             running[event.worker] = f"{event.cell.label} at {event.cell.value:g}, run {event.cell.repeat + 1}"
         else:

@@ -1,88 +1,193 @@
-"""Delimited text to columns of distinct cells and codes: nothing is half read, and every refusal names its line."""
+"""Delimited text to names and rows of cells: nothing is half read, and every refusal names its line."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import IO, Any, TypeVar
 
-from dpsyn.data._records import SEPARATORS, Open, guess_separator, records
+from dpsyn.attribute import Attribute
+from dpsyn.data._text import Open, Text
+from dpsyn.data._words import Words
+from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.errors import DataError
 
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# Arrow reads up to 32 blocks ahead.
+BLOCK = 1 << 22
+Batch = list[Any]
+"""One Arrow array a column."""
+
+_SAMPLE = 200
+_FIELD_LIMIT = 1 << 20
 _CHUNK = 50_000
-_QUOTE = b'"'
 
 
-@dataclass(frozen=True)
+T = TypeVar("T")
+
+
 class Delimited:
-    """A text table whose cells are still text: ``columns`` are Arrow arrays of strings, one a name."""
+    """A delimited text: ``names`` of its columns, and its rows as often as needed, batch by batch.
 
-    names: tuple[str, ...]
-    columns: tuple[Any, ...]
-    separator: str
-    notes: tuple[str, ...]
-    text: bytes
-    first_line: int
-
-    def line_of(self, row: int) -> int:
-        """The line on which a row (counted from 0) starts, as a text editor counts."""
-        return line_of(lambda: io.BytesIO(self.text), self.separator, self.names, self.first_line, row)
-
-
-def line_of(text: Open, separator: str, names: tuple[str, ...], first_line: int, row: int) -> int:
-    """The line on which a row (counted from 0) starts, as a text editor counts."""
-    starts = (start for start, cells in records(text, separator, first_line) if _is_row(cells, names))
-    return next(islice(starts, row + 1, None))
-
-
-def read_delimited(text: bytes, *, tabs: bool = False) -> Delimited:
-    """Split UTF-8 text into columns.
+    Cells are dictionary arrays of strings, not stripped, empty where they are empty. Rows are split by Arrow, and by the
+    strict reader where quotes or line ends are unusual or Arrow does not like them. Arrow passes over bad quotes, so it is
+    trusted only with text that holds none, or that the strict reader has passed.
 
     Args:
-        text: UTF-8 without a byte order mark; not blank.
+        text: not blank.
         tabs: the file's name says that tabs separate the values.
 
     Raises:
         DataError: names are empty or doubled, a row has too many or too few values, a quote stays open, or there is no row.
     """
-    if b"\r" in text and (_QUOTE not in text or b"\n" not in text):
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    body = text.lstrip(b"\r\n")
-    first_line = text[: len(text) - len(body)].count(b"\n") + 1
-    body = body.rstrip(b"\r\n") + b"\n"
-    names, separator = header(lambda: io.BytesIO(body), first_line, tabs=tabs)
-    columns = _columns(body, separator, names, first_line)
-    if len(columns[0]) == 0:
-        raise no_row(names, first_line)
-    notes = header_notes(names, [column[0].as_py() for column in columns], first_line)
-    return Delimited(names, columns, separator, notes, body, first_line)
 
+    def __init__(self, text: Text, *, tabs: bool) -> None:
+        self.text = text
+        with text.open() as stream:
+            tabs = tabs and b"\t" in stream.readline()
+        self.separator = "\t" if tabs else _guess_separator(text.open, text.first_line)
+        self.names = _names(next(_records(text.open, self.separator, text.first_line))[1], text.first_line)
+        self.rows = 0
+        self._strict = text.quoted and (text.lone_returns or self._has_spaced_quotes())
+        self._expected = sum(1 for _ in self._rows()) if text.quoted and not self._strict else None
 
-def header(text: Open, first_line: int, *, tabs: bool) -> tuple[tuple[str, ...], str]:
-    """The column names, and what separates them.
+    def _has_spaced_quotes(self) -> bool:
+        """Whether spaces stand before an opening quote, which only the strict reader skips."""
+        pattern = re.compile(re.escape(self.separator.encode()) + rb' +"')
+        with self.text.open() as stream:
+            return any(pattern.search(b"".join(lines)) for lines in iter(lambda: stream.readlines(BLOCK), []))
 
-    Raises:
-        DataError: names are empty or doubled, or the first line plainly is no header.
-    """
-    with text() as stream:
-        tabs = tabs and b"\t" in stream.readline()
-    separator = "\t" if tabs else guess_separator(text, first_line)
-    return _names(next(records(text, separator, first_line))[1], first_line), separator
+    def _rows(self, text: Open | None = None) -> Iterator[tuple[int, list[str]]]:
+        """All rows by the strict reader, with the line on which each starts."""
+        width = len(self.names)
+        for line, cells in islice(_records(text or self.text.open, self.separator, self.text.first_line), 1, None):
+            if len(cells) == width:
+                yield line, cells
+            elif cells:
+                raise self._ragged(line, len(cells))
+            elif width == 1:
+                yield line, [""]
 
+    def _ragged(self, line: int, found: int) -> DataError:
+        by, width = SEPARATORS[self.separator], len(self.names)
+        too_many = f"put values that contain {by} in quotes, or delete the separators too many"
+        return DataError(
+            f"line {line} has {counted(found, 'value')} where the first line names {counted(width, 'column')} "
+            f"(separated by {by}); {too_many if found > width else 'fill the row up'}",
+            line=line,
+        )
 
-def no_row(names: tuple[str, ...], first_line: int) -> DataError:
-    """The refusal of a header without rows."""
-    return DataError(
-        f"line {first_line} names {counted(len(names), 'column')}, but there is no row below it", line=first_line
-    )
+    def line_of(self, row: int) -> int:
+        """The line on which a row (counted from 0) starts, as a text editor counts."""
+        return next(islice(self._rows(), row, None))[0]
 
+    def gather(
+        self,
+        columns: Sequence[int],
+        begin: Callable[[], T],
+        add: Callable[[T, Batch], None],
+        tell: Callable[[float], None] = lambda share: None,
+    ) -> T:
+        """All batches of some columns, by position, added to what ``begin`` makes; ``tell`` is told the share read."""
+        import pyarrow as pa
 
-def _is_row(cells: list[str], names: tuple[str, ...]) -> bool:
-    return bool(cells) or len(names) == 1
+        def gathered() -> T:
+            whole, self.rows = begin(), 0
+            for share, batch in self.batches(columns):
+                tell(share)
+                add(whole, batch)
+                self.rows += len(batch[0])
+            return whole
+
+        try:
+            whole = gathered()
+            trusted = self._expected in (None, self.rows)
+        except pa.ArrowInvalid:
+            trusted = False
+        if not trusted:
+            self._strict = True
+            whole = gathered()
+        if self.rows == 0:
+            line, named = self.text.first_line, counted(len(self.names), "column")
+            raise DataError(f"line {line} names {named}, but there is no row below it", line=line)
+        return whole
+
+    def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, Batch]]:
+        """Batches of columns that were gathered before, each with the share of the text read so far."""
+        with self.text.open() as stream:
+            for batch in self._by_strict_reader(stream, columns) if self._strict else self._by_arrow(stream, columns):
+                yield min(stream.raw.count / self.text.size, 1.0), batch  # type: ignore[attr-defined]
+
+    def _by_strict_reader(self, stream: IO[bytes], columns: Sequence[int]) -> Iterator[Batch]:
+        import pyarrow as pa
+
+        rows = self._rows(lambda: stream)
+        while chunk := [cells for _, cells in islice(rows, _CHUNK)]:
+            by_column = list(zip(*chunk, strict=True))
+            yield [pa.array(by_column[j], pa.string()).dictionary_encode() for j in columns]
+
+    def _by_arrow(self, stream: IO[bytes], columns: Sequence[int]) -> Iterator[Batch]:
+        """
+        Raises:
+            ArrowInvalid: Arrow cannot read the rows.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        quoted = self.text.quoted
+        stream.read(self._end_of_header())
+        keys = [str(j) for j in range(len(self.names))]
+        cell = pa.dictionary(pa.int32(), pa.string())
+        with arrow.open_csv(
+            pa.PythonFile(stream, "r"),
+            read_options=arrow.ReadOptions(column_names=keys, block_size=BLOCK),
+            parse_options=arrow.ParseOptions(
+                delimiter=self.separator,
+                quote_char='"' if quoted else False,
+                newlines_in_values=quoted,
+                ignore_empty_lines=len(keys) > 1,
+            ),
+            convert_options=arrow.ConvertOptions(
+                column_types=dict.fromkeys(keys, cell),
+                include_columns=[str(j) for j in columns],
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        ) as reader:
+            for batch in reader:
+                yield batch.columns
+
+    def _end_of_header(self) -> int:
+        """Number of bytes of the header with its line end."""
+        with io.TextIOWrapper(self.text.open(), encoding="utf-8", newline="") as stream:
+            reader = csv.reader(stream, delimiter=self.separator)
+            next(reader)
+            lines = reader.line_num
+        with self.text.open() as raw:
+            return sum(len(raw.readline()) for _ in range(lines))
+
+    def column(self, name: str, words: Words, attribute: Attribute | None = None) -> Column:
+        """A column of the text, inferred from its words or fitted to what it is known to be; for errors, see there."""
+        comma = self.separator != ","
+        if attribute is None:
+            return infer_words(name, words, decimal_comma=comma, locate=self.line_of)
+        return fit_words(attribute, words, decimal_comma=comma, locate=self.line_of)
+
+    def header_notes(self, first_row: Sequence[str]) -> tuple[str, ...]:
+        """A hint that the first line may be a row: a name is a number and the cell of the first row below it is, too."""
+        number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
+        pairs = zip(self.names, first_row, strict=True)
+        values = [name for name, cell in pairs if number.fullmatch(name) and number.fullmatch(cell)]
+        if all(re.fullmatch(r"(19|20)\d\d", name) for name in values):
+            return ()
+        return (
+            f"Line {self.text.first_line} was taken as column names, but {values[0]!r} looks like a value: "
+            "does the file lack a header?",
+        )
 
 
 def _names(header: list[str], line: int) -> tuple[str, ...]:
@@ -111,137 +216,73 @@ def check_distinct(names: tuple[str, ...], where: str, line: int | None = None) 
         seen[name] = position
 
 
-def _columns(body: bytes, separator: str, names: tuple[str, ...], first_line: int) -> tuple[Any, ...]:
-    """All columns. The fast reader is trusted only with text that the strict one has passed or that holds no quotes."""
-    quoted = _QUOTE in body
-    if quoted and re.search(spaced_quote(separator), body):
-        return _slowly(body, separator, names, first_line)
-    count = None
-    if quoted:
-        count = count_rows(lambda: io.BytesIO(body), separator, names, first_line)
-    columns = _fast(body, separator, names, quoted=quoted)
-    if columns is None or (count is not None and len(columns[0]) != count):
-        return _slowly(body, separator, names, first_line)
-    return columns
-
-
-def spaced_quote(separator: str) -> bytes:
-    """A pattern: spaces before an opening quote, which only the strict reader skips."""
-    return re.escape(separator.encode()) + rb' +"'
-
-
-def count_rows(text: Open, separator: str, names: tuple[str, ...], first_line: int) -> int:
-    """Number of rows below the header; refuses a row that has another number of values than the header."""
-    width, count = len(names), -1
-    for line, cells in records(text, separator, first_line):
-        if len(cells) == width:
-            count += 1
-        elif _is_row(cells, names):
-            if width == 1 and not cells:
-                count += 1
-                continue
-            raise _ragged(line, len(cells), width, separator)
-    return count
-
-
-def _ragged(line: int, found: int, width: int, separator: str) -> DataError:
-    too_many = f"put values that contain {SEPARATORS[separator]} in quotes, or delete the separators too many"
-    hint = too_many if found > width else "fill the row up"
-    return DataError(
-        f"line {line} has {counted(found, 'value')} where the first line names {counted(width, 'column')} "
-        f"(separated by {SEPARATORS[separator]}); {hint}",
-        line=line,
-    )
-
-
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _fast(body: bytes, separator: str, names: tuple[str, ...], *, quoted: bool) -> tuple[Any, ...] | None:
-    """Arrow's reader; None if it does not like the text, so that the strict one can say why or do better."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
-    if quoted and body.count(b"\r") != body.count(b"\r\n"):
-        return None
-    end = end_of_header(lambda: io.BytesIO(body), separator, quoted=quoted)
-    if end == len(body):
-        return tuple(pa.array([], pa.string()) for _ in names)
-    try:
-        table = arrow.read_csv(
-            pa.BufferReader(pa.py_buffer(body).slice(end)), **arrow_options(names, separator, pa.string(), quoted=quoted)
-        )
-    except pa.ArrowInvalid:
-        return None
-    return tuple(table.columns)
+def _records(text: Open, separator: str, first_line: int) -> Iterator[tuple[int, list[str]]]:
+    """All records with the line on which each starts, parsed strictly."""
+    csv.field_size_limit(max(csv.field_size_limit(), _FIELD_LIMIT))
+    with text() as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as stream:
+        reader = csv.reader(stream, delimiter=separator, strict=True, skipinitialspace=True)
+        start = first_line
+        try:
+            for cells in reader:
+                yield start, cells
+                start = first_line + reader.line_num
+        except csv.Error as error:
+            raise DataError(_quote_message(str(error), start), line=start) from error
 
 
-def arrow_options(
-    names: tuple[str, ...], separator: str, cell: Any, *, quoted: bool, block: int = 1 << 24
-) -> dict[str, Any]:
-    """How Arrow reads the rows below the header, in blocks of bytes: columns "0", "1", … of the type ``cell``."""
-    from pyarrow import csv as arrow
-
-    keys = [str(j) for j in range(len(names))]
-    return {
-        "read_options": arrow.ReadOptions(column_names=keys, block_size=block),
-        "parse_options": arrow.ParseOptions(
-            delimiter=separator,
-            quote_char='"' if quoted else False,
-            newlines_in_values=quoted,
-            ignore_empty_lines=len(names) > 1,
-        ),
-        "convert_options": arrow.ConvertOptions(
-            column_types=dict.fromkeys(keys, cell), strings_can_be_null=False, check_utf8=False
-        ),
-    }
+def _quote_message(error: str, line: int) -> str:
+    if "field limit" in error:
+        return f"a value in the row of line {line} is longer than a million characters; probably its quote is never closed"
+    if "end of data" in error:
+        return f"a quote opened in the row of line {line} is never closed; close it, or double it if it is part of the value"
+    return (
+        f"in the row of line {line} a closing quote is followed by more text ({error}); "
+        'double the quotes that are part of a value, as in "a 5"" pipe"'
+    )
 
 
-def end_of_header(text: Open, separator: str, *, quoted: bool) -> int:
-    """Number of bytes of the header with its line end."""
-    lines = 1
-    if quoted:
-        with io.TextIOWrapper(text(), encoding="utf-8", newline="") as stream:
-            reader = csv.reader(stream, delimiter=separator)
-            next(reader)
-            lines = reader.line_num
-    with text() as raw:
-        return sum(len(raw.readline()) for _ in range(lines))
+def _guess_separator(text: Open, first_line: int) -> str:
+    """The candidate that cuts the first line, and then as many lines as possible, into equally many values."""
+    scores: dict[str, tuple[float, int]] = {}
+    alone: dict[str, Counter[int]] = {}
+    for separator in SEPARATORS:
+        try:
+            widths = [len(cells) for _, cells in islice(_records(text, separator, first_line), _SAMPLE) if cells]
+        except DataError:
+            # A wrong separator makes nonsense of quotes; if the quotes themselves are wrong, the real reading says so.
+            widths = _raw_widths(text, separator)
+        if widths[0] > 1:
+            scores[separator] = (sum(w == widths[0] for w in widths) / len(widths), widths[0])
+        alone[separator] = Counter(widths[1:])
+    if scores:
+        return max(scores, key=lambda s: scores[s])
+    return _single(text, alone, first_line)
 
 
-def _slowly(body: bytes, separator: str, names: tuple[str, ...], first_line: int) -> tuple[Any, ...]:
-    import pyarrow as pa
-
-    batches = list(strict_batches(lambda: io.BytesIO(body), separator, names, first_line))
-    return tuple(pa.chunked_array([batch[j] for batch in batches], pa.string()) for j in range(len(names)))
+def _first_lines(text: Open) -> list[bytes]:
+    with text() as stream:
+        return list(islice(stream, _SAMPLE))
 
 
-def strict_batches(text: Open, separator: str, names: tuple[str, ...], first_line: int) -> Iterator[list[Any]]:
-    """All rows below the header by the strict reader: lists of Arrow arrays of strings, one a column."""
-    import pyarrow as pa
-
-    rows_read = records(text, separator, first_line)
-    next(rows_read)
-    width = len(names)
-    while batch := list(islice(rows_read, _CHUNK)):
-        rows = []
-        for line, cells in batch:
-            if len(cells) == width:
-                rows.append(cells)
-            elif not cells and width == 1:
-                rows.append([""])
-            elif cells:
-                raise _ragged(line, len(cells), width, separator)
-        if rows:
-            yield [pa.array(values, pa.string()) for values in zip(*rows, strict=True)]
+def _raw_widths(text: Open, separator: str) -> list[int]:
+    return [line.count(separator.encode()) + 1 for line in _first_lines(text) if line.strip()] or [1]
 
 
-def header_notes(names: tuple[str, ...], first_row: list[str], line: int) -> tuple[str, ...]:
-    """A hint that the first line may be a row: a name is a number and the cells below it are, too."""
-    number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
-    values = [n for n, cell in zip(names, first_row, strict=True) if number.fullmatch(n) and number.fullmatch(cell)]
-    if all(re.fullmatch(r"(19|20)\d\d", name) for name in values):
-        return ()
-    return (f"Line {line} was taken as column names, but {values[0]!r} looks like a value: does the file lack a header?",)
+def _single(text: Open, widths: dict[str, Counter[int]], first_line: int) -> str:
+    """A first line that nothing cuts: one column, unless the lines below plainly have several."""
+    for separator, counts in widths.items():
+        width, share = counts.most_common(1)[0] if counts else (1, 0)
+        numbers = separator == "," and all(re.fullmatch(rb"\s*[+-]?\d+(,\d+)?\s*", line) for line in _first_lines(text)[1:])
+        if width > 1 and share >= 0.9 * counts.total() and not numbers:
+            raise DataError(
+                f"line {first_line} holds one value, but the lines below hold {width} separated by {SEPARATORS[separator]}; "
+                "the first line must hold the column names and nothing may stand above it "
+                "(if the table has one column, put its values in quotes)",
+                line=first_line,
+            )
+    return next((s for s, counts in widths.items() if set(counts) <= {1}), ",")

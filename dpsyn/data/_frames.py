@@ -3,67 +3,71 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute, settled
 from dpsyn.data._delimited import check_distinct, counted
-from dpsyn.data._parse import EXACT
-from dpsyn.data._words import Words
+from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
 from dpsyn.errors import DataError
 
 PARQUET = b"PAR1"
+BATCH = 1 << 17
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_parquet(data: bytes) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """All columns of a Parquet file, and notes.
+class Parquet:
+    """A Parquet file whose columns have types: ``names`` of the columns that are read, which are ``texts``, and ``rows``.
+
+    Args:
+        source: its path, or its bytes.
 
     Raises:
         DataError: the file is damaged, has no column, or a column holds nested values, bytes or times of day.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
 
-    try:
-        schema = parquet.read_schema(pa.BufferReader(data))
+    def __init__(self, source: Path | bytes) -> None:
+        self._source = source
+        with self._open() as file:
+            schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
-        table = parquet.read_table(pa.BufferReader(data))
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(error) from error
-    kept, notes = _usable(table.schema)
-    return as_frame(table.select(kept)), notes
+        self.names, self.notes = _usable(schema)
+        self.texts = {name for name in self.names if _is_text(schema.field(name).type)}
 
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import parquet
 
-def parquet_columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Names of the columns of a Parquet file that are read, notes, and the number of rows.
+        source = pa.BufferReader(self._source) if isinstance(self._source, bytes) else self._source
+        try:
+            with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as file:
+                yield file
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            said = f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature"
+            raise DataError(said) from error
 
-    Raises:
-        DataError: as :func:`read_parquet` says.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
+    def frame(self) -> pd.DataFrame:
+        """All of it."""
+        with self._open() as file:
+            return as_frame(file.read().select(self.names))
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            schema, rows = file.schema_arrow, int(file.metadata.num_rows)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(error) from error
-    check_distinct(tuple(schema.names), "the Parquet file's ")
-    return *_usable(schema), rows
-
-
-def damaged(error: Exception) -> DataError:
-    """The refusal of a file that starts as Parquet and cannot be read."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataError(f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature")
+    def batches(self, columns: Sequence[int]) -> Iterator[tuple[float, list[Any]]]:
+        """Some columns by position, as Arrow arrays, batch by batch, with the share of the table that has been read."""
+        names = [self.names[j] for j in columns]
+        read = 0
+        with self._open() as file:
+            for batch in file.iter_batches(BATCH, columns=names):
+                read += batch.num_rows
+                yield read / max(self.rows, 1), [batch.column(name) for name in names]
 
 
 def _usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -105,6 +109,19 @@ def as_frame(table: Any) -> pd.DataFrame:
     return frame
 
 
+def as_series(array: Any) -> pd.Series[Any]:
+    """An Arrow array as a column of a DataFrame."""
+    import pyarrow as pa
+
+    return as_frame(pa.table([array], names=["x"]))["x"]
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def _is_bytes(kind: Any) -> bool:
     import pyarrow as pa
 
@@ -136,22 +153,10 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
         raise DataError(f"the table has {counted(len(names), 'column')} but no row")
 
 
-@dataclass(frozen=True)
-class Weights:
-    """What the entries of a shortened column stand for: each a number of rows, shape (entries,), and a first row from 1.
-
-    ``unlisted`` is the number of distinct values that have no entry.
-    """
-
-    cells: npt.NDArray[np.int64]
-    row_of: Callable[[int], int]
-    unlisted: int = 0
-
-
 def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = None) -> Column:
     """A column of a DataFrame: its type is trusted, so texts are never turned into numbers.
 
-    ``weights``: the column is short for a longer one.
+    ``weights``: what its values stand for, if the column is short for a longer one.
 
     Raises:
         DataError: the column holds infinite numbers, nested values or another type that cannot be used.
@@ -220,7 +225,7 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
 
 def _texts(name: str, column: pd.Series[Any], weights: Weights | None = None, notes: tuple[str, ...] = ()) -> Column:
     words = Words.of(_arrow(name, column), strip=False)
-    return infer_texts(name, replace(words, cells=weights.cells, unlisted=weights.unlisted) if weights else words, notes)
+    return infer_texts(name, replace(words, weights=weights), notes)
 
 
 def _truth_values(name: str, column: pd.Series[Any]) -> Column:
@@ -230,28 +235,28 @@ def _truth_values(name: str, column: pd.Series[Any]) -> Column:
 
 
 def _numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
-    cells = weights.cells if weights else None
     empty = column.isna()
     if pd.api.types.is_integer_dtype(column.dtype):
         low, high = int(column.min()), int(column.max())
         if low <= -EXACT or high >= EXACT:
             return _identifiers(name, column, weights)
-        return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"), cells)
+        return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"), weights)
     floats = column.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.isinf(floats)
     if infinite.any():
         first = int(np.argmax(infinite))
-        row, rows = (weights.row_of(first), int(weights.cells[infinite].sum())) if weights else (first + 1, infinite.sum())
+        row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
         raise DataError(
-            f"column {name!r}, row {row}: the number is infinite ({rows} such rows); make the cell empty or a finite number",
+            f"column {name!r}, row {row + 1}: the number is infinite ({rows} such rows); "
+            "make the cell empty or a finite number",
             column=name,
         )
     some = floats[~np.isnan(floats)]
     if (some == np.floor(some)).all() and np.abs(some).max() < EXACT:
         absent = np.isnan(floats)
         whole = pd.Series(np.where(absent, 0, floats).astype(np.int64), name=name)
-        return describe_numbers(name, whole.astype("Int64").mask(absent) if absent.any() else whole, cells)
-    return describe_numbers(name, pd.Series(floats, name=name), cells)
+        return describe_numbers(name, whole.astype("Int64").mask(absent) if absent.any() else whole, weights)
+    return describe_numbers(name, pd.Series(floats, name=name), weights)
 
 
 def _identifiers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:

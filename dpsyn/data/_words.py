@@ -1,7 +1,12 @@
-"""A column as its distinct values and one code a row: deciding what a column is then costs little on a million rows."""
+"""A column of texts as its distinct ones and one code a row, and such texts as numbers or dates: all of them, or none.
+
+Deciding what a column is then costs little on a million rows.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import settled
+from dpsyn.attribute import Attribute, settled
 
 Positions = npt.NDArray[np.int64]
 
@@ -17,6 +22,48 @@ MISSING_WORDS = frozenset(
     {"", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "-NaN", "-nan", "NaT", "null", "NULL", "Null"}
 )
 """Cells that count as missing unless the domain lists them; "?", "-" and "None" are values like any other."""
+
+EXACT = 2**53
+"""Whole numbers beyond this are not told apart in double precision."""
+
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
+LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
+_INFINITE = r"^[+-]?(?i:inf(inity)?)$"
+THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
+
+ISO = "ISO8601"
+"""The way dates should be written: 2024-12-31, perhaps with a time."""
+
+_TIME = r"([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?"
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME + r"(Z|[+-]\d{2}:?\d{2})?")
+_DATES = (
+    (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), ("%Y/%m/%d",)),
+    (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), ("%d.%m.%Y",)),
+    (re.compile(r"\d{1,2}/\d{1,2}/\d{4}"), ("%m/%d/%Y", "%d/%m/%Y")),
+    (re.compile(r"\d{1,2}-\d{1,2}-\d{4}"), ("%m-%d-%Y", "%d-%m-%Y")),
+    (re.compile(r"\d{1,2}[ -][A-Za-z]{3}[ -]\d{4}"), ("%d %b %Y", "%d-%b-%Y")),
+    (re.compile(r"\d{1,2} [A-Za-z]{3,} \d{4}"), ("%d %B %Y",)),
+    (re.compile(r"[A-Za-z]{3} \d{1,2}, \d{4}"), ("%b %d, %Y",)),
+    (re.compile(r"[A-Za-z]{3,} \d{1,2}, \d{4}"), ("%B %d, %Y",)),
+)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What the entries of a short column say of a long one.
+
+    Attributes:
+        cells: number of rows of every entry, shape (entries,).
+        first: the first row of every entry, from 0, shape (entries,).
+        some: number of rows that are not missing.
+        distinct: the number of different values of the long column, each read by a function; None: all have an entry.
+    """
+
+    cells: Positions
+    first: Positions
+    some: int
+    distinct: Callable[[Callable[[Any], Any]], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -27,19 +74,17 @@ class Words:
         texts: the distinct texts, an Arrow array of strings, none missing.
         codes: position of every row's text in ``texts``, -1 where the cell is missing. Shape (n,).
         taken_as_missing: words (not empty ones) that were taken as missing, with their number of cells.
-        cells: how many cells of the table every entry of ``codes`` stands for; None: one each.
-        unlisted: number of further distinct texts that ``texts`` leaves out.
+        weights: what the rows stand for, if they are entries of a short column.
     """
 
     texts: Any
     codes: Positions
     taken_as_missing: tuple[tuple[str, int], ...] = ()
-    cells: Positions | None = None
-    unlisted: int = 0
+    weights: Weights | None = None
 
     @classmethod
-    def of(cls, column: Any, *, strip: bool = True, keep: frozenset[str] = frozenset()) -> Words:
-        """From an Arrow array of strings. ``strip`` also takes :data:`MISSING_WORDS` not in ``keep`` as missing."""
+    def of(cls, column: Any, attribute: Attribute | None = None, *, strip: bool = True) -> Words:
+        """From an Arrow array of strings. ``strip`` also takes :data:`MISSING_WORDS` as missing, but for the categories."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -55,8 +100,9 @@ class Words:
             trimmed = pc.utf8_trim_whitespace(texts).dictionary_encode()
             texts = trimmed.dictionary
             codes = _through(trimmed.indices.to_numpy(zero_copy_only=False), codes)
-            missing = MISSING_WORDS
-        gone = pc.is_in(texts, pa.array(sorted(missing - keep), pa.large_string()))
+            listed = attribute.categories if attribute else ()
+            missing = MISSING_WORDS - {str(category).strip() for category in listed}
+        gone = pc.is_in(texts, pa.array(sorted(missing), pa.large_string()))
         taken: tuple[tuple[str, int], ...] = ()
         if pc.any(gone).as_py():
             flags = gone.to_numpy(zero_copy_only=False)
@@ -76,15 +122,25 @@ class Words:
     def counts(self) -> Positions:
         """Number of cells of every distinct text."""
         some = self.codes >= 0
-        if self.cells is None:
+        if self.weights is None:
             return np.bincount(self.codes[some], minlength=len(self.texts)).astype(np.int64)
         counts = np.zeros(len(self.texts), dtype=np.int64)
-        np.add.at(counts, self.codes[some], self.cells[some])
+        np.add.at(counts, self.codes[some], self.weights.cells[some])
         return counts
 
-    def cells_in(self, entries: npt.NDArray[np.bool_]) -> int:
-        """Number of cells that some of the entries stand for."""
-        return int(entries.sum()) if self.cells is None else int(self.cells[entries].sum())
+    def distinct(self) -> int:
+        """Number of different texts."""
+        count = self.weights.distinct if self.weights else None
+        return count(lambda texts: texts) if count else len(self.texts)
+
+    def cells_in(self, rows: npt.NDArray[np.bool_]) -> int:
+        """Number of cells that some of the rows stand for."""
+        return int(rows.sum()) if self.weights is None else int(self.weights.cells[rows].sum())
+
+    def first_of(self, rows: npt.NDArray[np.bool_]) -> int:
+        """The first of some of the rows, from 0."""
+        row = int(np.argmax(rows))
+        return row if self.weights is None else int(self.weights.first[row])
 
     def spread(self, values: npt.NDArray[Any]) -> pd.Series[Any]:
         """One value a row from one value a distinct text: Int64, NaN, NaT or None where missing."""
@@ -110,3 +166,142 @@ class Words:
 
 def _through(table: npt.NDArray[Any], codes: Positions) -> Positions:
     return np.append(table, -1)[codes].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """One value a distinct text: int64, float64 or datetime64[us].
+
+    ``note`` says what had to be decided; ``written`` is how dates are written: :data:`ISO` or a format of strptime.
+    """
+
+    values: npt.NDArray[Any]
+    note: str = ""
+    written: str = ""
+
+
+def matches(texts: Any, pattern: str) -> npt.NDArray[np.bool_]:
+    """Which texts of an Arrow array match a regular expression."""
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def has_leading_zeros(texts: Any) -> bool:
+    """Whether a text is a number written with a superfluous zero in front, as zip codes and phone numbers are."""
+    import pyarrow.compute as pc
+
+    return bool(matches(texts.filter(pc.match_substring_regex(texts, r"^[+-]?0")), LEADING_ZERO).any())
+
+
+def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
+    """int64 if every text is a whole number below 2^53, float64 (infinite ones included) if it is a number, else None."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(texts) == 0:
+        return None
+    plain = pc.replace_substring_regex(texts, r"^\+([^+-])", r"\1") if pc.any(pc.starts_with(texts, "+")).as_py() else texts
+    note = ""
+    if decimal_comma and pc.any(pc.match_substring(plain, ",")).as_py():
+        if not matches(plain, COMMA_NUMBER).all():
+            return None
+        plain = pc.replace_substring(plain, ",", ".")
+        note = "numbers are written with decimal commas"
+    try:
+        return Parsed(plain.cast(pa.int64()).to_numpy(), note)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        floats = plain.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    if np.isnan(floats).any():
+        return None
+    return Parsed(floats, note)
+
+
+def as_floats(texts: Any, *, decimal_comma: bool) -> npt.NDArray[np.float64]:
+    """Texts that all are numbers, as numbers; the same whichever texts are read together."""
+    parsed = parse_numbers(texts, decimal_comma=decimal_comma)
+    return np.empty(0) if parsed is None else parsed.values.astype(np.float64)
+
+
+def read_numbers(texts: Any, *, decimal_comma: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """A number for every text by itself, and which texts are none (their numbers mean nothing)."""
+    import pyarrow as pa
+
+    # Most columns are all numbers or have none; a cast that fails costs as much as one that does not.
+    if parse_numbers(texts[:1], decimal_comma=decimal_comma) is not None:
+        parsed = parse_numbers(texts, decimal_comma=decimal_comma)
+        if parsed is not None:
+            return parsed.values.astype(np.float64), np.zeros(len(texts), dtype=bool)
+    values, readable = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool)
+    kinds = [matches(texts, f"{NUMBER}|{_INFINITE}")]
+    if decimal_comma:
+        kinds.append(matches(texts, COMMA_NUMBER) & matches(texts, "[0-9],[0-9]|^[+-]?,[0-9]"))
+    for alike in kinds:
+        values[alike] = as_floats(texts.filter(pa.array(alike)), decimal_comma=decimal_comma)
+        readable |= alike
+    return values, ~readable
+
+
+def parse_dates(texts: Any) -> Parsed | None:
+    """datetime64[us] if every text is a date of one format, else None. 03/04/2020 is read as month/day unless that fails."""
+    if len(texts) == 0:
+        return None
+    first = texts[0].as_py()
+    if _ISO.fullmatch(first):
+        return _iso(texts)
+    for formats in _formats(first):
+        read = {f: moments for f in formats if not np.isnat(moments := read_dates(texts, f)).any()}
+        if not read:
+            continue
+        both = list(read.values())
+        doubtful = len(both) == 2 and (both[0] != both[1]).any()
+        note = f"dates such as {first!r} could be month/day or day/month and were read as month/day" if doubtful else ""
+        return Parsed(both[0], note, next(iter(read)))
+    return None
+
+
+def _formats(text: str) -> list[tuple[str, ...]]:
+    return [formats for pattern, formats in _DATES if pattern.fullmatch(text)]
+
+
+def ways_to_write(text: str) -> tuple[str, ...]:
+    """All ways to write dates that a column may follow whose first text this is."""
+    return (ISO,) if _ISO.fullmatch(text) else tuple(f for formats in _formats(text) for f in formats)
+
+
+def read_dates(texts: Any, written: str) -> npt.NDArray[np.datetime64]:
+    """The texts as datetime64[us] in UTC, NaT where a text is not written that way."""
+    column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
+    if written != ISO:
+        return pd.to_datetime(column, format=written, errors="coerce").to_numpy(dtype="datetime64[us]")
+    moments = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=bool(zoned(texts).any()))
+    values = moments.to_numpy(dtype="datetime64[us]").copy()
+    values[~matches(texts, "^" + _ISO.pattern + "$")] = np.datetime64("NaT")
+    return values
+
+
+def zoned(texts: Any) -> npt.NDArray[np.bool_]:
+    """Which texts end in a time zone."""
+    return matches(texts, r"(Z|[0-9][+-]\d{2}:?\d{2})$")
+
+
+def impossible_dates(texts: Any) -> list[str]:
+    """The texts that spoil a column of ISO dates, if more than half of the texts are such dates; else none."""
+    written = matches(texts, "^" + _ISO.pattern + "$")
+    if 2 * written.sum() <= len(texts):
+        return []
+    column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
+    return [str(text) for text in column[pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True).isna()]]
+
+
+def _iso(texts: Any) -> Parsed | None:
+    if not matches(texts, "^" + _ISO.pattern + "$").all():
+        return None
+    values = read_dates(texts, ISO)
+    if np.isnat(values).any():
+        return None
+    return Parsed(values, "times with a time zone were converted to UTC" if zoned(texts).any() else "", ISO)

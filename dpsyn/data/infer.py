@@ -1,34 +1,38 @@
-"""Guess what a column is: its values, its attribute, and what the reader should know of the guess.
+"""What a column of a text file is: its values and its attribute, guessed or given, and what to know of a guess.
 
-Everything inferred here is read from private data: every attribute has ``public=False``.
+Everything guessed here is read from private data: every attribute has ``public=False``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import LAST_DAY, Attribute
-from dpsyn.data._parse import (
+from dpsyn.data._words import (
     COMMA_NUMBER,
     EXACT,
     NUMBER,
     THOUSANDS,
     Parsed,
+    Weights,
+    Words,
+    as_floats,
     has_leading_zeros,
     impossible_dates,
     matches,
     parse_dates,
     parse_numbers,
+    read_dates,
 )
-from dpsyn.data._words import Words
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, DomainError
 
 MAX_CATEGORIES = 10_000
 """A text column with more distinct values is not made categorical."""
@@ -50,11 +54,15 @@ Locate = Callable[[int], int]
 
 @dataclass(frozen=True)
 class Column:
-    """A column as read: values in the data's own terms, what they may be, and notes in full sentences."""
+    """A column as read: values in the data's own terms, what they may be, and notes in full sentences.
+
+    ``read``: the values of any texts of the column, where they can be had one by one.
+    """
 
     values: pd.Series[Any]
     attribute: Attribute
     notes: tuple[str, ...] = ()
+    read: Callable[[Any], Any] | None = None
 
 
 class WideColumnError(DataError):
@@ -78,9 +86,10 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
     if parsed is not None:
         if parsed.note:
             notes.append(f"Column {name!r}: {parsed.note}.")
-        column = _numbers(name, words, parsed, locate)
+        read = partial(as_floats, decimal_comma=decimal_comma)
+        column = _numbers(name, words, parsed, read, locate)
         if column is not None:
-            return Column(column.values, column.attribute, (*notes, *column.notes))
+            return replace(column, notes=(*notes, *column.notes), read=read)
         notes.append(f"Column {name!r} holds whole numbers beyond 2^53 and was kept as text.")
         return _categories(name, words, notes)
     if words.taken_as_missing:
@@ -98,7 +107,7 @@ def infer_texts(
     dates = parse_dates(words.texts)
     if dates is not None:
         found = [*notes, f"Column {name!r}: {dates.note}."] if dates.note else list(notes)
-        return infer_dates(name, words.spread(dates.values), found)
+        return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else _mixed(name, words, decimal_comma)
     return _categories(name, words, [*notes, *more], explained=bool(more))
 
@@ -108,7 +117,7 @@ def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
     return Column(values, Attribute(name, "categorical", missing=True), (*notes, f"Column {name!r} is empty."))
 
 
-def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column | None:
+def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any], locate: Locate) -> Column | None:
     """None where double precision cannot hold the numbers: they are identifiers."""
     values = parsed.values
     if values.dtype.kind == "f":
@@ -122,11 +131,11 @@ def _numbers(name: str, words: Words, parsed: Parsed, locate: Locate) -> Column 
                 return None
     elif values.max() >= EXACT or values.min() <= -EXACT:
         return None
-    return describe_numbers(name, words.spread(values), words.cells)
+    return describe_numbers(name, words.spread(values), words.weights, read)
 
 
 def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, locate: Locate) -> None:
-    line = locate(int(np.argmax(infinite)))
+    line = locate(words.first_of(infinite))
     raise DataError(
         f"column {name!r}, line {line}: the number is infinite or larger than double precision holds "
         f"({words.cells_in(infinite)} such rows); leave the cell empty or write a finite number",
@@ -135,10 +144,16 @@ def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, l
     )
 
 
-def describe_numbers(name: str, values: pd.Series[Any], cells: npt.NDArray[np.int64] | None = None) -> Column:
+def describe_numbers(
+    name: str, values: pd.Series[Any], weights: Weights | None = None, read: Callable[[Any], Any] = lambda values: values
+) -> Column:
     """A column of finite numbers (int64, Int64 or float64): truth values, few whole numbers, or numeric.
 
-    ``cells``: how many rows every value stands for; None: one each.
+    Args:
+        name: the column's name.
+        values: its values, or its entries if it is short for a longer column.
+        weights: what the entries stand for.
+        read: how the longer column's values become numbers.
 
     Raises:
         DataError: all are missing.
@@ -147,28 +162,25 @@ def describe_numbers(name: str, values: pd.Series[Any], cells: npt.NDArray[np.in
     empty = series.isna().to_numpy()
     some = series[~empty].to_numpy()
     integer = some.dtype.kind in "iu" or isinstance(some[0], int)
+    notes: tuple[str, ...] = ()
     if integer:
         some = some.astype(np.int64)
-        distinct = (
-            np.unique(some)
-            if some.max() - some.min() >= len(some)
-            else np.flatnonzero(np.bincount(some - some.min())) + some.min()
-        )
+        spread = some.max() - some.min()
+        distinct = np.unique(some) if spread >= len(some) else np.flatnonzero(np.bincount(some - some.min())) + some.min()
         if len(distinct) <= FEW_INTEGERS:
             listed = tuple(int(v) for v in distinct)
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
             return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
-        single = len(distinct) == (len(some) if cells is None else int(cells[~empty].sum())) >= NUMBERED_ROWS
+        rows = weights.some if weights else len(some)
+        if spread + 1 >= rows >= NUMBERED_ROWS:
+            number = weights.distinct(read) if weights and weights.distinct else len(distinct)
+            if number == rows:
+                notes = (f"Column {name!r}: every value is different; if it numbers the rows, leave it out.",)
     lower, upper = _bounds(float(some.min()), float(some.max()))
     attribute = Attribute(
         name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
     )
-    return Column(series, attribute, (row_numbers_note(name),) if integer and single else ())
-
-
-def row_numbers_note(name: str) -> str:
-    """What to know of a column of whole numbers that are all different."""
-    return f"Column {name!r}: every value is different; if it numbers the rows, leave it out."
+    return Column(series, attribute, notes)
 
 
 def _bounds(lower: float, upper: float) -> tuple[float, float]:
@@ -199,11 +211,10 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
 def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:
     """``explained``: a note says why the values are text, and what to do."""
     texts = words.as_texts()
-    distinct = len(texts) + words.unlisted
-    if distinct > MAX_CATEGORIES:
+    if len(texts) > MAX_CATEGORIES:
         raise WideColumnError(
-            f"column {name!r} holds {distinct} different texts, more than the {MAX_CATEGORIES} that a categorical column "
-            f"may have (the first is {texts[0]!r}); leave it out, or group its values"
+            f"column {name!r} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that a categorical "
+            f"column may have (the first is {texts[0]!r}); leave it out, or group its values"
             + "".join(f". {note}" for note in notes),
             column=name,
         )
@@ -254,4 +265,103 @@ def _mixed(name: str, words: Words, decimal_comma: bool) -> tuple[str, ...]:
         f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
         f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
         "in the file, or write NA in them, and load it again.",
+    )
+
+
+def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> Column:
+    """The column of a text file as values of a given attribute.
+
+    A cell that is the text of a category is that category, even where it also is a word for missing values.
+
+    Raises:
+        DomainError: a cell is no value of the attribute; the message names the line and the value.
+    """
+    if words.empty.any() and not attribute.missing:
+        why = "but the domain allows no missing values; allow them or fill the cell"
+        _refuse(attribute, words, words.empty, "an empty cell", why, locate)
+    if attribute.is_binned:
+        values, read = _binned(attribute, words, decimal_comma, locate)
+    else:
+        values, read = _listed(attribute, words, locate), partial(_found, category_of(attribute))
+    return Column(words.spread(values).rename(attribute.name), attribute, read=read)
+
+
+def _binned(
+    attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate
+) -> tuple[npt.NDArray[Any], Callable[[Any], Any]]:
+    def parse(texts: Any) -> Parsed | None:
+        return parse_dates(texts) if attribute.kind == "date" else parse_numbers(texts, decimal_comma=decimal_comma)
+
+    read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
+    parsed = parse(words.texts)
+    if parsed is not None:
+        values = parsed.values
+        if attribute.kind == "date":
+            return values, partial(read_dates, written=parsed.written)
+        whole = (
+            values.dtype.kind == "f"
+            and attribute.integer
+            and np.isfinite(values).all()
+            and (values == np.floor(values)).all()
+        )
+        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read
+    if len(words.texts) == 0:
+        return np.empty(0, dtype=np.float64), read
+    first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
+    if first is None:
+        raise DomainError(
+            f"column {attribute.name!r} mixes several ways to write dates; write them as 2024-12-31", column=attribute.name
+        )
+    what = "a date (write it as 2024-12-31)" if attribute.kind == "date" else "a number"
+    _refuse(attribute, words, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
+
+
+def category_of(attribute: Attribute) -> Callable[[str], Any]:
+    """How to find the category that a text stands for; None where there is none."""
+    known: dict[str, Any] = {str(category).strip(): category for category in attribute.categories}
+    numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
+    truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
+
+    def find(text: str) -> Any:
+        value = known.get(text)
+        if value is None:
+            value = truths.get(text.lower())
+        if value is None and numbers:
+            value = numbers.get(_number(text))
+        return value
+
+    return find
+
+
+def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
+    find = category_of(attribute)
+    values = np.empty(len(words.texts), dtype=object)
+    for i, text in enumerate(words.as_texts()):
+        value = find(text)
+        if value is None:
+            shown = ", ".join(repr(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
+            why = f"which is not one of the categories {shown}; add it to the domain or change the data"
+            _refuse(attribute, words, words.codes == i, repr(text), why, locate)
+        values[i] = value
+    return values
+
+
+def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:
+    return [find(text) for text in texts.to_pylist()]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _refuse(
+    attribute: Attribute, words: Words, entries: npt.NDArray[np.bool_], value: str, why: str, locate: Locate
+) -> NoReturn:
+    line, rows = locate(words.first_of(entries)), words.cells_in(entries)
+    raise DomainError(
+        f"column {attribute.name!r}: line {line} has {value} ({rows} such rows), {why}",
+        column=attribute.name,
     )

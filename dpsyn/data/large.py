@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from dpsyn.data._frames import PARQUET
-from dpsyn.data._job import Job, Progress, quiet
-from dpsyn.data._parquet_statistics import of_parquet
-from dpsyn.data._text_statistics import of_text
-from dpsyn.data.read import PARQUET_NAMES, TAB_NAMES, Wide, check_choices, parquet_only_in_name, stem, unreadable
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dpsyn.attribute import Attribute, Codes
+from dpsyn.data import infer
+from dpsyn.data._delimited import Batch, Delimited
+from dpsyn.data._fold import CHANGED, Fold, TextFold
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
+from dpsyn.data._text import look
+from dpsyn.data.read import (
+    PARQUET_NAMES,
+    TAB_NAMES,
+    Wide,
+    check_choices,
+    chosen_columns,
+    inferred_columns,
+    left_out,
+    parquet_only_in_name,
+    stem,
+    unreadable,
+)
 from dpsyn.domain import Domain
+from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError
 from dpsyn.statistics import DatasetStatistics, bits_of
+
+_LARGEST_KEY = 2**62
+
+Progress = Callable[[str, float], None]
+Encode = Callable[[Any], Codes]
+"""Codes of a batch of one column, an Arrow array."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +90,20 @@ def file_statistics(
     """
     check_choices(columns, wide)
     place = Path(path)
-    name = place.name.lower()
-    job = Job(domain, columns, wide, memory_limit, progress or quiet)
     try:
         with place.open("rb") as stream:
             head = stream.read(len(PARQUET))
     except (OSError, ValueError) as error:
         raise unreadable(place, error) from error
+    job = _Job(place, domain, columns, wide, memory_limit, progress or _quiet)
     try:
-        if head != PARQUET and name.endswith(PARQUET_NAMES):
+        if head != PARQUET and place.name.lower().endswith(PARQUET_NAMES):
             raise parquet_only_in_name(place.name)
-        found = of_parquet(place, job) if head == PARQUET else of_text(place, job, tabs=name.endswith(TAB_NAMES))
+        source, plans, notes = _of_parquet(job) if head == PARQUET else _of_text(job)
+        counts = _count(source, plans, job)
     except OSError as error:
         raise unreadable(place, error) from error
-    attributes, notes, counts = found.attributes, found.notes, found.counts
+    attributes = [attribute for attribute, _ in plans]
     statistics = DatasetStatistics(
         p=sum(bits_of(attribute, two_valued_as_bit=two_valued_as_bit) for attribute in attributes),
         n=counts.rows,
@@ -86,3 +113,216 @@ def file_statistics(
         name=stem(place.name),
     )
     return FileStatistics(statistics, Domain.of(attributes), notes)
+
+
+def _quiet(step: str, share: float) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What to read of a file, and how."""
+
+    path: Path
+    domain: Domain | None
+    columns: Sequence[str] | None
+    wide: Wide
+    memory_limit: str
+    tell: Progress
+
+    def tell_reading(self, share: float) -> None:
+        """Report the first reading."""
+        self.tell("reading the columns", share / 2)
+
+
+Plan = tuple[Attribute, Encode]
+"""One column: what it is, and how to encode it."""
+
+
+class _Folds(dict[str, Fold]):
+    """One fold a column."""
+
+    def add(self, batch: Batch) -> None:
+        """Take in the next batch of all columns."""
+        for fold, array in zip(self.values(), batch, strict=True):
+            fold.add(array)
+
+    def plans(self, source: Delimited | Parquet, job: _Job) -> tuple[list[Plan], tuple[str, ...]]:
+        """What the columns are and how to encode them, and notes."""
+        if job.domain is not None:
+            found, notes = [fold.column(name) for name, fold in self.items()], left_out(source.names, job.domain.names)
+        else:
+            found, notes = inferred_columns(list(self), lambda name: self[name].column(name), job.wide)
+        return [(column.attribute, self[column.attribute.name].encoder(column)) for column in found], notes
+
+
+def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
+    job.tell("looking through the file", 0.0)
+    source = Delimited(look(lambda: job.path.open("rb")), tabs=job.path.name.lower().endswith(TAB_NAMES))
+    wanted = chosen_columns(source.names, job.domain, job.columns)
+
+    def new(name: str) -> TextFold:
+        attribute = job.domain[name] if job.domain is not None else None
+        return TextFold(
+            max(infer.MAX_CATEGORIES, 2 * len(attribute.categories) if attribute else 0),
+            _counter(source, name, job),
+            partial(source.column, attribute=attribute),
+            strip=True,
+            decimal_comma=source.separator != ",",
+            attribute=attribute,
+        )
+
+    positions = [source.names.index(name) for name in wanted]
+    folds = source.gather(positions, lambda: _Folds((name, new(name)) for name in wanted), _Folds.add, job.tell_reading)
+    first_row = [array[0].as_py() for array in next(source.batches(range(len(source.names))))[1]]
+    plans, notes = folds.plans(source, job)
+    return source, plans, (*source.text.notes, *source.header_notes(first_row), *notes)
+
+
+def _of_parquet(job: _Job) -> tuple[Parquet, list[Plan], tuple[str, ...]]:
+    source = Parquet(job.path)
+    check_shape(source.names, source.rows)
+    wanted = chosen_columns(source.names, job.domain, job.columns)
+    if job.domain is not None:
+        plans: list[Plan] = [(job.domain[name], _Encoder(job.domain[name])) for name in wanted]
+        return source, plans, (*source.notes, *left_out(source.names, job.domain.names))
+    folds = _Folds()
+    for name in wanted:
+        kind = TextFold if name in source.texts else Fold
+        folds[name] = kind(infer.MAX_CATEGORIES, _counter(source, name, job))
+    for share, batch in source.batches([source.names.index(name) for name in wanted]):
+        job.tell_reading(share)
+        folds.add(batch)
+    plans, notes = folds.plans(source, job)
+    return source, plans, (*source.notes, *notes)
+
+
+class _Encoder:
+    """Encodes the batches of a column and counts the rows, so that a refusal says where it counts from."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self._attribute = attribute
+        self._rows = 0
+
+    def __call__(self, array: Any) -> Codes:
+        try:
+            codes = self._attribute.encode(as_series(array).rename(self._attribute.name))
+        except DomainError as error:
+            where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
+            raise DomainError(f"{error}{where}", column=error.column) from error
+        self._rows += len(array)
+        return codes
+
+
+def _counter(source: Delimited | Parquet, name: str, job: _Job) -> Callable[[Callable[[Any], Any]], int]:
+    """How to count the different values that a function of batches of one column gives."""
+
+    def count(values: Callable[[Any], Any]) -> int:
+        batches = source.batches([source.names.index(name)])
+        return count_rows(([values(array)] for _, (array,) in batches), job.memory_limit).distinct
+
+    return count
+
+
+def _count(source: Delimited | Parquet, plans: Sequence[Plan], job: _Job) -> RowCounts:
+    """Encode all rows and count equal ones."""
+    sizes = [attribute.size for attribute, _ in plans]
+
+    def keys() -> Iterator[Sequence[Any]]:
+        for share, batch in source.batches([source.names.index(attribute.name) for attribute, _ in plans]):
+            job.tell("counting equal rows", 0.5 + share / 2)
+            yield packed([encode(array) for (_, encode), array in zip(plans, batch, strict=True)], sizes)
+
+    counts = count_rows(keys(), job.memory_limit)
+    if counts.rows != source.rows:
+        raise DataError(CHANGED)
+    return counts
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Number of rows, of different rows, and of the rows that are equal to the most frequent one."""
+
+    rows: int
+    distinct: int
+    largest: int
+
+
+def packed(columns: Sequence[Codes], sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]:
+    """A few integers a row, equal exactly where the rows are: columns by mixed radix, up to 2^62 in one integer."""
+    keys: list[npt.NDArray[np.int64]] = []
+    radix = _LARGEST_KEY + 1
+    for codes, size in zip(columns, sizes, strict=True):
+        if radix * size > _LARGEST_KEY:
+            keys.append(codes.astype(np.int64))
+            radix = size
+        else:
+            keys[-1] *= size
+            keys[-1] += codes
+            radix *= size
+    return keys
+
+
+def count_rows(keys: Iterator[Sequence[Any]], memory_limit: str) -> RowCounts:
+    """Exact counts of equal rows.
+
+    Args:
+        keys: batches; in each, one array a key (NumPy or Arrow), at least one batch.
+        memory_limit: memory for counting, as DuckDB writes it.
+
+    Raises:
+        ParameterError: ``memory_limit`` is no amount of memory.
+        DataError: neither memory nor disk hold the different rows.
+        DpsynError: what the iterator raises.
+    """
+    import duckdb
+
+    raised: list[DpsynError] = []
+    first = _as_batch(next(keys))
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield first
+            for batch in keys:
+                yield _as_batch(batch)
+        except DpsynError as error:
+            raised.append(error)
+            raise
+
+    with tempfile.TemporaryDirectory(prefix="dpsyn-") as folder:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": folder,
+            "threads": 2,
+            "preserve_insertion_order": False,
+        }
+        with duckdb.connect(":memory:", config=settings) as connection:
+            try:
+                connection.execute(f"SET memory_limit = {_quoted(memory_limit)}")
+            except duckdb.Error as error:
+                raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'") from error
+            connection.register("batches", pa.RecordBatchReader.from_batches(first.schema, batches()))
+            listed = ", ".join(first.schema.names)
+            try:
+                found = connection.execute(
+                    "SELECT sum(equal)::BIGINT, count(*), max(equal) "
+                    f"FROM (SELECT count(*) AS equal FROM batches GROUP BY {listed})"
+                ).fetchone()
+            except duckdb.Error as error:
+                if raised:
+                    raise raised[0] from error
+                reason = str(error).splitlines()[0]
+                raise DataError(
+                    f"the rows cannot be counted within memory_limit = {memory_limit!r} and the room in the folder for "
+                    f"temporary files ({reason}); allow more memory, or choose fewer columns"
+                ) from error
+    rows, distinct, largest = found if found is not None else (0, 0, 0)
+    return RowCounts(int(rows), int(distinct), int(largest))
+
+
+def _quoted(text: str) -> str:
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _as_batch(keys: Sequence[Any]) -> Any:
+    arrays = [pa.array(key) if isinstance(key, np.ndarray) else key for key in keys]
+    return pa.record_batch(arrays, names=[f"k{i}" for i in range(len(arrays))])

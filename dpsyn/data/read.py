@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from dpsyn.attribute import Attribute
-from dpsyn.data._delimited import Delimited, read_delimited
-from dpsyn.data._encoding import to_utf8
-from dpsyn.data._fit import fit_words
-from dpsyn.data._frames import PARQUET, checked_frame, infer_typed, read_parquet
+from dpsyn.data._delimited import Batch, Delimited
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, infer_typed
+from dpsyn.data._text import look
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, WideColumnError, infer_words
+from dpsyn.data.infer import Column, WideColumnError
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError
 from dpsyn.table import Table
@@ -74,16 +73,13 @@ def read_with_notes(
     data, title = _bytes_of(source)
     title = name or title
     if data[:4] == PARQUET:
-        frame, notes = read_parquet(data)
-        table, more = _from_frame(frame, domain, stem(title), columns, wide)
-        return table, (*notes, *more)
+        file = Parquet(data)
+        table, more = _from_frame(file.frame(), domain, stem(title), columns, wide)
+        return table, (*file.notes, *more)
     if title.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(title)
-    text, notes = to_utf8(data)
-    del data
-    cells = read_delimited(text, tabs=title.lower().endswith(TAB_NAMES))
-    table, more = _from_text(cells, domain, stem(title), columns, wide)
-    return table, (*notes, *cells.notes, *more)
+    text = Delimited(look(lambda: io.BytesIO(data)), tabs=title.lower().endswith(TAB_NAMES))
+    return _from_text(text, domain, stem(title), columns, wide)
 
 
 def check_choices(columns: Sequence[str] | None, wide: Wide) -> None:
@@ -156,21 +152,25 @@ def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Seque
 
 
 def _from_text(
-    cells: Delimited, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
+    text: Delimited, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
 ) -> tuple[Table, tuple[str, ...]]:
-    wanted = chosen_columns(cells.names, domain, columns)
-    position = {column: j for j, column in enumerate(cells.names)}
-    comma = cells.separator != ","
+    import pyarrow as pa
 
-    def infer(column: str) -> Column:
-        return infer_words(column, Words.of(cells.columns[position[column]]), decimal_comma=comma, locate=cells.line_of)
+    wanted = chosen_columns(text.names, domain, columns)
+    batches = text.gather(range(len(text.names)), list[Batch], list.append)
+    cells = {column: pa.chunked_array([batch[j] for batch in batches]) for j, column in enumerate(text.names)}
+    del batches
+    notes = (*text.text.notes, *text.header_notes([column[0].as_py() for column in cells.values()]))
 
-    def fit(attribute: Attribute) -> pd.Series[Any]:
-        return fit_words(attribute, cells.columns[position[attribute.name]], decimal_comma=comma, locate=cells.line_of)
+    def column(name: str, attribute: Attribute | None = None) -> Column:
+        return text.column(name, Words.of(cells[name], attribute), attribute)
 
     if domain is not None:
-        return _fitted(domain.project(wanted), cells.names, name, fit)
-    return _inferred(wanted, name, infer, wide)
+        fitted = domain.project(wanted)
+        table, more = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute).values)
+    else:
+        table, more = _inferred(wanted, name, column, wide)
+    return table, (*notes, *more)
 
 
 def _from_frame(
@@ -184,18 +184,22 @@ def _from_frame(
     return _inferred(wanted, name, lambda column: infer_typed(column, frame[column]), wide)
 
 
+def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """A note on columns that are not in a given domain, if there are any."""
+    others = [column for column in present if column not in wanted]
+    return (f"Not in the domain, and left out: {', '.join(map(repr, others))}.",) if others else ()
+
+
 def _fitted(
     domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], pd.Series[Any]]
 ) -> tuple[Table, tuple[str, ...]]:
     frame = pd.DataFrame({attribute.name: fit(attribute) for attribute in domain.attributes})
-    others = [column for column in present if column not in domain]
-    notes = (f"Not in the domain, and left out: {', '.join(map(repr, others))}.",) if others else ()
-    return Table(frame, domain, name), notes
+    return Table(frame, domain, name), left_out(present, domain.names)
 
 
 def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide) -> tuple[Table, tuple[str, ...]]:
     found, notes = inferred_columns(wanted, infer, wide)
-    domain = Domain.of(replace(column.attribute, public=False) for column in found)
+    domain = Domain.of(column.attribute for column in found)
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
     return Table(frame, domain, name), notes
 

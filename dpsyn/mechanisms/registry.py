@@ -1,4 +1,4 @@
-"""All mechanisms by name. Adding one is one file and one line here; it is imported when it is first used."""
+"""All mechanisms by name. Adding one is one folder and one line here; it is imported when it is first used."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from dpsyn.privacy.zcdp import zcdp_rho
 
 Floats = npt.NDArray[np.float64]
 
-SMALLEST_DELTA = 1e-10
+_SMALLEST_DELTA = 1e-10
 """Below it the rounding of the transforms would matter; then the bound by zCDP is used."""
 _NARROW = 0.75
 """Scales below it are left to zCDP, as the lattice would not be fine against the noise."""
@@ -111,7 +111,7 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
     if length == 0:
         raise ParameterError("moved", tuple(moved), "at least one coordinate that moves")
     by_zcdp = length / math.sqrt(2 * zcdp_rho(epsilon, delta))
-    if delta < SMALLEST_DELTA:
+    if delta < _SMALLEST_DELTA:
         return by_zcdp, "zcdp"
     scale = length / _continuous_mu(epsilon, delta) * (1 + 1e-9)
     excess = 1e-6

@@ -67,14 +67,20 @@ class Pair:
         weights: w with ‖w‖₁ ≤ 1, shape (F,).
         deviation: max |A h - y|.
         bound: min_z (Aᵀw)_z - w·y, over the points given.
-        steps: Newton steps taken.
     """
 
     density: Floats
     weights: Floats
     deviation: float
     bound: float
-    steps: int
+
+    def better(self, density: Floats, deviation: float, weights: Floats, bound: float) -> Pair:
+        """The better of two densities and the better of two weights, each judged by itself."""
+        if deviation >= self.deviation:
+            density, deviation = self.density, self.deviation
+        if bound <= self.bound:
+            weights, bound = self.weights, self.bound
+        return Pair(density, weights, deviation, bound)
 
 
 @dataclass
@@ -126,12 +132,15 @@ def centre_path(matrix: Any, target: Floats, *, gap: float, watch: Watch) -> Pai
         watch: told of every step; says when to stop.
     """
     point = _start(matrix, target)
-    best = Pair(point.h, np.zeros(len(target)), np.inf, 0.0, 0)
+    best = Pair(point.h, np.zeros(len(target)), np.inf, 0.0)
     since, smallest = 0, np.inf
-    for step in range(_STEPS):
+    for _ in range(_STEPS):
         priced = matrix.T @ (point.a - point.b)
         deviations = matrix @ point.h - target
-        best = _better(best, matrix, target, point, priced, step)
+        h, size = point.h / point.h.sum(), max(1.0, float((point.a + point.b).sum()))
+        w = (point.a - point.b) / size
+        proven = float(priced.min()) / size - float(w @ target)
+        best = best.better(h, float(np.abs(matrix @ h - target).max()), w, proven)
         watch.tell(best.deviation, max(best.bound, watch.bound))
         if best.deviation - best.bound <= gap or watch.stopped:
             break
@@ -154,22 +163,6 @@ def _start(matrix: Any, target: Floats) -> _Point:
     even = np.full(statistics, 0.5 / statistics)
     level = 0.1 * t * points / (2 * statistics)
     return _Point(h, t - deviations, t + deviations, t, np.full(points, level), even, even.copy(), -level)
-
-
-def _better(best: Pair, matrix: Any, target: Floats, point: _Point, priced: Floats, step: int) -> Pair:
-    """The density and the weights of the better of two iterates, each judged by itself."""
-    density, deviation = best.density, best.deviation
-    h = point.h / point.h.sum()
-    found = float(np.abs(matrix @ h - target).max())
-    if found < deviation:
-        density, deviation = h, found
-    weights, bound = best.weights, best.bound
-    size = max(1.0, float((point.a + point.b).sum()))
-    w = (point.a - point.b) / size
-    proven = float(priced.min()) / size - float(w @ target)
-    if proven > bound:
-        weights, bound = w, proven
-    return Pair(density, weights, deviation, bound, step)
 
 
 def _newton(matrix: Any, point: _Point, priced: Floats, deviations: Floats) -> _Point | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsyn.solvers.control import Control
-from dpsyn.solvers.matching import Floats, MatchingProblem
+from dpsyn.solvers.matching import Control, Floats, LinearAnswer, MatchingProblem
 
 _ITERATIONS = 80
 _AIM = 1e-11
@@ -22,23 +21,7 @@ _MATCHED = 3e-9
 """What an iterate may miss of W (p ∘ x) to be an answer."""
 
 
-@dataclass(frozen=True, eq=False)
-class InteriorPoint:
-    """Where the iteration ended; the caller checks it.
-
-    Attributes:
-        shrinkage, ratio: λ and x, strictly inside the box.
-        multipliers: y of the equalities, shape (C,).
-        iterations: steps taken.
-    """
-
-    shrinkage: float
-    ratio: Floats
-    multipliers: Floats
-    iterations: int
-
-
-def interior_point(problem: MatchingProblem, control: Control | None = None) -> InteriorPoint | None:
+def interior_point(problem: MatchingProblem, control: Control | None = None) -> LinearAnswer | None:
     """min λ  subject to  W (p ∘ x) = (1-λ) a + λ u,  lower <= x <= upper,  0 <= λ.
 
     Solved as max κ subject to W (p ∘ z) = κ ĉ with x = 1 + w z, w = min(1 - lower, upper - 1), ĉ = (a - u)/max|a - u| and
@@ -73,7 +56,7 @@ def interior_point(problem: MatchingProblem, control: Control | None = None) -> 
     if iteration == 0:
         return None
     _, kappa, z, y = best or (0.0, float(state.z[-1]), state.z[:-1], state.y)
-    return InteriorPoint(1.0 - state.unit * kappa, 1.0 + state.width * z, y / state.reach, iteration)
+    return LinearAnswer(1.0 - state.unit * kappa, 1.0 + state.width * z, y / state.reach, iteration)
 
 
 def _solver(normal: Floats) -> Callable[[Floats], Floats] | None:

@@ -1,50 +1,34 @@
-"""Other people's solvers on the same programs: HiGHS for the LP, Clarabel for the QP. W is formed."""
+"""Other people's solvers on the same programs, to check against and to fall back on: HiGHS for LPs, Clarabel for the QP."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from dpsyn.solvers.matching import Floats, MatchingProblem
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.matching import Floats, LinearAnswer, MatchingProblem
 
-HIGHS_METHODS = ("highs-ds", "highs-ipm")
+HighsMethod = Literal["highs-ds", "highs-ipm"]
+"""Dual simplex, or interior point with crossover."""
 LARGEST = 200_000_000
 """Entries of W up to which the reference is asked at all."""
 
 
-@dataclass(frozen=True, eq=False)
-class LinearAnswer:
-    """What HiGHS says.
-
-    Attributes:
-        ratio, shrinkage: x and λ, unchecked.
-        multipliers: y of the equalities in the orthonormal basis, shape (C,); zeros if it gives none.
-        iterations: as it counts them.
-    """
-
-    ratio: Floats
-    shrinkage: float
-    multipliers: Floats
-    iterations: int
+def require_small(problem: MatchingProblem) -> None:
+    """Refuse a problem whose W is too large to be formed."""
+    count, points = problem.operator.shape
+    if count * points > LARGEST:
+        raise ParameterError("backend", "reference", f"W has {count * points:,} entries; it is formed up to {LARGEST:,}")
 
 
-def highs(problem: MatchingProblem, method: Any, *, presolve: bool = True, sparse: bool = True) -> LinearAnswer | str:
-    """min λ subject to W (p ∘ x) + λ (a - u) = a in the box; or the reason why there is no answer.
-
-    Args:
-        problem: the LP.
-        method: ``"highs-ds"`` (dual simplex) or ``"highs-ipm"`` (interior point with crossover).
-        presolve: let HiGHS simplify the program first.
-        sparse: use the problem's sparse basis, if it has one.
-    """
-    from scipy.optimize import linprog
-
-    sparse = sparse and problem.sparse_functions is not None and problem.sparse_target is not None
-    functions: Any = problem.sparse_functions if sparse else sp.csr_array(problem.functions)
-    target = problem.sparse_target if sparse and problem.sparse_target is not None else problem.target
+def highs(problem: MatchingProblem, method: HighsMethod) -> LinearAnswer | str:
+    """min λ subject to W (p ∘ x) + λ (a - u) = a in the box; or the reason why there is no answer."""
+    functions: Any = problem.sparse_functions
+    target = problem.sparse_target
+    if functions is None or target is None:
+        functions, target = sp.csr_array(problem.functions), problem.target
     towards = target - np.asarray(functions @ problem.weights)
     # In x ∘ p the entries would be as small as 1/m; in x they are of order 1 and the solver's tolerances mean something.
     equalities: Any = sp.hstack([functions.multiply(problem.weights[None, :]), sp.csr_array(towards[:, None])]).tocsc()
@@ -52,22 +36,15 @@ def highs(problem: MatchingProblem, method: Any, *, presolve: bool = True, spars
     bounds: Any = np.empty((problem.points + 1, 2))
     bounds[:-1] = problem.lower, problem.upper
     bounds[-1] = 0.0, 1.0
-    options: Any = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9, "presolve": presolve}
-    result = linprog(
-        np.append(np.zeros(problem.points), 1.0),
-        A_eq=equalities * scale,
-        b_eq=target * scale,
-        bounds=bounds,
-        method=method,
-        options=options,
+    result = _linprog(
+        np.append(np.zeros(problem.points), 1.0), method, A_eq=equalities * scale, b_eq=target * scale, bounds=bounds
     )
     if result.x is None:
         return str(result.message)
-    multipliers = np.zeros_like(problem.target)
-    marginals = getattr(getattr(result, "eqlin", None), "marginals", None)
-    if marginals is not None and np.isfinite(marginals).all():
-        multipliers = _in_terms_of(problem, np.asarray(functions.T @ (np.asarray(marginals) * scale)))
-    return LinearAnswer(result.x[:-1], float(result.x[-1]), multipliers, int(getattr(result, "nit", 0)))
+    multipliers, marginals = np.zeros_like(problem.target), _marginals(result, "eqlin")
+    if marginals is not None:
+        multipliers = _in_terms_of(problem, np.asarray(functions.T @ (marginals * scale)))
+    return LinearAnswer(float(result.x[-1]), result.x[:-1], multipliers, int(getattr(result, "nit", 0)))
 
 
 def _in_terms_of(problem: MatchingProblem, pull: Floats) -> Floats:
@@ -95,3 +72,49 @@ def clarabel(problem: MatchingProblem, wanted: Floats) -> tuple[Floats, Floats, 
         return str(task.status)
     # CVXPY's Lagrangian adds the multiplier times (left - right); ours subtracts it.
     return np.asarray(ratio.value), -np.asarray(value, dtype=np.float64), int(task.solver_stats.num_iters or 0)
+
+
+def solve_with_highs(matrix: Any, target: Floats, method: HighsMethod, time_limit: float | None = None) -> Any:
+    """SciPy's result for the least largest deviation: minimise t subject to -t ≤ A h - y ≤ t, Σ h = 1, h ≥ 0.
+
+    ``result.x`` is (h, t).
+    """
+
+    statistics, points = matrix.shape
+    slack: Any = np.ones((statistics, 1))
+    both: Any
+    if not isinstance(matrix, np.ndarray):
+        both = sp.vstack([sp.hstack([matrix, -slack]), sp.hstack([-matrix, -slack])]).tocsc()
+    else:
+        both = np.block([[matrix, -slack], [-matrix, -slack]])
+    total = np.append(np.ones(points), 0.0)
+    return _linprog(
+        np.append(np.zeros(points), 1.0),
+        method,
+        time_limit,
+        A_ub=both,
+        b_ub=np.concatenate([target, -target]),
+        A_eq=total[None, :],
+        b_eq=np.ones(1),
+        bounds=(0, None),
+    )
+
+
+def weights_of(result: Any, statistics: int) -> Floats | None:
+    """The multipliers w of the statistics, or None if the solver gave none that are finite."""
+    marginals = _marginals(result, "ineqlin")
+    return None if marginals is None else marginals[statistics:] - marginals[:statistics]
+
+
+def _linprog(cost: Floats, method: HighsMethod, time_limit: float | None = None, **program: Any) -> Any:
+    from scipy.optimize import linprog
+
+    options: Any = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+    if time_limit is not None:
+        options["time_limit"] = max(time_limit, 0.01)
+    return linprog(cost, method=method, options=options, **program)
+
+
+def _marginals(result: Any, kind: str) -> Floats | None:
+    found = getattr(getattr(result, kind, None), "marginals", None)
+    return np.asarray(found, dtype=np.float64) if found is not None and np.isfinite(found).all() else None

@@ -1,17 +1,20 @@
-"""Sums of functions over points through contingency tables: a few look-ups a point, however many functions there are."""
+"""Sums over points through contingency tables: a few look-ups a point, however many functions there are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.solvers._items import Floats, Integers, Items
-from dpsyn.solvers.digits import DigitGroup, DigitLayout, Digits
+from dpsyn.domain import Codes
+from dpsyn.solvers.contingency import all_codes, cell_numbers, symmetric_sums
+from dpsyn.solvers.contrasts import ContrastBasis, Floats, Integers, Items
+from dpsyn.solvers.points import DigitGroup, DigitLayout, Digits
 
 _CHUNK = 1 << 15
 """Points of a chunk whose indices stay in the processor's cache together with one table."""
@@ -19,6 +22,10 @@ _CHUNK = 1 << 15
 _PRICES = ((1 << 16, 2.2, 1.2), (1 << 18, 4.0, 3.0), (1 << 20, 8.0, 10.0), (1 << 62, 20.0, 15.0))
 """Cells of a table up to which a look-up and the contraction of a cell take so many nanoseconds. Measured; the steps are
 where a table leaves a cache."""
+_NANOSECONDS_PER_LOOK_UP = 6.0
+_NANOSECONDS_PER_PAIR = 60_000.0
+_MULTIPLICATIONS_PER_NANOSECOND = 10.0
+"""Of a Gram matrix by pairs of tables."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ class TablePlan:
 
     def __init__(self, layout: DigitLayout, items: Items, functions: Integers, most_cells: int) -> None:
         self.count = len(functions)
-        self.digits = plan_digits(layout, most_cells)
+        self.digits = _plan_digits(layout, most_cells)
         self.tables = list(_tables(items, functions, self.digits))
 
     def apply(self, digits: Digits, x: npt.NDArray[Any]) -> Floats:
@@ -106,7 +113,7 @@ class TablePlan:
         points = digits.shape[1]
         ones = np.ones(points, dtype=x.dtype)
         starts = np.arange(points + 1, dtype=np.int32)
-        for table, index in self._indices(digits, np.int32):
+        for table, index in self._indices(digits):
             one_hot = sp.csc_array((ones, index, starts), shape=(int(np.prod(table.cells)), points))
             result[table.members] = table.contract((one_hot @ x).astype(np.float64, copy=False))
         return result
@@ -132,9 +139,10 @@ class TablePlan:
                 result[start:stop] += here
         return result
 
-    def _indices(self, digits: Digits, dtype: Any) -> Iterator[tuple[_Table, npt.NDArray[Any]]]:
+    def _indices(self, digits: Digits) -> Iterator[tuple[_Table, npt.NDArray[np.int32]]]:
+        """Every table with the cell of every point; tables that begin with the same digits share the work for these."""
         values = [digit.read(digits) for digit in self.digits]
-        prefix: list[npt.NDArray[Any]] = []
+        prefix: list[npt.NDArray[np.int32]] = []
         before: tuple[int, ...] = ()
         for table in self.tables:
             same = 0
@@ -143,16 +151,16 @@ class TablePlan:
             del prefix[same:]
             for digit, cells in zip(table.digits[same:], table.cells[same:], strict=True):
                 if prefix:
-                    index = prefix[-1] * dtype(cells)
+                    index = prefix[-1] * np.int32(cells)
                     index += values[digit]
                 else:
-                    index = values[digit].astype(dtype)
+                    index = values[digit].astype(np.int32)
                 prefix.append(index)
             before = table.digits
             yield table, prefix[-1]
 
 
-def plan_digits(layout: DigitLayout, most_cells: int) -> list[_Digit]:
+def _plan_digits(layout: DigitLayout, most_cells: int) -> list[_Digit]:
     """The stored digits, split where they have more than ``most_cells`` values and columns can be parted."""
     found = []
     for row, stored in enumerate(layout.groups):
@@ -179,16 +187,11 @@ def _runs(stored: DigitGroup, most_cells: int) -> Iterator[DigitGroup]:
 
 def plan_cost(layout: DigitLayout, width: int, most_cells: int, points: int) -> float:
     """Rough nanoseconds of one pass over ``points`` points with functions of ``width`` columns."""
-    cells = [digit.cells for digit in plan_digits(layout, most_cells)]
+    cells = [digit.cells for digit in _plan_digits(layout, most_cells)]
     chosen = min(width, len(cells))
-    # Elementary symmetric sums: the number of tables and of their cells, without listing them.
-    counts, sums = [1.0] + [0.0] * chosen, [1.0] + [0.0] * chosen
-    for own in cells:
-        for j in range(chosen, 0, -1):
-            counts[j] += counts[j - 1]
-            sums[j] += sums[j - 1] * own
-    look_up, cell = next((a, b) for most, a, b in _PRICES if sums[chosen] <= most * counts[chosen])
-    return counts[chosen] * points * look_up + sums[chosen] * cell
+    tables, in_all = math.comb(len(cells), chosen), symmetric_sums(cells, chosen)[chosen]
+    look_up, cell = next((a, b) for most, a, b in _PRICES if in_all <= most * tables)
+    return tables * points * look_up + in_all * cell
 
 
 def _tables(items: Items, functions: Integers, digits: list[_Digit]) -> Iterator[_Table]:
@@ -246,3 +249,56 @@ def _factor(items: Items, key: int, group: DigitGroup) -> Floats:
         shape[axis] = group.sizes[axis]
         result = result * items.values(item).reshape(shape)
     return result.reshape(-1)
+
+
+class PairTables:
+    """W diag(scaling) Wᵀ from the sums of the scaling in the cells of every two tables of d columns, without forming W.
+
+    A function of at most d columns is a function on the cells of one table J: w_f = Σ_c v_f(c)·1[z in c]. So the entry of f
+    and g is Σ over cells c of J and e of K of v_f(c) v_g(e) times the scaling in both. The work for a point is the number of
+    pairs of tables, not C²: for few tables with many cells.
+
+    Args:
+        basis: the functions.
+    """
+
+    def __init__(self, basis: ContrastBasis) -> None:
+        self._count, self._sizes = basis.dimension, basis.sizes
+        self._tables: list[tuple[tuple[int, ...], Integers, Floats]] = []
+        """Columns of each table, the functions that are summed by it, and their values in its cells."""
+        left = dict(basis.spans)
+        varied = [j for j, size in enumerate(basis.sizes) if size > 1] or [0]
+        for columns in combinations(varied, min(basis.degree, len(varied))):
+            sizes = [basis.sizes[j] for j in columns]
+            own = ContrastBasis(sizes, basis.degree)
+            values = own.matrix(all_codes(sizes))
+            found = [(left.pop(tuple(columns[i] for i in used), None), at) for used, at in own.spans.items()]
+            members = np.concatenate([np.arange(span.start, span.stop) for span, _ in found if span is not None])
+            self._tables.append((columns, members, np.concatenate([values[at] for span, at in found if span is not None])))
+
+    def gram(self, codes: Codes, scaling: Floats) -> Floats:
+        """W diag(scaling) Wᵀ, shape (C, C), for points of shape (b, number of columns) and scaling of shape (b,)."""
+        result = np.empty((self._count, self._count))
+        cells = [cell_numbers(codes, columns, self._sizes) for columns, _, _ in self._tables]
+        for a, (_, first, left) in enumerate(self._tables):
+            for b, (_, second, right) in enumerate(self._tables[a:], a):
+                shape = left.shape[1], right.shape[1]
+                sums = np.bincount(cells[a] * shape[1] + cells[b], weights=scaling, minlength=shape[0] * shape[1])
+                entries = left @ sums.reshape(shape) @ right.T
+                result[np.ix_(first, second)] = entries
+                if b > a:
+                    result[np.ix_(second, first)] = entries.T
+        return result
+
+
+def pair_cost(sizes: tuple[int, ...], degree: int, points: int) -> float:
+    """Rough nanoseconds of one Gram matrix by :class:`PairTables`; measured on two cores."""
+    varied = [size for size in sizes if size > 1]
+    width = min(degree, len(varied))
+    tables = math.comb(len(varied), width)
+    cells, values = symmetric_sums(varied, width)[width], symmetric_sums([size**2 for size in varied], width)[width]
+    pairs = tables * (tables + 1) / 2
+    return (
+        pairs * (points * _NANOSECONDS_PER_LOOK_UP + _NANOSECONDS_PER_PAIR)
+        + values * cells / _MULTIPLICATIONS_PER_NANOSECOND
+    )

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.digits import Digits
-from dpsyn.solvers.functions import Floats, GramSums, ProductFunctions
-from dpsyn.solvers.points import KeptPoints, Points
+from dpsyn.solvers.contrasts import Floats
+from dpsyn.solvers.functions import GramSums, ProductFunctions
+from dpsyn.solvers.points import Digits, KeptPoints, Points
 
 Kernel = Callable[..., tuple[Any, ...]]
 
@@ -71,6 +71,43 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
+class DenseBlock:
+    """A slice of the columns of a matrix W, with the methods of :class:`Block` that the solvers call."""
+
+    functions: Floats
+    weights: Floats
+    start: int
+    stop: int
+
+    def apply(self, x: Floats, dtype: npt.DTypeLike = np.float64) -> Floats:
+        """W_b x."""
+        return np.asarray(self.functions @ x, dtype=np.float64)
+
+    def adjoint(self, y: Floats, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """W_bᵀ y."""
+        return np.asarray(y @ self.functions)
+
+    def gram(self, scaling: Floats, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """W_b diag(scaling) W_bᵀ."""
+        used = np.flatnonzero(scaling)
+        part = self.functions if len(used) == len(scaling) else self.functions[:, used]
+        scaled = np.asarray(part * np.sqrt(scaling[used]), dtype=dtype)
+        return np.asarray(scaled @ scaled.T)
+
+    def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """W_b."""
+        return np.asarray(self.functions, dtype=dtype)
+
+    def columns(self, at: npt.NDArray[np.integer[Any]]) -> Floats:
+        """Some columns of W_b."""
+        return self.functions[:, at]
+
+
+PointBlock = Block | DenseBlock
+"""The columns start … stop - 1 of W, W_b of shape (C, b), and the weights of their points."""
+
+
+@dataclass(frozen=True, eq=False)
 class Shard:
     """A few consecutive blocks: the unit of work of an executor.
 
@@ -93,7 +130,13 @@ class Shard:
 
     def kept(self) -> Shard:
         """The same with its points in memory."""
-        return replace(self, points=self.points.kept())
+        if not self.is_light:
+            return self
+        layout, first = self.functions.layout, self.bounds[0]
+        digits = np.empty((len(layout.groups), self.bounds[-1] - first), dtype=layout.dtype)
+        for start, stop in pairwise(self.bounds):
+            digits[:, start - first : stop - first] = self.points.block(start, stop)
+        return replace(self, points=KeptPoints(digits, first))
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, in order."""

@@ -6,27 +6,29 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.errors import ParameterError, SolverError
-from dpsyn.solvers._chebyshev_columns import least_deviation
-from dpsyn.solvers._chebyshev_interior import Watch
-from dpsyn.solvers._chebyshev_reference import Method, solve_with_highs, weights_of
+from dpsyn.solvers._chebyshev_interior import Pair, Watch, centre_path
+from dpsyn.solvers._reference import HighsMethod, solve_with_highs, weights_of
 from dpsyn.solvers.executors import one_blas_thread
+from dpsyn.solvers.matching import Backend, Floats
 
-Floats = npt.NDArray[np.float64]
 Matrix = Floats | sp.csr_array | sp.csc_array
-Backend = Literal["structured", "reference"]
 Progress = Callable[[str, float], None]
 
 GAP_ALLOWED = 1e-6
 """A density counts as optimal if its deviation is within this of a proven lower bound."""
 
 _GAP_AIMED_AT = 1e-8
+_FIRST, _MORE = 2, 2
+"""Points of the first part, and points that join in a round, as multiples of F."""
+_ALL_AT_MOST = 4
+"""With no more points than this multiple of F the program is solved at once."""
+_ROUNDS = 60
 _MOST_STATISTICS = 8_000
 """Above, the F × F normal equations would take over 0.5 GB."""
 _SMALL = 50_000
@@ -75,13 +77,13 @@ def fit_density(
     *,
     backend: Backend = "structured",
     vertex: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = lambda step, share: None,
     time_limit: float | None = None,
 ) -> DensityFit:
     """h minimising max_f |(A h)_f - y_f| over densities h >= 0, Σ h = 1 (Boedihardjo et al. 2021b, step 2).
 
     ``"structured"`` is an interior-point method with F × F normal equations on the points that matter, the others being
-    priced (:mod:`dpsyn.solvers._chebyshev_interior`, :mod:`dpsyn.solvers._chebyshev_columns`); HiGHS solves what it cannot.
+    priced (:mod:`dpsyn.solvers._chebyshev_interior`); HiGHS solves what it cannot.
     ``"reference"`` hands the linear program to HiGHS: minimise t subject to -t <= A h - y <= t.
 
     Where several densities are optimal they differ in which one they return: the interior point spreads the mass, a vertex
@@ -103,12 +105,11 @@ def fit_density(
     _check(matrix, target)
     if backend not in ("structured", "reference"):
         raise ParameterError("backend", backend, "'structured' or 'reference'")
-    tell = progress or _quiet
     if backend == "reference" or len(target) > _MOST_STATISTICS:
-        return _reference_fit(matrix, target, tell, time_limit)
-    fit = _structured_fit(matrix, target, tell, time_limit)
+        return _reference_fit(matrix, target, progress, time_limit)
+    fit = _structured_fit(matrix, target, progress, time_limit)
     if fit.status != "optimal" and time_limit is None:
-        other = _reference_fit(matrix, target, tell, time_limit)
+        other = _reference_fit(matrix, target, progress, time_limit)
         fit = other if other.deviation < fit.deviation else fit
     return at_vertex(matrix, target, fit, time_limit=time_limit) if vertex else fit
 
@@ -127,19 +128,53 @@ def _structured_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: 
     watch = Watch(told, math.inf if time_limit is None else time.monotonic() + time_limit)
     # The blocks are so small that a second BLAS thread gains little, and on a busy machine it costs a factor of ten.
     with one_blas_thread():
-        pair = least_deviation(matrix, target, gap=_GAP_AIMED_AT, watch=watch)
+        pair = _least_deviation(matrix, target, gap=_GAP_AIMED_AT, watch=watch)
     return _checked(matrix, target, pair.density, pair.weights, "structured")
+
+
+def _least_deviation(matrix: Any, target: Floats, *, gap: float, watch: Watch) -> Pair:
+    """The density over all points with deviation - bound ≤ ``gap``, or the best pair found, by column generation.
+
+    Of many points few carry weight, so the program is solved on some, and the rest are priced. Weights w that are optimal on
+    a part of the points prove the bound min_z (Aᵀw)_z - w·y over all of them at the cost of one product with Aᵀ. Points with
+    (Aᵀw)_z below the part's own level would lower the deviation: the lowest join the part. When the bound over all points
+    meets the deviation, the density on the part is optimal among all densities.
+    """
+    statistics, points = matrix.shape
+    if points <= _ALL_AT_MOST * statistics:
+        return centre_path(matrix, target, gap=gap, watch=watch)
+    columns = matrix if isinstance(matrix, np.ndarray) else matrix.tocsc()
+    # Which points come first changes the time only; a fixed seed keeps the result a function of the input.
+    part = np.sort(np.random.default_rng(0).choice(points, _FIRST * statistics, replace=False))
+    best = Pair(np.full(points, 1 / points), np.zeros(statistics), np.inf, 0.0)
+    # The first part only has to say where to look, so it is solved roughly.
+    aim = max(gap / 2, 0.02 * float(np.abs(columns @ best.density - target).max()))
+    for _ in range(_ROUNDS):
+        inside = np.ascontiguousarray(columns[:, part]) if isinstance(columns, np.ndarray) else columns[:, part]
+        found = centre_path(inside, target, gap=aim, watch=watch.at_least(best.bound))
+        priced = columns.T @ found.weights
+        density = np.zeros(points)
+        density[part] = found.density
+        best = best.better(density, found.deviation, found.weights, float(priced.min()) - float(found.weights @ target))
+        if best.deviation - best.bound <= gap or watch.stopped:
+            break
+        lowest = np.argpartition(priced, _MORE * statistics)[: _MORE * statistics]
+        wider = np.union1d(part, lowest)
+        if aim <= gap / 2 and len(wider) == len(part):
+            break
+        part, aim = wider, gap / 2
+    return best
 
 
 def _reference_fit(matrix: Matrix, target: Floats, tell: Progress, time_limit: float | None) -> DensityFit:
     nonzeros = int(matrix.nnz) if sp.issparse(matrix) else int(matrix.size)
-    methods: list[Method] = ["highs-ds", "highs-ipm"] if nonzeros <= _SMALL else ["highs-ipm", "highs-ds"]
+    methods: list[HighsMethod] = ["highs-ds", "highs-ipm"] if nonzeros <= _SMALL else ["highs-ipm", "highs-ds"]
     best: DensityFit | None = None
     messages = []
     for i, method in enumerate(methods):
         tell(f"linear program, {'simplex' if method == 'highs-ds' else 'interior point'}", i / len(methods))
         result = solve_with_highs(matrix, target, method, time_limit)
-        if result.x is None or not np.isfinite(result.x).all() or np.maximum(result.x[:-1], 0.0).sum() <= 0:
+        if not _usable(result.x):
             messages.append(f"{method}: {result.message}")
             continue
         fit = _checked(matrix, target, result.x[:-1], weights_of(result, len(target)), method)
@@ -167,7 +202,7 @@ def at_vertex(matrix: Matrix, target: Floats, fit: DensityFit, *, time_limit: fl
     while True:
         part = np.sort(order[:count])
         result = solve_with_highs(columns[:, part], target, "highs-ds", time_limit)
-        if result.x is not None and np.isfinite(result.x).all() and np.maximum(result.x[:-1], 0.0).sum() > 0:
+        if _usable(result.x):
             density = np.zeros(len(order))
             density[part] = result.x[:-1]
             found = _checked(matrix, target, density, None, "structured, then simplex")
@@ -179,8 +214,9 @@ def at_vertex(matrix: Matrix, target: Floats, fit: DensityFit, *, time_limit: fl
         count *= 4
 
 
-def _quiet(step: str, share: float) -> None:
-    """Report nothing."""
+def _usable(answer: Floats | None) -> bool:
+    """Whether HiGHS gave (h, t) with some mass in h."""
+    return answer is not None and bool(np.isfinite(answer).all()) and float(np.maximum(answer[:-1], 0.0).sum()) > 0
 
 
 def _check(matrix: Matrix, target: Floats) -> None:

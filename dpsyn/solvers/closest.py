@@ -7,14 +7,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsyn.errors import ParameterError, SolverError
-from dpsyn.solvers._dual import Dual
-from dpsyn.solvers._levels import Matched, match, normal_matrix
-from dpsyn.solvers._reference import LARGEST, clarabel
-from dpsyn.solvers.control import Control, SolverProgress, Stop, few_threads, require_solver_memory
-from dpsyn.solvers.matching import RESIDUAL_ALLOWED, Floats, MatchingProblem
-from dpsyn.solvers.solution import Backend, ClippedDensity, Density, KeptDensity, Solution, bounds_violation, fits
+from dpsyn.solvers._newton import Dual, NormalMatrix, Place
+from dpsyn.solvers._reference import clarabel, require_small
+from dpsyn.solvers.blocks import PointBlock
+from dpsyn.solvers.matching import (
+    GAP_ALLOWED,
+    RESIDUAL_ALLOWED,
+    Backend,
+    ClippedDensity,
+    Control,
+    Floats,
+    KeptDensity,
+    MatchingProblem,
+    Solution,
+    SolverProgress,
+    Stop,
+    fits,
+)
+from dpsyn.solvers.memory import require_solver_memory
 
-_AIM = 1e-13
+_STEPS = 60
+_AIM, _ROUGH_AIM = 1e-13, 1e-6
 _AIM_FOR_MANY = 1e-11
 _MANY = 4_000_000
 """Entries of W from which the residual aimed at is the looser one."""
@@ -28,6 +41,12 @@ class ClosestSolution(Solution):
 
     The objective is ½ Σ p (x - 1)²; where Newton's method answers, x = clip(1 + Wᵀy, lower, upper) with the multipliers y.
     """
+
+    @property
+    def status(self) -> str:
+        """``"optimal"``, or ``"feasible"`` if the gap or the residual is larger than allowed."""
+        near = abs(self.gap) <= GAP_ALLOWED * max(1.0, self.objective)
+        return "optimal" if near and fits(self.residual) else "feasible"
 
 
 def closest_to_uniform(
@@ -63,32 +82,28 @@ def closest_to_uniform(
     if not 0.0 <= shrinkage <= 1.0:
         raise ParameterError("shrinkage", shrinkage, "0 to 1")
     control = Control(progress, cancel)
-    count, points = problem.operator.shape
-    require_solver_memory(count, points, dense=False, limit=memory_limit)
+    require_solver_memory(*problem.operator.shape, dense=False, limit=memory_limit)
     control.tell("quadratic program", 0.0)
     if backend == "reference":
         found = _reference(problem, shrinkage)
     else:
-        with few_threads(count, points):
-            found = _structured(
-                problem, shrinkage, start.multipliers if isinstance(start, ClosestSolution) else start, control
-            )
+        with problem.few_threads():
+            multipliers = start.multipliers if isinstance(start, ClosestSolution) else start
+            found = _structured(problem, shrinkage, multipliers, control)
     return replace(found, backend=backend, seconds=control.seconds)
 
 
 def _structured(problem: MatchingProblem, shrinkage: float, start: Floats | None, control: Control) -> ClosestSolution:
-    count, points = problem.operator.shape
-    aim = _AIM if count * points <= _MANY else _AIM_FOR_MANY
-    first = _newton(problem, shrinkage, start, control, aim, "newton")
+    first = _newton(problem, shrinkage, start, control, "newton")
     if not fits(first.residual) and start is not None:
-        first = _newton(problem, shrinkage, None, control, aim, "newton")
+        first = _newton(problem, shrinkage, None, control, "newton")
     if fits(first.residual):
         return first
-    if count * points <= _HELPED_UP_TO:
+    if problem.entries <= _HELPED_UP_TO:
         control.tell("quadratic program by Clarabel", 0.5, residual=first.residual)
-        helped = clarabel_multipliers(problem, problem.wanted(shrinkage))
-        if helped is not None:
-            second = _newton(problem, shrinkage, helped, control, aim, "clarabel + newton")
+        helped = clarabel(problem, problem.wanted(shrinkage))
+        if not isinstance(helped, str):
+            second = _newton(problem, shrinkage, helped[1], control, "clarabel + newton")
             if fits(second.residual):
                 return second
     raise SolverError(
@@ -98,54 +113,72 @@ def _structured(problem: MatchingProblem, shrinkage: float, start: Floats | None
 
 
 def _newton(
-    problem: MatchingProblem, shrinkage: float, start: Floats | None, control: Control, aim: float, solver: str
+    problem: MatchingProblem, shrinkage: float, start: Floats | None, control: Control, solver: str
 ) -> ClosestSolution:
-    found: Matched = match(problem, shrinkage, start, control, "quadratic program", aim=aim)
-    place = found.place
-    near = abs(place.objective - place.value) <= 1e-7 * max(1.0, place.objective) and fits(place.residual)
+    place = _match(problem, shrinkage, start, control)
     return ClosestSolution(
-        shrinkage=shrinkage,
+        shrinkage,
         density=ClippedDensity(problem.operator, place.multipliers, problem.lower, problem.upper),
         multipliers=place.multipliers,
         objective=place.objective,
         dual_bound=place.value,
         residual=place.residual,
-        outside=0.0,
-        status="optimal" if near else "feasible",
         solver=solver,
         iterations=control.iterations,
     )
 
 
+def _match(problem: MatchingProblem, shrinkage: float, start: Floats | None, control: Control) -> Place:
+    """The maximum of the dual, from a few of the points to all of them."""
+    multipliers = start
+    aim = _AIM if problem.entries <= _MANY else _AIM_FOR_MANY
+    parts = list(problem.coarse_to_fine()) if start is None and not _fits_at_once(problem, shrinkage) else [problem]
+    for number, part in enumerate(parts):
+        last = number + 1 == len(parts)
+        dual = Dual(part, part.wanted(shrinkage), NormalMatrix.of(part))
+        begin = (1 - shrinkage) * part.towards
+        if multipliers is not None and dual.at(multipliers).residual < dual.at(begin).residual:
+            begin = multipliers
+
+        def tell(count: int, residual: float, number: int = number, size: int = part.points) -> None:
+            control.iterations += 1
+            done = float(np.clip(np.log10(max(residual, 1e-300)) / np.log10(aim), 0.0, 1.0))
+            share = number / len(parts) + done / len(parts)
+            control.tell(f"quadratic program on {size:,} points", share, residual=residual)
+
+        most = 3 * _STEPS if last else _STEPS
+        place, _ = dual.maximise(begin, aim=aim if last else _ROUGH_AIM, most=most, tell=tell)
+        multipliers = place.multipliers
+    return place
+
+
+def _fits_at_once(problem: MatchingProblem, shrinkage: float) -> bool:
+    """Whether the start itself leaves no point at a bound: then nothing is gained from fewer points."""
+    (clipped,) = problem.operator.reduce(_clipped, (1 - shrinkage) * problem.towards, problem.lower, problem.upper)
+    return bool(clipped == 0)
+
+
+def _clipped(block: PointBlock, multipliers: Floats, lower: float, upper: float) -> tuple[int]:
+    ratio = 1.0 + np.asarray(block.adjoint(multipliers), dtype=np.float64)
+    return (int(np.count_nonzero((ratio <= lower) | (ratio >= upper))),)
+
+
 def _reference(problem: MatchingProblem, shrinkage: float) -> ClosestSolution:
-    count, points = problem.operator.shape
-    if count * points > LARGEST:
-        raise ParameterError("backend", "reference", f"W has {count * points:,} entries; it is formed up to {LARGEST:,}")
+    require_small(problem)
     wanted = problem.wanted(shrinkage)
     answer = clarabel(problem, wanted)
     if isinstance(answer, str):
         raise SolverError(f"the quadratic program has no usable solution: Clarabel says {answer}")
     ratio, multipliers, iterations = answer
-    density: Density = KeptDensity(np.clip(ratio, problem.lower, problem.upper))
-    residual = problem.residual(density.values, shrinkage)
-    objective = problem.objective(density.values)
-    bound = Dual(problem.operator, wanted, problem.lower, problem.upper, normal_matrix(problem)).at(multipliers).value
-    near = abs(objective - bound) <= 1e-7 * max(1.0, objective) and fits(residual)
+    ratio = np.clip(ratio, problem.lower, problem.upper)
     return ClosestSolution(
-        shrinkage=shrinkage,
-        density=density,
+        shrinkage,
+        density=KeptDensity(ratio),
         multipliers=multipliers,
-        objective=objective,
-        dual_bound=bound,
-        residual=residual,
-        outside=bounds_violation(problem, density),
-        status="optimal" if near else "feasible",
+        objective=problem.objective(ratio),
+        dual_bound=Dual(problem, wanted, NormalMatrix.of(problem)).at(multipliers).value,
+        residual=problem.residual(ratio, shrinkage),
+        outside=problem.outside(ratio),
         solver="clarabel",
         iterations=iterations,
     )
-
-
-def clarabel_multipliers(problem: MatchingProblem, wanted: Floats) -> Floats | None:
-    """Multipliers of the equalities by Clarabel, through CVXPY, shape (C,); None if it gives none."""
-    answer = clarabel(problem, wanted)
-    return None if isinstance(answer, str) else answer[1]

@@ -1,95 +1,55 @@
-"""All contingency tables over a fixed number of columns, as one vector of counts."""
+"""Sets of columns and their tables: how many functions and cells there are, and which cell a row falls in."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 
 Integers = npt.NDArray[np.int64]
+Tables = Sequence[tuple[int, ...]]
 
 
-class ContingencyBasis:
-    """The cells of all tables over exactly min(degree, q) of q columns.
+def symmetric_sums(values: Iterable[int], degree: int) -> list[int]:
+    """e_0 … e_degree, where e_j is the sum of the products of every j of the values. Exact."""
+    sums = [1] + [0] * degree
+    for value in values:
+        for j in range(degree, 0, -1):
+            sums[j] += sums[j - 1] * value
+    return sums
 
-    Cell f of table T is the indicator function f(x) = 1 if x agrees with the cell on the columns of T, else 0. Cells are
-    ordered table by table, and inside a table with its last column running fastest (C order of ``shape_of(table)``).
 
-    Args:
-        sizes: number of codes of each of the q columns.
-        degree: number of columns of a table; with fewer columns than that there is one table, of all of them.
+def walsh_dimension(p: int, degree: int) -> int:
+    """C(p, ≤d) = Σ_{j≤d} binom(p, j), the number of Walsh functions of degree at most d on {-1, 1}^p. Exact."""
+    if p < 1:
+        raise ParameterError("p", p, "at least 1 bit")
+    if degree < 0:
+        raise ParameterError("degree", degree, "at least 0")
+    return sum(math.comb(p, j) for j in range(min(degree, p) + 1))
 
-    Attributes:
-        tables: the column sets, in the order of ``itertools.combinations``.
-        offsets: number of the first cell of each table, shape (len(tables) + 1,); the last entry is ``cells``.
-        cells: number of cells in all tables.
 
-    Raises:
-        ParameterError: no columns, a size below 1, or a degree below 1.
+def contrast_dimension(sizes: Sequence[int], degree: int) -> int:
+    """Number of products of at most d contrasts: Σ over sets of at most d columns of Π (c_j - 1). Exact.
+
+    It is the dimension of the span of all ≤d-way contingency tables.
     """
+    return sum(symmetric_sums((size - 1 for size in sizes), degree))
 
-    def __init__(self, sizes: Sequence[int], degree: int) -> None:
-        check_sizes_and_degree(sizes, degree)
-        self.sizes = tuple(int(size) for size in sizes)
-        self.degree = degree
-        self.tables: list[tuple[int, ...]] = list(combinations(range(len(self.sizes)), min(degree, len(self.sizes))))
-        table_cells = [math.prod(self.shape_of(table)) for table in self.tables]
-        self.offsets: Integers = np.concatenate([[0], np.cumsum(table_cells, dtype=np.int64)]).astype(np.int64)
-        self.cells = int(self.offsets[-1])
 
-    def shape_of(self, table: tuple[int, ...]) -> tuple[int, ...]:
-        """Number of codes of each column of a table."""
-        return tuple(self.sizes[j] for j in table)
+def contingency_cells(sizes: Sequence[int], degree: int) -> int:
+    """Number of cells in all tables over exactly d columns (all columns, if there are fewer than d). Exact."""
+    return symmetric_sums(sizes, min(degree, len(sizes)))[-1]
 
-    def slice_of(self, table: tuple[int, ...]) -> slice:
-        """Where the cells of a table lie in the vector of all cells."""
-        if table not in self._position:
-            raise ParameterError("table", table, f"one of the sets of {len(self.tables[0])} columns, in ascending order")
-        at = self._position[table]
-        return slice(int(self.offsets[at]), int(self.offsets[at + 1]))
 
-    @cached_property
-    def _position(self) -> dict[tuple[int, ...], int]:
-        return {table: i for i, table in enumerate(self.tables)}
-
-    def _cells_of(self, codes: Codes, at: int) -> Integers:
-        """Number, within table ``at``, of the cell that each row falls in. Shape (n,)."""
-        table = self.tables[at]
-        cell = codes[:, table[0]].astype(np.int64)
-        for j in table[1:]:
-            cell *= self.sizes[j]
-            cell += codes[:, j]
-        return cell
-
-    def counts(self, codes: Codes) -> Integers:
-        """Σ_i f(x_i) for every cell f, exact. ``codes`` has shape (n, q), the result shape (cells,)."""
-        codes = self._checked(codes)
-        counts = np.empty(self.cells, dtype=np.int64)
-        for at in range(len(self.tables)):
-            low, high = self.offsets[at], self.offsets[at + 1]
-            counts[low:high] = np.bincount(self._cells_of(codes, at), minlength=int(high - low))
-        return counts
-
-    def indicator(self, codes: Codes) -> sp.csr_array:
-        """The matrix [f(z_i)] of zeros and ones, sparse, shape (cells, m): every column has one 1 in each table."""
-        codes = self._checked(codes)
-        rows = np.empty((len(codes), len(self.tables)), dtype=np.int64)
-        for at in range(len(self.tables)):
-            rows[:, at] = self._cells_of(codes, at) + self.offsets[at]
-        starts = np.arange(len(codes) + 1, dtype=np.int64) * len(self.tables)
-        by_column = sp.csc_array((np.ones(rows.size), rows.ravel(), starts), shape=(self.cells, len(codes)))
-        return by_column.tocsr()
-
-    def _checked(self, codes: Codes) -> Codes:
-        return checked_codes(codes, self.sizes)
+def column_sets(columns: int, degree: int) -> list[tuple[int, ...]]:
+    """All sets of at most d columns, the empty one first, by size and then in order."""
+    return [s for j in range(min(degree, columns) + 1) for s in combinations(range(columns), j)]
 
 
 def check_sizes_and_degree(sizes: Sequence[int], degree: int) -> None:
@@ -108,3 +68,31 @@ def checked_codes(codes: Codes, sizes: Sequence[int]) -> Codes:
     if len(codes) and (codes.min() < 0 or (codes.max(axis=0) >= np.asarray(sizes)).any()):
         raise ParameterError("codes", "a code outside its column", f"codes from 0 to size - 1, sizes {tuple(sizes)}")
     return codes
+
+
+def all_codes(sizes: Sequence[int]) -> Codes:
+    """Every row of the product domain, the last column running fastest; shape (Π sizes, number of columns)."""
+    return np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1).T
+
+
+def cell_numbers(codes: Codes, columns: Iterable[int], sizes: Sequence[int]) -> Integers:
+    """The cell of the table over some columns that each row falls in, the last column running fastest. Shape (rows,)."""
+    cell = np.zeros(len(codes), dtype=np.int64)
+    for j in columns:
+        cell *= sizes[j]
+        cell += codes[:, j]
+    return cell
+
+
+def cell_offsets(sizes: Sequence[int], tables: Tables) -> Integers:
+    """Where the cells of each table begin in the vector of all; the last entry is their number."""
+    return np.concatenate([[0], np.cumsum([math.prod(sizes[j] for j in table) for table in tables])]).astype(np.int64)
+
+
+def cells_of_points(codes: Codes, sizes: Sequence[int], tables: Tables) -> npt.NDArray[np.int32]:
+    """The cell that each point falls in, table by table, shape (points, tables)."""
+    offsets = cell_offsets(sizes, tables)
+    cells = np.empty((len(codes), len(tables)), dtype=np.int32)
+    for at, table in enumerate(tables):
+        cells[:, at] = cell_numbers(codes, table, sizes) + offsets[at]
+    return cells

@@ -9,60 +9,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsyn.domain import Codes
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.contingency import Integers, Tables, cell_numbers, cell_offsets, cells_of_points
 
 Floats = npt.NDArray[np.float64]
-Density = npt.NDArray[np.floating[Any]]
-Tables = Sequence[tuple[int, ...]]
+_ROWS_AT_ONCE = 16_384
+
+DensityArray = npt.NDArray[np.floating[Any]]
 
 
-class Space(Protocol):
-    """Points with a base measure μ, and functions on them.
+def checked_statistics(target: npt.ArrayLike, spread: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Noisy statistics y and the standard deviations s of their noise as arrays of shape (F,).
+
+    Raises:
+        ParameterError: the shapes differ, a number is not finite, or a spread is not positive.
+    """
+    target, spread = np.asarray(target, dtype=np.float64), np.asarray(spread, dtype=np.float64)
+    if target.ndim != 1 or spread.shape != target.shape or not np.isfinite(target).all():
+        raise ParameterError("target", f"shape {target.shape}", "finite numbers, one spread for each")
+    if not (np.isfinite(spread).all() and (spread > 0).all()):
+        raise ParameterError("spread", float(spread.min()), "finite numbers > 0")
+    return target, spread
+
+
+class ListedSpace:
+    """Points with a base measure μ, one by one: the values of every function on them as a matrix.
 
     Attributes:
         points: m.
     """
 
-    points: int
+    def __init__(self, by_function: Any, by_point: Any, base: Floats | None, dtype: Any) -> None:
+        self.points = int(by_point.shape[0])
+        self._by_function, self._by_point, self._dtype = by_function, by_point, dtype
+        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
         """h ∝ μ·exp(Σ_c potential_c·c(z)), summing to 1, shape (m,); and ln Σ μ·exp(…), where Σ μ = 1."""
-        ...
+        logs = self.values(potential) + self._log_base
+        peak = float(logs.max())
+        mass = np.exp(logs - peak)
+        total = float(mass.sum(dtype=np.float64))
+        return mass / total, peak + math.log(total)
 
-    def expected(self, density: Density) -> Floats:
-        """Σ_z h(z) c(z) for every cell c."""
-        ...
-
-    def values(self, potential: Floats) -> Density:
+    def values(self, potential: Floats) -> DensityArray:
         """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
-        ...
+        return np.asarray(self._by_point @ potential.astype(self._dtype))
+
+    def expected(self, density: DensityArray) -> Floats:
+        """Σ_z h(z) c(z) for every cell c."""
+        return np.asarray(self._by_function @ density.astype(self._dtype), dtype=np.float64)
 
 
-def cell_offsets(sizes: Sequence[int], tables: Tables) -> npt.NDArray[np.int64]:
-    """Where the cells of each table begin in the vector of all; the last entry is their number."""
-    return np.concatenate([[0], np.cumsum([math.prod(sizes[j] for j in table) for table in tables])]).astype(np.int64)
-
-
-def cells_of_points(codes: Codes, sizes: Sequence[int], tables: Tables) -> npt.NDArray[np.int32]:
-    """The cell that each point falls in, table by table, shape (points, tables)."""
-    offsets = cell_offsets(sizes, tables)
-    cells = np.empty((len(codes), len(tables)), dtype=np.int32)
-    for at, table in enumerate(tables):
-        cell = codes[:, table[0]].astype(np.int64)
-        for j in table[1:]:
-            cell = cell * sizes[j] + codes[:, j]
-        cells[:, at] = cell + offsets[at]
-    return cells
-
-
-class PointTables:
-    """Points given by their codes; cells of tables over any number of columns.
+class PointTables(ListedSpace):
+    """Points given by their codes; cells of tables over any number of columns, in single precision.
 
     Args:
         codes: shape (m, columns).
@@ -72,53 +80,25 @@ class PointTables:
     """
 
     def __init__(self, codes: Codes, sizes: Sequence[int], tables: Tables, base: Floats | None = None) -> None:
-        cells = cells_of_points(codes, sizes, tables)
         self.codes = codes
-        self.points = len(codes)
-        starts = np.arange(self.points + 1, dtype=np.int64) * len(tables)
+        cells = cells_of_points(codes, sizes, tables)
+        starts = np.arange(len(codes) + 1, dtype=np.int64) * len(tables)
         ones = np.ones(cells.size, dtype=np.float32)
-        shape = (self.points, int(cell_offsets(sizes, tables)[-1]))
-        self._by_point = sp.csr_array((ones, cells.ravel(), starts), shape=shape)
-        self._by_cell = self._by_point.T
-        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
-
-    def density(self, potential: Floats) -> tuple[Density, float]:
-        """See :class:`Space`."""
-        return _normalised(self.values(potential) + self._log_base)
-
-    def values(self, potential: Floats) -> Density:
-        """See :class:`Space`."""
-        return np.asarray(self._by_point @ potential.astype(np.float32))
-
-    def expected(self, density: Density) -> Floats:
-        """See :class:`Space`."""
-        return np.asarray(self._by_cell @ density.astype(np.float32), dtype=np.float64)
+        by_point = sp.csr_array((ones, cells.ravel(), starts), shape=(len(codes), int(cell_offsets(sizes, tables)[-1])))
+        super().__init__(by_point.T, by_point, base, np.float32)
 
 
-class DenseFunctions:
+class DenseFunctions(ListedSpace):
     """Points given by the values of every function, shape (functions, m); dense, in double precision."""
 
     def __init__(self, matrix: Any, base: Floats | None = None) -> None:
         self._matrix = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
-        self.points = matrix.shape[1]
-        self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
+        super().__init__(self._matrix, self._matrix.T, base, np.float64)
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
-        """See :class:`Space`."""
-        return _normalised(self.values(potential) + self._log_base)
-
-    def values(self, potential: Floats) -> Density:
-        """See :class:`Space`."""
-        return np.asarray(self._matrix.T @ potential)
-
-    def covariance(self, density: Density) -> Floats:
+    def covariance(self, density: DensityArray) -> Floats:
         """Cov_h(f, g) for all pairs of functions, shape (F, F): what Newton's method needs."""
         mean = self._matrix @ density
         return np.asarray((self._matrix * density) @ self._matrix.T - np.outer(mean, mean))
-
-    def expected(self, density: Density) -> Floats:
-        """See :class:`Space`."""
-        return np.asarray(self._matrix @ density, dtype=np.float64)
 
 
 class WholeDomain:
@@ -159,8 +139,8 @@ class WholeDomain:
             pair[self._at[i] : self._at[i + 1], self._at[j] : self._at[j + 1]] += block
         return single, pair
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
-        """See :class:`Space`."""
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """See :class:`ListedSpace`."""
         logs = self._logs(potential, self._bias)
         peak = float(logs.max())
         logs -= peak
@@ -169,11 +149,11 @@ class WholeDomain:
         logs *= 1 / total
         return logs, peak + math.log(total) - self._log_total
 
-    def values(self, potential: Floats) -> Density:
-        """See :class:`Space`."""
+    def values(self, potential: Floats) -> DensityArray:
+        """See :class:`ListedSpace`."""
         return self._logs(potential, np.zeros_like(self._bias))
 
-    def _logs(self, potential: Floats, bias: Floats) -> Density:
+    def _logs(self, potential: Floats, bias: Floats) -> DensityArray:
         cut, (single, pair) = self._cut, self._matrices(potential)
         single, pair = (single + bias).astype(self._dtype), pair.astype(self._dtype)
         left, right = self._left, self._right
@@ -184,8 +164,8 @@ class WholeDomain:
         logs += behind[None, :]
         return np.asarray(logs.ravel())
 
-    def expected(self, density: Density) -> Floats:
-        """See :class:`Space`."""
+    def expected(self, density: DensityArray) -> Floats:
+        """See :class:`ListedSpace`."""
         left, right, cut = self._left, self._right, self._cut
         mass = density.reshape(len(left), len(right))
         pair = np.zeros((int(self._at[-1]),) * 2)
@@ -216,29 +196,120 @@ def _one_hot(sizes: Sequence[int], dtype: Any) -> npt.NDArray[Any]:
     return found
 
 
-def _normalised(logs: npt.NDArray[np.floating[Any]]) -> tuple[Density, float]:
-    peak = float(logs.max())
-    mass = np.exp(logs - peak)
-    total = float(mass.sum(dtype=np.float64))
-    return mass / total, peak + math.log(total)
-
-
 class Combined:
     """A space whose functions are combinations of cells, f = Σ_c M_fc c, as Walsh functions and conjunctions are."""
 
     def __init__(self, space: Space, combination: sp.csr_array) -> None:
-        self.points = space.points
+        self.points: int = space.points
         self.over_cells = space
         self._space, self._combination, self._back = space, combination, combination.T.tocsr()
 
-    def density(self, potential: Floats) -> tuple[Density, float]:
-        """See :class:`Space`."""
+    def density(self, potential: Floats) -> tuple[DensityArray, float]:
+        """See :class:`ListedSpace`."""
         return self._space.density(self._back @ potential)
 
-    def expected(self, density: Density) -> Floats:
-        """See :class:`Space`."""
+    def expected(self, density: DensityArray) -> Floats:
+        """See :class:`ListedSpace`."""
         return np.asarray(self._combination @ self._space.expected(density), dtype=np.float64)
 
-    def values(self, potential: Floats) -> Density:
-        """See :class:`Space`."""
+    def values(self, potential: Floats) -> DensityArray:
+        """See :class:`ListedSpace`."""
         return self._space.values(self._back @ potential)
+
+
+Space = PointTables | DenseFunctions | WholeDomain | Combined
+"""Points with a base measure, and functions on them: densities from potentials, expectations from densities."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """A table seen from one of its columns: its cells as lines that run along this column.
+
+    Attributes:
+        others: the other columns.
+        strides: of the other columns, and of the column itself.
+        offset: where the table begins in the vector of all cells.
+    """
+
+    others: tuple[int, ...]
+    strides: tuple[int, ...]
+    stride: int
+    offset: int
+
+    def lines(self, codes: Codes) -> Integers:
+        """The first cell of the line that each row lies on."""
+        first = np.full(len(codes), self.offset, dtype=np.int64)
+        for j, stride in zip(self.others, self.strides, strict=True):
+            first += codes[:, j].astype(np.int64) * stride
+        return first
+
+
+def tables_around(sizes: Sequence[int], tables: Tables) -> list[list[Around]]:
+    """For every column, the tables that it is in, seen from it."""
+    found: list[list[Around]] = [[] for _ in sizes]
+    for table, offset in zip(tables, cell_offsets(sizes, tables)[:-1], strict=True):
+        strides = {}
+        stride = 1
+        for j in reversed(table):
+            strides[j] = stride
+            stride *= sizes[j]
+        for j in table:
+            others = tuple(i for i in table if i != j)
+            found[j].append(Around(others, tuple(strides[i] for i in others), strides[j], int(offset)))
+    return found
+
+
+class TableModel:
+    """A density h ∝ Π_j μ_j(z_j)·exp(Σ_t θ_t[z_t]) on a product domain of any size, known by its potentials on tables.
+
+    Its values up to a factor are cheap at any row, and so are its conditional laws of one column given the others: rows are
+    moved by Gibbs steps. Nothing here reads data.
+
+    Args:
+        sizes: number of codes of each column.
+        tables: sets of columns.
+        potential: θ, one number for each cell.
+        log_base: ln μ_j for every column j.
+    """
+
+    def __init__(self, sizes: Sequence[int], tables: Tables, potential: Floats, log_base: Sequence[Floats]) -> None:
+        self.sizes, self.tables = tuple(sizes), tables
+        self.potential = potential
+        self._log_base = [np.asarray(b, dtype=np.float32) for b in log_base]
+        self._around = tables_around(sizes, tables)
+
+    def log_density(self, codes: Codes) -> Floats:
+        """ln h up to a constant, shape (rows,)."""
+        found = np.zeros(len(codes))
+        for j, base in enumerate(self._log_base):
+            found += base[codes[:, j]]
+        for start in range(0, len(codes), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            found[part] += self.potential[cells_of_points(codes[part], self.sizes, self.tables)].sum(axis=1)
+        return found
+
+    def gibbs(self, codes: Codes, generator: np.random.Generator) -> Codes:
+        """Every column once, in random order, drawn from its law given the others: h is left as it is."""
+        moved = codes.copy()
+        lines = self._lines()
+        for start in range(0, len(moved), _ROWS_AT_ONCE):
+            rows = moved[start : start + _ROWS_AT_ONCE]
+            for j in generator.permutation(len(self.sizes)):
+                logs = np.tile(self._log_base[j], (len(rows), 1))
+                for around, table in zip(self._around[j], lines[j], strict=True):
+                    logs += table[cell_numbers(rows, around.others, self.sizes)]
+                logs -= logs.max(axis=1, keepdims=True)
+                mass = np.cumsum(np.exp(logs, out=logs), axis=1)
+                drawn = generator.random(len(rows), dtype=np.float32) * mass[:, -1]
+                rows[:, j] = np.minimum((mass <= drawn[:, None]).sum(axis=1), self.sizes[j] - 1)
+        return moved
+
+    def _lines(self) -> list[list[npt.NDArray[np.float32]]]:
+        """For every column and table around it, the potential as lines along the column, shape (lines, size)."""
+        found: list[list[npt.NDArray[np.float32]]] = [[] for _ in self.sizes]
+        offsets = cell_offsets(self.sizes, self.tables)
+        for table, a, b in zip(self.tables, offsets[:-1], offsets[1:], strict=True):
+            block = self.potential[a:b].astype(np.float32).reshape([self.sizes[j] for j in table])
+            for axis, j in enumerate(table):
+                found[j].append(np.ascontiguousarray(np.moveaxis(block, axis, -1)).reshape(-1, self.sizes[j]))
+        return found

@@ -1,23 +1,24 @@
-"""The functions of an operator, evaluated and summed on packed points."""
+"""The functions of an operator, evaluated and summed on packed points.
+
+A Gram matrix may come from moments: the mean of w_f w_g combines means of functions of twice the degree.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from dpsyn.solvers._items import Items
-from dpsyn.solvers._pair_tables import PairTables, pair_cost
-from dpsyn.solvers._products import ProductTable
-from dpsyn.solvers._tables import TablePlan, plan_cost
-from dpsyn.solvers.contrasts import ContrastBasis
-from dpsyn.solvers.digits import DigitLayout, Digits
+from dpsyn.solvers._tables import PairTables, TablePlan, pair_cost, plan_cost
+from dpsyn.solvers.contrasts import ContrastBasis, Floats, Integers, Items
+from dpsyn.solvers.points import DigitLayout, Digits
 
-Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int32]
 GramSums = tuple[Floats | float, Floats | float]
 
 _CELLS_TRIED = (4, 8, 16, 32, 64, 128, 256)
@@ -31,6 +32,135 @@ _NANOSECONDS_PER_PRODUCT = 50.0
 """Of the table of all products of two functions: a tenth of what it takes to make, since it is made once and used often."""
 MOST_FOR_PRODUCTS = 6000
 """Functions up to which that table is kept; it takes about 17 C² bytes, and 70 C² while it is made."""
+
+
+_CHUNK_PAIRS = 1 << 18
+
+
+class ProductTable:
+    """w_f w_g = Σ_h coefficient · w_h, for all pairs f, g of some functions.
+
+    In one column φ_r φ_s = -√(c/(s(s+1))) φ_r for r < s, because φ_s is constant where φ_r is not 0; and φ_r² is a
+    combination of 1, φ_r and the φ_t with t > r. For two codes that says φ_1² = 1: the product of the Walsh functions of
+    I and J is the one of their symmetric difference.
+
+    Args:
+        items: the contrasts.
+        functions: C sets of items, shape (C, D).
+
+    Attributes:
+        moments: the functions h that occur, as sets of items, shape (H, 2D).
+    """
+
+    def __init__(self, items: Items, functions: Integers) -> None:
+        self._items = items
+        self._functions = functions
+        self._parts: list[Index | sp.csr_array]
+        count = len(functions)
+        chunks: list[tuple[int, Index, Integers, Floats | None]] = []
+        seen: list[Integers] = []
+        self._starts = [0]
+        while (start := self._starts[-1]) < count:
+            # Pairs f <= g, and some more: rows start … stop-1 with columns from start on.
+            others = functions[start:]
+            some = others[: max(1, _CHUNK_PAIRS // len(others))]
+            row, sets, value = self._expand(
+                np.concatenate([np.repeat(some, len(others), axis=0), np.tile(others, (len(some), 1))], axis=1)
+            )
+            key = items.keys(sets)
+            seen.append(np.unique(key))
+            chunks.append((len(some) * len(others), row.astype(np.int32), key, None if (value == 1.0).all() else value))
+            self._starts.append(start + len(some))
+        distinct = np.unique(np.concatenate(seen))
+        self.moments = _sets(distinct, items.base, 2 * functions.shape[1])
+        self._parts = []
+        # Popped one by one: the keys of all pairs and the finished tables are not in memory together.
+        while chunks:
+            pairs, place, key, factors = chunks.pop(0)
+            column = np.searchsorted(distinct, key).astype(np.int32)
+            if factors is None and len(place) == pairs:
+                single = np.empty(pairs, dtype=np.int32)
+                single[place] = column
+                self._parts.append(single)
+            else:
+                terms = np.ones(len(place)) if factors is None else factors
+                self._parts.append(sp.coo_array((terms, (place, column)), shape=(pairs, len(distinct))).tocsr())
+
+    def gram(self, moments: Floats) -> Floats:
+        """[Σ_h coefficient · moment_h], shape (C, C)."""
+        count = len(self._functions)
+        result = np.empty((count, count))
+        for start, stop, part in zip(self._starts[:-1], self._starts[1:], self._parts, strict=True):
+            entries = moments[part] if isinstance(part, np.ndarray) else part @ moments
+            rows = entries.reshape(stop - start, count - start)
+            result[start:stop, start:] = rows
+            result[start:, start:stop] = rows.T
+        return result
+
+    def _expand(self, pairs: Integers) -> tuple[Integers, Integers, Floats]:
+        """Number of the pair, set of items and coefficient of every term."""
+        items = self._items
+        row = np.arange(len(pairs))
+        sets = np.sort(pairs, axis=1)
+        value = np.ones(len(pairs))
+        for _ in range(self._functions.shape[1]):
+            column = items.column[sets]
+            twice = (column[:, 1:] == column[:, :-1]) & (sets[:, 1:] > 0)
+            at = np.argmax(twice, axis=1)
+            meets = np.flatnonzero(twice[np.arange(len(sets)), at])
+            if len(meets) == 0:
+                break
+            low, high = sets[meets, at[meets]], sets[meets, at[meets] + 1]
+            unequal = low < high
+            here = meets[unequal]
+            value[here] *= -self._height[high[unequal]]
+            sets[here, at[here] + 1] = 0
+            here, item = meets[~unequal], low[~unequal]
+            starts, terms, coefficients = self._squares
+            repeats = starts[item + 1] - starts[item]
+            ends = np.cumsum(repeats)
+            term = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[item] - ends + repeats, repeats)
+            copies = np.repeat(here, repeats)
+            fresh = sets[copies]
+            fresh[np.arange(len(fresh)), at[copies]] = terms[term]
+            fresh[np.arange(len(fresh)), at[copies] + 1] = 0
+            keep = np.ones(len(sets), dtype=bool)
+            keep[here] = False
+            value = np.concatenate([value[keep], value[copies] * coefficients[term]])
+            row = np.concatenate([row[keep], row[copies]])
+            sets = np.sort(np.concatenate([sets[keep], fresh]), axis=1)
+        return row, sets, value
+
+    @cached_property
+    def _height(self) -> Floats:
+        """√(c/(s(s+1))) of every item φ_s: minus its value on the codes below s."""
+        items = self._items
+        size = np.asarray(items.sizes)[items.column]
+        level = np.maximum(items.level, 1)
+        return np.asarray(np.sqrt(size / (level * (level + 1))))
+
+    @cached_property
+    def _squares(self) -> tuple[Integers, Integers, Floats]:
+        """φ_r² of every item as terms (item, coefficient): starts, items, coefficients."""
+        items = self._items
+        starts, terms, coefficients = [0, 0], [], []
+        for item in range(1, items.base):
+            column, level = int(items.column[item]), int(items.level[item])
+            table = items.values_of_column(column)
+            means = table @ table[level] ** 2 / items.sizes[column]
+            means[1:level] = 0.0
+            for other in np.flatnonzero(np.abs(means) > 1e-14):
+                terms.append(item - level + int(other) if other else 0)
+                coefficients.append(float(means[other]))
+            starts.append(len(terms))
+        return np.asarray(starts, dtype=np.int64), np.asarray(terms, dtype=np.int64), np.asarray(coefficients)
+
+
+def _sets(keys: Integers, base: int, width: int) -> Integers:
+    sets = np.empty((len(keys), width), dtype=np.int64)
+    for slot in range(width - 1, -1, -1):
+        keys, sets[:, slot] = np.divmod(keys, base)
+    return sets
 
 
 class ProductFunctions:
@@ -48,10 +178,7 @@ class ProductFunctions:
         self.layout = DigitLayout(sizes)
         self._items = Items(sizes)
         self._sets = self._items.of(self.basis)
-        self._plans: dict[int, TablePlan] = {}
-        self._gram_plans: dict[int, TablePlan] = {}
-        self._products: ProductTable | None = None
-        self._pairs: PairTables | None = None
+        self._prepared: dict[object, Any] = {}
         self._lock = threading.RLock()
 
     def __reduce__(self) -> tuple[Callable[..., ProductFunctions], tuple[tuple[int, ...], int]]:
@@ -124,31 +251,30 @@ class ProductFunctions:
         best = min(costs, key=lambda cells: costs[cells])
         return best, costs[best]
 
+    def _once(self, key: object, make: Callable[[], Any]) -> Any:
+        """What is prepared once, under a lock: a thread that comes second waits."""
+        with self._lock:
+            if key not in self._prepared:
+                self._prepared[key] = make()
+            return self._prepared[key]
+
     def _plan(self, points: int) -> TablePlan:
         cells, _ = self._cheapest(self._sets.shape[1], points)
-        with self._lock:
-            if cells not in self._plans:
-                self._plans[cells] = TablePlan(self.layout, self._items, self._sets, cells)
-            return self._plans[cells]
+        plan: TablePlan = self._once(cells, lambda: TablePlan(self.layout, self._items, self._sets, cells))
+        return plan
 
     def _gram_plan(self, cells: int) -> TablePlan:
-        with self._lock:
-            if cells not in self._gram_plans:
-                moments = self._product_table().moments
-                self._gram_plans[cells] = TablePlan(self.layout, self._items, moments, cells)
-            return self._gram_plans[cells]
-
-    def _pair_tables(self) -> PairTables:
-        with self._lock:
-            if self._pairs is None:
-                self._pairs = PairTables(self.basis)
-            return self._pairs
+        moments = self._product_table().moments
+        plan: TablePlan = self._once(("gram", cells), lambda: TablePlan(self.layout, self._items, moments, cells))
+        return plan
 
     def _product_table(self) -> ProductTable:
-        with self._lock:
-            if self._products is None:
-                self._products = ProductTable(self._items, self._sets)
-            return self._products
+        table: ProductTable = self._once("products", lambda: ProductTable(self._items, self._sets))
+        return table
+
+    def _pair_tables(self) -> PairTables:
+        tables: PairTables = self._once("pairs", lambda: PairTables(self.basis))
+        return tables
 
 
 @lru_cache(maxsize=4)

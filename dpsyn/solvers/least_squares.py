@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.errors import ParameterError
-from dpsyn.solvers.density_spaces import Density, Space
+from dpsyn.solvers.density_spaces import DensityArray, Space, checked_statistics
 
 Floats = npt.NDArray[np.float64]
 Status = Literal["optimal", "noise_reached", "iterations"]
@@ -37,7 +36,7 @@ class LeastSquaresFit:
         iterations: made.
     """
 
-    density: Density
+    density: DensityArray
     statistics: Floats
     misfit: float
     gap: float
@@ -67,9 +66,7 @@ def least_squares(
     Raises:
         ParameterError: a number is out of range or not finite.
     """
-    target, spread = np.asarray(target, dtype=np.float64), np.asarray(spread, dtype=np.float64)
-    if not (np.isfinite(target).all() and np.isfinite(spread).all() and (spread > 0).all()):
-        raise ParameterError("spread", "a number that is not finite or not positive", "finite numbers, spread > 0")
+    target, spread = checked_statistics(target, spread)
     precision = 1 / spread**2
     step = 1 / _curvature(space, precision)
     current, _ = space.density(np.zeros_like(target))
@@ -126,5 +123,9 @@ def _curvature(space: Space, precision: Floats) -> float:
     for _ in range(30):
         vector = space.values(precision * space.expected(vector)).astype(np.float64)
         size = float(np.linalg.norm(vector))
+        if size == 0.0:
+            # Functions that all have mean 0 see nothing of the even start.
+            vector = space.values(precision).astype(np.float64)
+            size = float(np.linalg.norm(vector))
         vector /= size
     return 1.05 * size

@@ -1,20 +1,42 @@
-"""The problem that private sampling solves twice: densities in a box whose statistics match given ones."""
+"""The problem that private sampling solves twice, its solutions, and what a caller may do meanwhile: watch and stop."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from dpsyn.errors import ParameterError
-from dpsyn.solvers.operators import DenseOperator, Floats, PointBlock, PointOperator
+from dpsyn.errors import CancelledError, ParameterError
+from dpsyn.solvers.blocks import PointBlock
+from dpsyn.solvers.executors import one_blas_thread
+from dpsyn.solvers.operator import DenseOperator, PointOperator
 
-__all__ = ["RESIDUAL_ALLOWED", "DenseOperator", "Floats", "MatchingProblem", "PointOperator"]
+Floats = npt.NDArray[np.float64]
 
 RESIDUAL_ALLOWED = 1e-8
 """Largest |statistic of the density - what it should be| that an accepted solution has."""
+GAP_ALLOWED = 1e-7
+"""objective - dual_bound up to which a solution is called optimal."""
+
+_FEWEST, _PER_FUNCTION, _COARSER = 50_000, 60, 10
+"""Of the points on which a problem is solved first: at least so many, so many for each function, and how fast they grow."""
+_SMALL, _SMALL_ENTRIES = 300, 4_000_000
+
+Backend = Literal["structured", "reference"]
+"""``"structured"``: our own methods. ``"reference"``: HiGHS for the linear and Clarabel, through CVXPY, for the quadratic
+program; W is formed, so for small problems only."""
+
+
+SolverProgress = Callable[[str, float, Mapping[str, float]], None]
+"""Called with what is being done, the share of the work done so far in [0, 1], and numbers: ``"iteration"``,
+``"residual"``, ``"gap"`` as far as they are known. What it raises ends the solver and reaches the caller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +77,19 @@ class MatchingProblem:
         sparse_target: Floats | None = None,
     ) -> MatchingProblem:
         """The problem with W given as an array of shape (C, m), weights of shape (m,)."""
-        operator = DenseOperator(np.asarray(functions, dtype=np.float64), np.asarray(weights, dtype=np.float64))
-        return cls(operator, np.asarray(target, dtype=np.float64), lower, upper, sparse_functions, sparse_target)
+        functions, weights = np.asarray(functions, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+        if functions.ndim != 2 or weights.shape != (functions.shape[1],):
+            raise ParameterError("functions", f"shape {functions.shape}", f"shape (C, {weights.size})")
+        if not (weights.min() > 0 and abs(weights.sum() - 1) < 1e-9):
+            raise ParameterError("weights", f"sum {weights.sum()}", "positive numbers that sum to 1")
+        return cls(
+            DenseOperator(functions, weights),
+            np.asarray(target, dtype=np.float64),
+            lower,
+            upper,
+            sparse_functions,
+            sparse_target,
+        )
 
     def __post_init__(self) -> None:
         count, points = self.operator.shape
@@ -76,6 +109,11 @@ class MatchingProblem:
     def points(self) -> int:
         """m."""
         return self.operator.shape[1]
+
+    @property
+    def entries(self) -> int:
+        """C·m, of which W would have so many."""
+        return self.operator.shape[0] * self.operator.shape[1]
 
     @cached_property
     def functions(self) -> Floats:
@@ -132,9 +170,25 @@ class MatchingProblem:
                 other.__dict__[name] = self.__dict__[name]
         return other
 
-    def with_operator(self, operator: PointOperator) -> MatchingProblem:
-        """The same statistics and box on other points, without the sparse form."""
-        return MatchingProblem(operator, self.target, self.lower, self.upper)
+    def coarse_to_fine(self) -> Iterator[MatchingProblem]:
+        """The same on samples of the points, each ten times as large as the one before, and at last the problem itself."""
+        functions, points = self.operator.shape
+        fewest = max(_FEWEST, _PER_FUNCTION * functions)
+        sizes = []
+        size = points // _COARSER
+        while size >= fewest:
+            sizes.append(size)
+            size //= _COARSER
+        for size in reversed(sizes):
+            # Which points are taken changes how fast the answer comes, not which one; the seed makes runs repeatable.
+            sample = self.operator.sample(size, np.random.default_rng(size))
+            yield MatchingProblem(sample, self.target, self.lower, self.upper)
+        yield self
+
+    def few_threads(self) -> AbstractContextManager[object]:
+        """One BLAS thread while a small problem is solved: on its small matrices several would wait for each other."""
+        functions, points = self.operator.shape
+        return one_blas_thread() if functions <= _SMALL or functions * points <= _SMALL_ENTRIES else nullcontext()
 
 
 def _matrix(block: PointBlock) -> Floats:
@@ -151,3 +205,147 @@ def _statistics(block: PointBlock, ratio: Floats) -> tuple[Floats]:
 
 def _gram(block: PointBlock, scaling: Floats) -> tuple[Floats]:
     return (np.asarray(block.gram(scaling), dtype=np.float64),)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDensity:
+    """x as an array.
+
+    Attributes:
+        values: x, shape (m,).
+    """
+
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedDensity:
+    """x = clip(1 + Wᵀv, lower, upper): C numbers stand for m.
+
+    Attributes:
+        operator: W.
+        coefficients: v, shape (C,).
+        lower, upper: the box.
+    """
+
+    operator: PointOperator = field(repr=False)
+    coefficients: Floats
+    lower: float
+    upper: float
+
+    def on(self, block: PointBlock) -> Floats:
+        """x on a block of points, shape (b,): for sums that need not have all of x at once."""
+        return _ratio(block, self.coefficients, self.lower, self.upper)
+
+    @cached_property
+    def values(self) -> Floats:
+        """x, shape (m,)."""
+        return np.concatenate(self.operator.map(_ratio, self.coefficients, self.lower, self.upper))
+
+
+Density = KeptDensity | ClippedDensity
+"""A density ratio x on the points of a problem: ``values`` has it as an array."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearAnswer:
+    """What a method says of the LP, unchecked.
+
+    Attributes:
+        shrinkage, ratio: λ and x.
+        multipliers: y of the equalities, shape (C,); zeros if it gives none.
+        iterations: as it counts them.
+    """
+
+    shrinkage: float
+    ratio: Floats
+    multipliers: Floats
+    iterations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A density x with W (p ∘ x) = (1-λ) a + λ u in the box.
+
+    Attributes:
+        shrinkage: λ in [0, 1].
+        density: x; see :attr:`ratio`.
+        multipliers: y of the equalities, which prove ``dual_bound``, shape (C,).
+        objective: what the program makes least.
+        dual_bound: it cannot be less than this, computed anew from the multipliers.
+        residual: max |W (p ∘ x) - (1-λ) a - λ u|, computed anew in double precision.
+        solver: whose answer this is.
+        outside: how far x leaves the box.
+        backend: what was asked for.
+        iterations: steps of the method that answered, on all levels of refinement.
+        seconds: time of the whole call.
+    """
+
+    shrinkage: float
+    density: Density = field(repr=False)
+    multipliers: Floats = field(repr=False)
+    objective: float
+    dual_bound: float
+    residual: float
+    solver: str
+    outside: float = 0.0
+    backend: str = "structured"
+    iterations: int = 0
+    seconds: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """objective - dual_bound; may be negative by about the residual times the multipliers."""
+        return self.objective - self.dual_bound
+
+    @property
+    def ratio(self) -> Floats:
+        """x = m·h, shape (m,)."""
+        return self.density.values
+
+
+def fits(residual: float) -> bool:
+    """Whether a residual is small enough for a solution to be used; not if it is no number."""
+    return residual <= RESIDUAL_ALLOWED
+
+
+def _ratio(block: PointBlock, multipliers: Floats, lower: float, upper: float) -> Floats:
+    """x = clip(1 + Wᵀv, lower, upper) on a block of points, shape (b,)."""
+    return np.clip(1.0 + np.asarray(block.adjoint(multipliers), dtype=np.float64), lower, upper)
+
+
+class Stop(Protocol):
+    """Says whether to stop: a ``threading.Event`` does."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(eq=False)
+class Control:
+    """One run of a solver: its clock, its listener, its stop sign.
+
+    Attributes:
+        progress: the listener, or None.
+        cancel: is asked between steps; None never stops.
+    """
+
+    progress: SolverProgress | None = None
+    cancel: Stop | None = None
+    started: float = field(default_factory=time.perf_counter)
+    iterations: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.started
+
+    def tell(self, step: str, share: float, **numbers: float) -> None:
+        """Report, and stop if asked to.
+
+        Raises:
+            CancelledError: the stop sign is set.
+        """
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError(f"stopped on request during: {step}")
+        if self.progress is not None:
+            self.progress(step, min(max(share, 0.0), 1.0), {"iteration": self.iterations, **numbers})

@@ -16,21 +16,33 @@ first. It is stopped where Stein's estimate of the risk is smallest, before it f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.density_spaces import DenseFunctions, Density, Space
+from dpsyn.solvers.contingency import Tables
+from dpsyn.solvers.density_spaces import (
+    Combined,
+    DenseFunctions,
+    DensityArray,
+    PointTables,
+    Space,
+    TableModel,
+    checked_statistics,
+)
 from dpsyn.solvers.executors import one_blas_thread
+from dpsyn.solvers.rounding import systematic_rows
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
-Renew = Callable[[Space, Floats, Density], Space]
+Renew = Callable[[Space, Floats, DensityArray], Space]
 """Of the space, all multipliers so far, and the density on the space."""
 
 MOST_STAGES = 14
@@ -45,11 +57,11 @@ _FAR = 3.0
 _NEARER = 0.98
 _LEAST_EFFECTIVE = 0.05
 _FARTHER = 3.0
-_MOST_TRIALS = 12
 _POINTS_FOR_THREADS = 20_000
 _NEWTON_AT_MOST = 700
 _NEWTON_STEPS = 60
 _SMALL_GAP = 1e-11
+_REFINING_ITERATIONS = 40
 _MOST_TRIALS = 16
 
 
@@ -74,18 +86,16 @@ class MaxEntropyFit:
         misfit: mean over f of ((A h - y)/s)²: 1 would be expected of the true density.
         gap: duality gap of the last stage, in nats, from the formula and not from the solver.
         weight: λ.
-        evaluations: densities computed in all.
         stages: what was found after each stage; the density is that of the least risk.
         space: the space that the density is on.
     """
 
-    density: Density
+    density: DensityArray
     multipliers: Floats
     statistics: Floats
     misfit: float
     gap: float
     weight: float
-    evaluations: int
     space: Space
     stages: tuple[Stage, ...] = ()
 
@@ -97,10 +107,8 @@ def max_entropy_step(
     weight: float,
     *,
     center: Floats | None = None,
-    start: Floats | None = None,
     iterations: int = 200,
     tolerance: float = 1e-10,
-    scaling: Floats | None = None,
 ) -> MaxEntropyFit:
     """One step around the density with multipliers ``center`` (default: μ itself), by L-BFGS on the dual.
 
@@ -110,20 +118,21 @@ def max_entropy_step(
         spread: s > 0, the standard deviation of the noise on y, shape (F,).
         weight: λ > 0.
         center: multipliers of the density that takes the place of μ.
-        start: multipliers to start from (default: ``center``).
         iterations: of L-BFGS.
         tolerance: relative decrease of the dual at which to stop.
-        scaling: unknowns are divided by it; roughly 1/√(variance of f + λ s²).
 
     Raises:
         ParameterError: a number is out of range or not finite.
     """
     from scipy.optimize import minimize
 
-    target, spread = _checked(target, spread, weight)
+    target, spread = checked_statistics(target, spread)
+    if not (math.isfinite(weight) and weight > 0):
+        raise ParameterError("weight", weight, "a finite number > 0")
     middle = center if center is not None else np.zeros_like(target)
     penalty = weight * spread**2
-    scale = scaling if scaling is not None else 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
+    # Unknowns are divided by roughly 1/√(variance of f + λ s²).
+    scale = 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
 
     def dual(x: Floats) -> tuple[float, Floats]:
         multipliers = x * scale
@@ -132,26 +141,25 @@ def max_entropy_step(
         value = log_total - multipliers @ target + 0.5 * (moved * (multipliers - middle)).sum()
         return float(value), (space.expected(density) - target + moved) * scale
 
-    first = middle if start is None else start
     if isinstance(space, DenseFunctions) and len(target) <= _NEWTON_AT_MOST:
-        multipliers, evaluations = _newton(space, target, penalty, middle, first)
-        return _checked_fit(space, target, spread, penalty, middle, multipliers, weight, evaluations)
-    found: Any = minimize(
-        dual,
-        first / scale,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance},
-    )
-    multipliers = np.asarray(found.x * scale, dtype=np.float64)
-    return _checked_fit(space, target, spread, penalty, middle, multipliers, weight, int(found.nfev))
+        multipliers = _newton(space, target, penalty, middle)
+    else:
+        options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "gtol": 1e-9, "ftol": tolerance}
+        found: Any = minimize(dual, middle / scale, jac=True, method="L-BFGS-B", options=options)
+        multipliers = np.asarray(found.x * scale, dtype=np.float64)
+    density, _ = space.density(multipliers)
+    statistics = space.expected(density)
+    slack = statistics - target + penalty * (multipliers - middle)
+    misfit = float(np.mean(((statistics - target) / spread) ** 2))
+    gap = float((slack**2 / (2 * penalty)).sum())
+    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, space)
 
 
-def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats, start: Floats) -> tuple[Floats, int]:
+def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floats) -> Floats:
     """Newton's method with a line search on the dual, which is strictly convex. The gap is known at every step."""
     from scipy.linalg import cho_factor, cho_solve
 
-    multipliers, evaluations = start, 0
+    multipliers = middle
 
     def dual(point: Floats, log_total: float) -> float:
         return log_total - float(point @ target) + 0.5 * float((penalty * (point - middle) ** 2).sum())
@@ -160,7 +168,6 @@ def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floa
     value = dual(multipliers, log_total)
     for _ in range(_NEWTON_STEPS):
         slope = space.expected(density) - target + penalty * (multipliers - middle)
-        evaluations += 1
         if float((slope**2 / penalty).sum()) / 2 <= _SMALL_GAP:
             break
         curvature = space.covariance(density)
@@ -178,19 +185,7 @@ def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floa
         if length < 1e-8:
             break
         multipliers, value = there, reached
-    return multipliers, evaluations
-
-
-def _checked_fit(
-    space: Space, target: Floats, spread: Floats, penalty: Floats, middle: Floats, multipliers: Floats, weight: float,
-    evaluations: int,
-) -> MaxEntropyFit:  # fmt: skip
-    density, _ = space.density(multipliers)
-    statistics = space.expected(density)
-    slack = statistics - target + penalty * (multipliers - middle)
-    misfit = float(np.mean(((statistics - target) / spread) ** 2))
-    gap = float((slack**2 / (2 * penalty)).sum())
-    return MaxEntropyFit(density, multipliers, statistics, misfit, gap, weight, evaluations + 1, space)
+    return multipliers
 
 
 def max_entropy(
@@ -199,11 +194,10 @@ def max_entropy(
     spread: Floats,
     generator: np.random.Generator,
     *,
-    weight: float | None = None,
     stages: int = MOST_STAGES,
     iterations: int = 80,
     renew: Renew | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda step, share: None,
 ) -> MaxEntropyFit:
     """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
 
@@ -215,8 +209,7 @@ def max_entropy(
         target: y, shape (F,).
         spread: s > 0, shape (F,).
         generator: for e.
-        weight: λ of the first stage, by default 4·F; it is divided by 1.6 from each stage to the next.
-        stages: at most so many; 1 gives the plain maximum-entropy density at this λ.
+        stages: at most so many; λ is 4·F in the first one and divided by 1.6 from each to the next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
             then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
@@ -226,19 +219,17 @@ def max_entropy(
     Returns:
         The stage of least risk; ``multipliers`` are all stages' together.
     """
-    target, spread = _checked(target, spread, 1.0 if weight is None else weight)
-    tell = progress or _quiet
+    target, spread = checked_statistics(target, spread)
     count = len(target)
     signs = generator.choice(np.array([-1.0, 1.0]), count)
     beside = target + _PROBE * spread * signs
-    current = _FIRST_WEIGHT * count if weight is None else weight
+    current = _FIRST_WEIGHT * count
     # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
     mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
     best: MaxEntropyFit | None = None
     history: list[Stage] = []
-    evaluations = 0
     for number in range(stages):
-        tell(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
+        progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
 
         def fitted(to: Floats, center: Floats, at: float = current, space: Space = space) -> MaxEntropyFit:
             return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
@@ -250,7 +241,6 @@ def max_entropy(
             fit, current = _within_reach(fitted, target, mine, current)
             if fit.misfit <= _FAR or (history and fit.misfit > _NEARER * history[-1].misfit):
                 twin = fitted(beside, other, current)
-        evaluations += fit.evaluations + (twin.evaluations if twin is not None else 0)
         used = float((signs * (twin.statistics - fit.statistics) / spread).sum()) / _PROBE if twin is not None else 0.0
         risk = count * (fit.misfit - 1) + 2 * used
         history.append(Stage(current, fit.misfit, used, risk))
@@ -267,7 +257,7 @@ def max_entropy(
             mine, other = np.zeros(count), other - mine
         current /= _FACTOR
     assert best is not None
-    return replace(best, stages=tuple(history), evaluations=evaluations)
+    return replace(best, stages=tuple(history))
 
 
 def _within_reach(
@@ -297,16 +287,90 @@ def _side_by_side(
             return waiting[0].result(), waiting[1].result()
 
 
-def _quiet(step: str, share: float) -> None:
-    """Report nothing."""
+@dataclass(frozen=True, eq=False)
+class RefinedFit:
+    """The reduced space of the best stage and what was fitted on it.
+
+    Attributes:
+        codes: its points, shape (m, columns).
+        fit: density on them.
+        model: the density everywhere.
+        cells: expected cells of the tables under the density.
+        effective_points: 1/Σ h² after each stage but the last: how many points of equal weight the space was worth.
+    """
+
+    codes: Codes
+    fit: MaxEntropyFit
+    model: TableModel
+    cells: Floats
+    effective_points: tuple[float, ...]
 
 
-def _checked(target: Floats, spread: Floats, weight: float) -> tuple[Floats, Floats]:
-    target, spread = np.asarray(target, dtype=np.float64), np.asarray(spread, dtype=np.float64)
-    if target.ndim != 1 or spread.shape != target.shape or not np.isfinite(target).all():
-        raise ParameterError("target", f"shape {target.shape}", "finite numbers, one spread for each")
-    if not (np.isfinite(spread).all() and (spread > 0).all()):
-        raise ParameterError("spread", float(spread.min()), "finite numbers > 0")
-    if not (math.isfinite(weight) and weight > 0):
-        raise ParameterError("weight", weight, "a finite number > 0")
-    return target, spread
+def refined_max_entropy(
+    codes: Codes,
+    sizes: Sequence[int],
+    tables: Tables,
+    target: Floats,
+    spread: Floats,
+    log_base: Sequence[Floats],
+    generator: np.random.Generator,
+    *,
+    combination: sp.csr_array | None = None,
+    bonds: Floats | None = None,
+    stages: int = MOST_STAGES,
+    progress: Progress = lambda step, share: None,
+) -> RefinedFit:
+    """Maximum entropy on domains too large to list: fit, draw the reduced space again around what was fitted, fit again.
+
+    The first space is drawn from the base measure, where few points may look like the data. After each stage the points are
+    drawn anew in proportion to the fitted density and moved by a Gibbs step that leaves it unchanged, so the next stage
+    starts from many points of about equal weight: Bregman's iteration with a fresh sample in every step. Only the noisy
+    statistics are used.
+
+    Args:
+        codes: draws from the first measure, shape (m, columns).
+        sizes: number of codes of each column.
+        tables: sets of columns whose cells the statistics are made of.
+        target: y, shape (F,).
+        spread: standard deviation of its noise, shape (F,).
+        log_base: ln μ_j of every column: the first measure is Π μ_j, times exp(bonds).
+        generator: for drawing again.
+        combination: statistics as combinations of cells, shape (F, cells); by default they are the cells.
+        bonds: potential on the cells that the first measure has against the product; by default none.
+        stages: at most so many; 1 does not draw again.
+        progress: told of each stage.
+    """
+
+    def model(multipliers: Floats) -> TableModel:
+        cells = np.asarray(combination.T @ multipliers, dtype=np.float64) if combination is not None else multipliers
+        return TableModel(sizes, tables, cells + bonds if bonds is not None else cells, log_base)
+
+    def space_of(points: Codes) -> Space:
+        over_cells = PointTables(points, sizes, tables)
+        return over_cells if combination is None else Combined(over_cells, combination)
+
+    def renew(space: Space, multipliers: Floats, density: DensityArray) -> Space:
+        effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
+        points = _listed(space).codes
+        drawn = points[systematic_rows(density, len(points), generator)]
+        return space_of(model(multipliers).gibbs(drawn, generator))
+
+    effective: list[float] = []
+    fit = max_entropy(
+        space_of(codes),
+        target,
+        spread,
+        generator,
+        stages=stages,
+        iterations=_REFINING_ITERATIONS,
+        renew=renew,
+        progress=progress,
+    )
+    best = _listed(fit.space)
+    return RefinedFit(best.codes, fit, model(fit.multipliers), best.expected(fit.density), tuple(effective))
+
+
+def _listed(space: Space) -> PointTables:
+    found = space.over_cells if isinstance(space, Combined) else space
+    assert isinstance(found, PointTables)
+    return found

@@ -1,4 +1,4 @@
-"""How much memory an operator takes, known before any point is drawn, and how much there is."""
+"""How much memory operators and solvers take, known before any point is drawn, and how much there is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from itertools import pairwise
 from pathlib import Path
 
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.digits import DigitLayout
-from dpsyn.solvers.dimension import contrast_dimension
+from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
 from dpsyn.solvers.operator import block_bounds
+from dpsyn.solvers.points import DigitLayout
 
+NEAR_ENTRIES = 1 << 25
+"""Entries of W that a restricted problem of the solvers may keep."""
+_VECTORS = 26
+"""Vectors of length m that the interior-point method holds."""
 _ALLOWANCE = 48 << 20
 """Bytes for what does not grow with the problem: tables of a plan, chunks, the interpreter's own."""
 
@@ -77,6 +81,18 @@ def estimate_memory(
     )
 
 
+def solver_bytes(functions: int, points: int, *, dense: bool) -> int:
+    """Memory of the solvers beyond that of the operator, at most: both programs, one after the other.
+
+    The dual methods hold a few C x C matrices and some columns of W; the density itself has m numbers. The interior-point
+    method (``dense``: W is small) holds vectors of length m too. What the operator takes, with its Gram matrices, is
+    :func:`estimate_memory`.
+    """
+    matrices = 5 * 8 * functions**2
+    near = 3 * 8 * min(NEAR_ENTRIES, functions * points)
+    return matrices + near + 8 * points * (_VECTORS if dense else 2)
+
+
 def available_memory() -> int | None:
     """Bytes that this process may still take without swapping, or None where the system does not say."""
     known = [found for found in (_machine(), _control_group()) if found is not None]
@@ -100,6 +116,16 @@ def require_memory(field: str, value: object, needed: int, limit: int | None = N
     if allowed is not None and needed > allowed:
         says = f"it needs about {_readable(needed)} of memory and {_readable(allowed)} may be used"
         raise ParameterError(field, value, f"{says}. {detail}".rstrip(". "))
+
+
+def require_solver_memory(functions: int, points: int, *, dense: bool, limit: int | None) -> None:
+    """Refuse before the start what does not fit; a matter of C and m, not of the data.
+
+    Raises:
+        ParameterError: more is needed than ``limit`` bytes, or than the machine has left.
+    """
+    needed = solver_bytes(functions, points, dense=dense)
+    require_memory("reduced_space_size", points, needed, limit, f"The programs have C = {functions:,} functions")
 
 
 def _readable(count: int) -> str:

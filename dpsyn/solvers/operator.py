@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,16 +14,18 @@ import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.blocks import Block, Kernel, Shard, add_up, map_shard, reduce_shard
+from dpsyn.solvers.blocks import Block, DenseBlock, Kernel, Shard, add_up, map_shard, reduce_shard
 from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes
-from dpsyn.solvers.digits import DigitLayout, Digits
+from dpsyn.solvers.contrasts import Floats
 from dpsyn.solvers.executors import Executor, ThreadExecutor
-from dpsyn.solvers.functions import Floats, GramSums, product_functions
-from dpsyn.solvers.points import DomainPoints, KeptPoints, Points, SeededPoints
+from dpsyn.solvers.functions import GramSums, product_functions
+from dpsyn.solvers.points import DigitLayout, Digits, DomainPoints, KeptPoints, Points, SeededPoints
 
 SMALLEST_BLOCK = 1 << 16
 LARGEST_BLOCK = 1 << 18
 MOST_SHARDS = 128
+_DENSE_ENTRIES = 1 << 22
+"""Of a block of a matrix that is kept."""
 
 
 class BlockOperator:
@@ -205,6 +209,59 @@ class BlockOperator:
         result = np.empty((len(indices), len(self.sizes)), dtype=np.int32)
         result[order] = np.concatenate(parts)
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class DenseOperator:
+    """W kept in memory: for small problems, which are solved again and again.
+
+    Attributes:
+        functions: W, shape (C, m).
+        weights: p > 0, shape (m,).
+    """
+
+    functions: Floats
+    weights: Floats
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(C, m)."""
+        return self.functions.shape[0], self.functions.shape[1]
+
+    @cached_property
+    def blocks(self) -> tuple[DenseBlock, ...]:
+        """Slices of at most 2^22 entries."""
+        count, points = self.shape
+        size = max(1, _DENSE_ENTRIES // count)
+        return tuple(
+            DenseBlock(self.functions[:, at : at + size], self.weights[at : at + size], at, min(at + size, points))
+            for at in range(0, points, size)
+        )
+
+    def map(self, kernel: Callable[..., Any], *arguments: Any, vectors: Sequence[Floats] = ()) -> list[Any]:
+        """kernel of every block, in order."""
+        return [kernel(block, *arguments, *(v[block.start : block.stop] for v in vectors)) for block in self.blocks]
+
+    def reduce(self, kernel: Kernel, *arguments: Any, vectors: Sequence[Floats] = ()) -> tuple[Any, ...]:
+        """Sum of the kernel's tuples over the blocks."""
+        return add_up(self.map(kernel, *arguments, vectors=vectors))
+
+    def matvec(self, x: Floats) -> Floats:
+        """W x."""
+        return np.asarray(self.functions @ x, dtype=np.float64)
+
+    def rmatvec(self, y: Floats) -> Floats:
+        """Wᵀ y."""
+        return np.asarray(y @ self.functions, dtype=np.float64)
+
+    def sample(self, count: int, generator: np.random.Generator) -> DenseOperator:
+        """Some of the columns, without repetition."""
+        at = np.sort(generator.choice(self.shape[1], min(count, self.shape[1]), replace=False))
+        return DenseOperator(np.ascontiguousarray(self.functions[:, at]), self.weights[at] / self.weights[at].sum())
+
+
+PointOperator = BlockOperator | DenseOperator
+"""W of shape (C, m) with weights p of the points: sums over blocks of points, however their columns come about."""
 
 
 def block_bounds(count: int) -> tuple[int, ...]:

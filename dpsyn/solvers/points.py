@@ -1,37 +1,109 @@
-"""Where the points of an operator come from: given, drawn from seeds wherever they are needed, or the whole domain."""
+"""Points of a product domain, packed into a few digits each: given, drawn from seeds where needed, or all of them."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Protocol
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from dpsyn.solvers.digits import DigitLayout, Digits
+from dpsyn.domain import Codes
+from dpsyn.errors import ParameterError
 
-_AT_A_TIME = 1 << 16
+Digits = npt.NDArray[np.unsignedinteger[Any]]
+
+_BYTE = 256
 
 
-class Points(Protocol):
-    """m points of a product domain, block by block."""
+@dataclass(frozen=True)
+class DigitGroup:
+    """Columns that share a digit: the digit is their code in mixed radix, the last column running fastest.
+
+    Attributes:
+        columns: which columns, in ascending order.
+        sizes: number of codes of each of them.
+    """
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
 
     @property
-    def count(self) -> int:
-        """m."""
-        ...
+    def cells(self) -> int:
+        """Number of values of the digit."""
+        return math.prod(self.sizes)
 
-    def block(self, start: int, stop: int) -> Digits:
-        """Digits of the points start … stop-1, shape (number of groups, stop - start)."""
-        ...
 
-    def part(self, start: int, stop: int) -> Points:
-        """A source of blocks inside start … stop-1, as small as can be: what travels to another process."""
-        ...
+class DigitLayout:
+    """Which columns share which digit. Columns with one code are in no group, unless all have.
 
-    def kept(self) -> Points:
-        """The same points in memory."""
-        ...
+    Columns are put, the largest first, into the first group that still has room, so that a digit has at most 256 values
+    unless one column alone has more. Sixty bits take eight bytes, Adult's eight columns (1.8e6 rows) three.
+
+    Args:
+        sizes: number of codes of each column.
+
+    Attributes:
+        groups: in the order of their first columns.
+        dtype: of the digits, uint8 wherever the columns allow it.
+
+    Raises:
+        ParameterError: a column has more than 2^32 codes.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = tuple(int(size) for size in sizes)
+        if max(self.sizes) > 1 << 32:
+            raise ParameterError("sizes", max(self.sizes), "at most 2^32 codes in a column")
+        # A domain of one row still has points, so there is always a digit.
+        self.groups = _packed(self.sizes, _BYTE) or (DigitGroup((0,), (1,)),)
+        most = max(group.cells for group in self.groups)
+        self.dtype: type[np.unsignedinteger[Any]] = (
+            np.uint8 if most <= _BYTE else np.uint16 if most <= 1 << 16 else np.uint32
+        )
+
+    @property
+    def bytes_per_point(self) -> int:
+        """Memory of one point."""
+        return len(self.groups) * np.dtype(self.dtype).itemsize
+
+    def encode(self, codes: Codes) -> Digits:
+        """Digits of rows of codes: shape (m, number of columns) to (number of groups, m)."""
+        digits = np.empty((len(self.groups), len(codes)), dtype=self.dtype)
+        for at, group in enumerate(self.groups):
+            digit = codes[:, group.columns[0]].astype(self.dtype)
+            for column, size in zip(group.columns[1:], group.sizes[1:], strict=True):
+                digit = digit * self.dtype(size) + codes[:, column].astype(self.dtype)
+            digits[at] = digit
+        return digits
+
+    def decode(self, digits: Digits) -> Codes:
+        """Rows of codes of digits: shape (number of groups, m) to (m, number of columns)."""
+        codes = np.zeros((digits.shape[1], len(self.sizes)), dtype=np.int32, order="F")
+        for row, group in zip(digits, self.groups, strict=True):
+            left = row
+            for column, size in zip(reversed(group.columns[1:]), reversed(group.sizes[1:]), strict=True):
+                left, codes[:, column] = np.divmod(left, row.dtype.type(size))
+            codes[:, group.columns[0]] = left
+        return codes
+
+
+def _packed(sizes: Sequence[int], most_cells: int) -> tuple[DigitGroup, ...]:
+    """Groups of columns with at most ``most_cells`` joint values, or of one column that has more. First fit, decreasing."""
+    bins: list[list[int]] = []
+    room: list[int] = []
+    for column in sorted((c for c, size in enumerate(sizes) if size > 1), key=lambda c: (-sizes[c], c)):
+        at = next((i for i, free in enumerate(room) if free >= sizes[column]), None)
+        if at is None:
+            bins.append([column])
+            room.append(most_cells // sizes[column])
+        else:
+            bins[at].append(column)
+            room[at] //= sizes[column]
+    ordered = sorted(tuple(sorted(chosen)) for chosen in bins)
+    return tuple(DigitGroup(chosen, tuple(sizes[c] for c in chosen)) for chosen in ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,22 +113,13 @@ class KeptPoints:
     digits: Digits
     offset: int = 0
 
-    @property
-    def count(self) -> int:
-        """Number of points."""
-        return int(self.digits.shape[1])
-
     def block(self, start: int, stop: int) -> Digits:
-        """A view."""
+        """The points start … stop-1, shape (number of groups, stop - start): a view."""
         return self.digits[:, start - self.offset : stop - self.offset]
 
     def part(self, start: int, stop: int) -> KeptPoints:
         """A view of a range of the points."""
         return KeptPoints(self.block(start, stop), start)
-
-    def kept(self) -> KeptPoints:
-        """Itself."""
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +136,6 @@ class SeededPoints:
     bounds: tuple[int, ...]
     seeds: tuple[np.random.SeedSequence, ...]
 
-    @property
-    def count(self) -> int:
-        """Number of points."""
-        return self.bounds[-1] - self.bounds[0]
-
     def block(self, start: int, stop: int) -> Digits:
         """Draws a block; start and stop are those of one block."""
         at = self.bounds.index(start)
@@ -92,14 +150,6 @@ class SeededPoints:
         first, last = self.bounds.index(start), self.bounds.index(stop)
         return SeededPoints(self.layout, self.bounds[first : last + 1], self.seeds[first:last])
 
-    def kept(self) -> KeptPoints:
-        """The points drawn once and for all."""
-        first = self.bounds[0]
-        digits = np.empty((len(self.layout.groups), self.count), dtype=self.layout.dtype)
-        for start, stop in pairwise(self.bounds):
-            digits[:, start - first : stop - first] = self.block(start, stop)
-        return KeptPoints(digits, first)
-
 
 @dataclass(frozen=True, eq=False)
 class DomainPoints:
@@ -108,11 +158,6 @@ class DomainPoints:
     layout: DigitLayout
     start: int
     stop: int
-
-    @property
-    def count(self) -> int:
-        """Number of points."""
-        return self.stop - self.start
 
     def block(self, start: int, stop: int) -> Digits:
         """Made from the numbers of the points."""
@@ -126,10 +171,6 @@ class DomainPoints:
         """Two other numbers."""
         return DomainPoints(self.layout, start, stop)
 
-    def kept(self) -> KeptPoints:
-        """The points in memory."""
-        digits = np.empty((len(self.layout.groups), self.count), dtype=self.layout.dtype)
-        for start in range(self.start, self.stop, _AT_A_TIME):
-            stop = min(start + _AT_A_TIME, self.stop)
-            digits[:, start - self.start : stop - self.start] = self.block(start, stop)
-        return KeptPoints(digits, self.start)
+
+Points = KeptPoints | SeededPoints | DomainPoints
+"""Where the points of an operator come from: ``block`` has some of them, ``part`` is what travels to another process."""

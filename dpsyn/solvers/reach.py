@@ -14,11 +14,10 @@ from dpsyn.errors import SolverError
 from dpsyn.solvers.matching import Floats, MatchingProblem
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
 
-SMALLEST_RATIO, LARGEST_RATIO = 1e-2, 1e3
-TOLERANCE = 1e-7
-_SAME_BREAK = 1e-6
-MOST_SOLVES = 80
-FEWEST_SOLVES = 10
+_SMALLEST_RATIO, _LARGEST_RATIO = 1e-2, 1e3
+_TOLERANCE = 1e-7
+_MOST_SOLVES = 80
+_FEWEST_SOLVES = 10
 _UNIFORM = 1e-12
 _SHARE = 0.9
 _PROOF = 1e-5
@@ -65,7 +64,7 @@ class ReachCurve:
     @property
     def exact(self) -> bool:
         """The minimum of the tangents is φ: no line piece was left out."""
-        return self.gap <= TOLERANCE
+        return self.gap <= _TOLERANCE
 
     def best(self, ratio: float) -> Tangent | None:
         """The tangent that is smallest at ρ, that is the dual solution there; None if λ = 0 for every box."""
@@ -91,9 +90,9 @@ class ReachCurve:
         for left, right in pairwise(self.tangents):
             meeting = _meeting(left, right)
             # A solution right at a break adds a tangent between its two neighbours, which both meet it there.
-            if meeting is None or (found and meeting - found[-1] <= TOLERANCE * meeting):
+            if meeting is None or (found and meeting - found[-1] <= _TOLERANCE * meeting):
                 continue
-            if left.slope - right.slope > TOLERANCE * left.slope:
+            if left.slope - right.slope > _TOLERANCE * left.slope:
                 found.append(meeting)
         return np.array(found)
 
@@ -112,20 +111,16 @@ class ReachCurve:
 def reach_curve(
     problem: MatchingProblem,
     *,
-    smallest: float = SMALLEST_RATIO,
-    largest: float = LARGEST_RATIO,
-    most_solves: int = MOST_SOLVES,
+    most_solves: int = _MOST_SOLVES,
     seconds: float = math.inf,
 ) -> ReachCurve:
-    """The line pieces of φ between two ρ, by solving the linear program where neighbouring tangents meet.
+    """The line pieces of φ between ρ = 0.01 and 1000, by solving the linear program where neighbouring tangents meet.
 
     Each solution is a tangent; where two of them meet, either φ is there, and no piece lies between, or a new one is found.
     The widest gap is closed first, so that stopping early leaves a curve that is nearly right everywhere.
 
     Args:
         problem: the statistics; its box does not matter.
-        smallest: ρ at which the curve begins.
-        largest: ρ at which it ends.
         most_solves: linear programs to solve at most.
         seconds: after which no further one is begun, once there are ten.
 
@@ -137,20 +132,20 @@ def reach_curve(
         return ReachCurve((), 0.0)
     begun = time.perf_counter()
     middle = _solve(problem, 1.0, spread)
-    found = [_solve(problem, smallest, spread, middle.at(smallest)), middle]
-    found.append(_solve(problem, largest, spread, middle.at(largest)))
+    found = [_solve(problem, _SMALLEST_RATIO, spread, middle.at(_SMALLEST_RATIO)), middle]
+    found.append(_solve(problem, _LARGEST_RATIO, spread, middle.at(_LARGEST_RATIO)))
     solves = len(found)
     pieces = [(-_room(one, two), one.ratio, one, two) for one, two in pairwise(found)]
     heapq.heapify(pieces)
-    while -pieces[0][0] > TOLERANCE and solves < most_solves:
-        if solves >= FEWEST_SOLVES and time.perf_counter() - begun > seconds:
+    while -pieces[0][0] > _TOLERANCE and solves < most_solves:
+        if solves >= _FEWEST_SOLVES and time.perf_counter() - begun > seconds:
             break
         _, _, one, two = heapq.heappop(pieces)
         meeting = _meeting(one, two)
         assert meeting is not None  # there is no room between tangents that do not meet
         new = _solve(problem, meeting, spread, one.at(meeting))
         solves += 1
-        if new.value >= one.at(meeting) * (1 - TOLERANCE):
+        if new.value >= one.at(meeting) * (1 - _TOLERANCE):
             # φ is where the two tangents meet: neither side has room for another piece.
             heapq.heappush(pieces, (0.0, one.ratio, one, two))
             continue

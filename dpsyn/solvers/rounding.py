@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.solvers.density_spaces import Tables, cell_offsets, cells_of_points
-from dpsyn.solvers.table_model import Around, tables_around
+from dpsyn.solvers.contingency import Integers, Tables, cell_offsets, cells_of_points
+from dpsyn.solvers.density_spaces import Around, tables_around
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 BATCH = 512
 _TOGETHER = 24
@@ -82,17 +81,17 @@ def repaired_rows(
     for turn in range(rounds):
         j = moving[int(generator.integers(len(moving)))]
         looked = generator.integers(0, k, batch)
-        changed = _best_changes(rows[looked], j, sizes[j], around[j], wanted)
-        at = _apart(looked, changed, rows[:, j], sizes[j])
+        changed, gain = _best_changes(rows[looked], j, sizes[j], around[j], wanted)
+        at = _apart(looked, changed, gain, rows[:, j], sizes[j])
         if len(at) and log_density is not None:
             proposed = rows[looked[at]]
-            proposed[:, j] = changed.code[at]
+            proposed[:, j] = changed[at]
             at = at[log_density(proposed) >= rarest]
         idle = 0 if len(at) >= _LEAST_SHARE * _TOGETHER else idle + 1
         if idle > 4 * len(moving) and turn > 20 * len(moving):
             break
         if len(at):
-            chosen, code = looked[at], changed.code[at]
+            chosen, code = looked[at], changed[at]
             for table in around[j]:
                 lines = table.lines(rows[chosen])
                 np.add.at(wanted, lines + rows[chosen, j] * table.stride, 1.0)
@@ -101,14 +100,8 @@ def repaired_rows(
     return rows
 
 
-class _Changes:
+def _best_changes(rows: Codes, j: int, size: int, around: list[Around], wanted: Floats) -> tuple[Integers, Floats]:
     """For each row the best new code of the column, and by how much half the squared error falls."""
-
-    def __init__(self, code: Integers, gain: Floats) -> None:
-        self.code, self.gain = code, gain
-
-
-def _best_changes(rows: Codes, j: int, size: int, around: list[Around], wanted: Floats) -> _Changes:
     lacking = np.zeros((len(rows), size))
     codes = np.arange(size)
     for table in around:
@@ -118,15 +111,15 @@ def _best_changes(rows: Codes, j: int, size: int, around: list[Around], wanted: 
     gain = lacking - lacking[every, now][:, None] - len(around)
     gain[every, now] = -1.0
     code = gain.argmax(axis=1)
-    return _Changes(code.astype(np.int64), gain[every, code])
+    return code.astype(np.int64), gain[every, code]
 
 
-def _apart(looked: Integers, changes: _Changes, now: Codes, size: int) -> Integers:
+def _apart(looked: Integers, code: Integers, gain: Floats, now: Codes, size: int) -> Integers:
     """The best changes that do not get into each other's way: different rows, different (old code, new code)."""
-    better = np.flatnonzero(changes.gain > 0)
-    better = better[np.argsort(-changes.gain[better], kind="stable")]
+    better = np.flatnonzero(gain > 0)
+    better = better[np.argsort(-gain[better], kind="stable")]
     better = better[np.sort(np.unique(looked[better], return_index=True)[1])]
-    pair = now[looked[better]].astype(np.int64) * size + changes.code[better]
+    pair = now[looked[better]].astype(np.int64) * size + code[better]
     return np.asarray(better[np.sort(np.unique(pair, return_index=True)[1])][:_TOGETHER], dtype=np.int64)
 
 

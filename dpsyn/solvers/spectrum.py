@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.blocks import Block
-from dpsyn.solvers.functions import Floats
+from dpsyn.solvers.contrasts import Floats
 from dpsyn.solvers.operator import BlockOperator
 
 ROUNDING = 1e-10
@@ -47,18 +47,9 @@ class Conditioning:
 def spectrum(operator: BlockOperator) -> Floats:
     """All eigenvalues of W diag(p) Wᵀ, ascending, shape (C,): the squares of the singular values of W over √m when p = 1/m.
 
-    They are those of the exact Gram matrix, in double precision.
+    They are those of the exact Gram matrix, right to ROUNDING: roots above 1e-4 have two digits and more.
     """
     return np.asarray(np.linalg.eigvalsh(operator.gram()))
-
-
-def smallest_singular_value(operator: BlockOperator) -> float:
-    """σ_min(W diag(√p)) from the Gram matrix of all points; times √m it is σ_min(W) when p = 1/m.
-
-    Accuracy: the square is exact to ROUNDING, so values above 1e-4 have two digits and more;
-    0 stands for anything below 1e-5.
-    """
-    return math.sqrt(max(0.0, float(spectrum(operator)[0])))
 
 
 def conditioning(operator: BlockOperator, threshold: float, *, exact: bool = False) -> Conditioning:

@@ -19,7 +19,7 @@ ADULT = DatasetStatistics(p=62, n=32561, max_frequency=577 / 32561, sizes=(9, 16
 
 BUILT_IN: dict[str, DatasetStatistics] = {stats.name: stats for stats in (ASIA, MUSHROOM, CAR, ADULT)}
 
-LARGEST_CUBE = 1022
+_LARGEST_CUBE = 1022
 
 
 def ideal_cube(p: int) -> DatasetStatistics:
@@ -28,8 +28,8 @@ def ideal_cube(p: int) -> DatasetStatistics:
     Raises:
         ParameterError: p > 1022; a float cannot hold 2^{-p}. The tables work in logarithms and go further.
     """
-    if not 1 <= p <= LARGEST_CUBE:
-        raise ParameterError("p", p, f"from 1 to {LARGEST_CUBE}")
+    if not 1 <= p <= _LARGEST_CUBE:
+        raise ParameterError("p", p, f"from 1 to {_LARGEST_CUBE}")
     return DatasetStatistics(
         p=p, n=2**p, max_frequency=2.0**-p, distinct_rows=2**p, sizes=(2,) * p, name=f"Ideal cube, p = {p}"
     )

@@ -32,7 +32,7 @@ def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], evalua
     count = (
         f"{len(missed)} of {len(conditions)} conditions fail; what binds most" if len(missed) > 1 else "One condition fails"
     )
-    change = single_change(conditions, evaluate)
+    change = _single_change(conditions, evaluate)
     if change is not None:
         return f"{count}: {binds}. The cheapest change that is enough: {change}."
     usable = [r for r in worst.remedies if r.log_value is not None and not r.caveat]
@@ -53,7 +53,7 @@ def _nothing(worst: Condition, usable: Sequence[Remedy]) -> str:
     return "No value of a single parameter makes it true"
 
 
-def single_change(conditions: Sequence[Condition], evaluate: Evaluate) -> Remedy | None:
+def _single_change(conditions: Sequence[Condition], evaluate: Evaluate) -> Remedy | None:
     """The smallest change of one parameter, in orders of magnitude, that makes every condition true; None: there is none."""
     missed = [c for c in conditions if not c.holds]
     candidates: dict[str, Remedy] = {}

@@ -13,6 +13,7 @@ _SAFE = 1e-12
 """Step in the logarithm by which a large or real threshold is moved to the side on which its condition holds."""
 _COUNTABLE = math.log(1e6)
 _EQUAL = 1e-14
+_FAR, _STEP, _MOST_STEPS = 1e12, 1e-15, 300
 
 
 def _safe(log_bound: float, side: Side) -> float:
@@ -77,3 +78,31 @@ def p_threshold(side: Side, holds: Callable[[int], bool], *, p: int, smallest: i
         else:
             high = middle
     return remedy(low if side == "at_most" else high)
+
+
+def monotone_root(slack: Callable[[float], float], low: float, high: float) -> tuple[float, Side] | None:
+    """Where a monotone function becomes >= 0, and on which side of that it is; None where it has one sign throughout.
+
+    False position, every third step a bisection: the slack of a power law is linear in logarithms, and found at once.
+    """
+
+    def at(x: float) -> float:
+        return max(-_FAR, min(_FAR, slack(x)))
+
+    left, right = at(low), at(high)
+    if (left >= 0) == (right >= 0):
+        return None
+    side: Side = "at_least" if right >= 0 else "at_most"
+    x = low
+    for step in range(1, _MOST_STEPS):
+        previous = x
+        near, missing = (low, left) if abs(left) < abs(right) else (high, right)  # the step from here is the shorter one
+        x = (low + high) / 2 if step % 3 == 0 else near - missing * (high - low) / (right - left)
+        value = at(x)
+        if value == 0 or abs(x - previous) <= _STEP * max(1.0, abs(x)):
+            break
+        if (value >= 0) == (right >= 0):
+            high, right = x, value
+        else:
+            low, left = x, value
+    return min(((x, value), (low, left), (high, right)), key=lambda end: abs(end[1]))[0], side

@@ -11,7 +11,7 @@ import pytest
 import dpsyn
 from dpsyn.app.lab.report import report_bytes
 from dpsyn.app.lab.report_verdicts import release_parts, release_verdict
-from dpsyn.app.state import Made
+from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.kit.visit import Dataset
 
 SPEC = dpsyn.PrivacySpec(3.0, 1e-5)
@@ -30,7 +30,7 @@ def made(config, spec, number=1, current=None):
     current = current or asia()
     learn = current.parts[0]
     release = config.calibrate(spec, learn.domain, n=learn.n)(np.random.default_rng(number), learn)
-    return Made(number, f"{number} · {config.title}", release, number, learn.name, learn.domain, 1, 0.1, config)
+    return MadeRelease(number, config.title, release, number, learn.name, learn.domain, 0.1, config)
 
 
 def test_private_sampling_is_judged_by_its_own_rows_and_box():

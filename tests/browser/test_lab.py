@@ -84,7 +84,7 @@ def workers(server: psutil.Process) -> list[psutil.Process]:
     found = []
     for process in server.children(recursive=True):
         try:
-            if "spawn_main" in " ".join(process.cmdline()):
+            if "popen_loky" in " ".join(process.cmdline()):
                 found.append(process)
         except psutil.NoSuchProcess:
             continue

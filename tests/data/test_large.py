@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import dpsyn
-from dpsyn.data import _count, _sources, _text_file, infer
-from dpsyn.data._readings import Numbers
-from dpsyn.data.large import file_statistics
+from dpsyn.data import _delimited, _frames, _text, infer
+from dpsyn.data._words import read_numbers
+from dpsyn.data.large import RowCounts, count_rows, file_statistics, packed
 from dpsyn.data.read import read_with_notes
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
 
@@ -63,9 +63,9 @@ def numbered(rows: int, cell: Callable[[int], object], separator: str = ",") -> 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few bytes, and short columns that count as long."""
-    monkeypatch.setattr(_sources, "BLOCK", 150)
-    monkeypatch.setattr(_sources, "_BATCH", 5)
-    monkeypatch.setattr(_text_file, "_BLOCK", 37)
+    monkeypatch.setattr(_delimited, "BLOCK", 150)
+    monkeypatch.setattr(_frames, "BATCH", 5)
+    monkeypatch.setattr(_text, "_BLOCK", 37)
     monkeypatch.setattr(infer, "MAX_CATEGORIES", 12)
 
 
@@ -391,7 +391,7 @@ def test_parquet_over_a_given_domain(tmp_path: Path) -> None:
 def test_a_refusal_in_a_later_batch_says_where_its_rows_are_counted_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_sources, "_BATCH", 5)
+    monkeypatch.setattr(_frames, "BATCH", 5)
     path = written(tmp_path, {"x": [1] * 12 + [3] * 3})
     with pytest.raises(DomainError, match=r"row 3 has 3 \(3 such rows\).*\(rows counted from row 11 of the file\)"):
         file_statistics(path, domain=dpsyn.Domain.of([dpsyn.Attribute("x", "categorical", (1, 2))]))
@@ -458,7 +458,7 @@ def test_keys_are_equal_exactly_where_the_rows_are(sizes: list[int], seed: int) 
     random = np.random.default_rng(seed)
     codes = np.stack([random.integers(0, min(size, 3), 50) for size in sizes]).astype(np.int32)
     codes[:, 0] = np.array(sizes) - 1
-    keys = np.stack(_count.packed(list(codes), sizes))
+    keys = np.stack(packed(list(codes), sizes))
     assert keys.min() >= 0
     assert len(np.unique(keys, axis=1).T) == len(np.unique(codes, axis=1).T)
 
@@ -473,8 +473,8 @@ def test_rows_that_do_not_fit_into_memory_are_spilled(tmp_path: Path, monkeypatc
             spilled.append(sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()))
             yield [part]
 
-    counted = _count.count_rows(keys(), "25MB")
-    assert counted == _count.RowCounts(len(rows), len(np.unique(rows)), 2)
+    counted = count_rows(keys(), "25MB")
+    assert counted == RowCounts(len(rows), len(np.unique(rows)), 2)
     assert max(spilled) > 0
     assert list(tmp_path.iterdir()) == []
 
@@ -527,11 +527,10 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
     st.booleans(),
 )
 def test_reading_numbers_one_by_one_is_reading_them_together(texts: list[str], decimal_comma: bool) -> None:
-    reading = Numbers(decimal_comma)
     array = pa.array(texts, pa.large_string())
-    values, bad = reading.read(array)
+    values, bad = read_numbers(array, decimal_comma=decimal_comma)
     for i, text in enumerate(texts):
-        value, alone = reading.read(array.slice(i, 1))
+        value, alone = read_numbers(array.slice(i, 1), decimal_comma=decimal_comma)
         assert alone[0] == bad[i]
         if not bad[i]:
             assert values[i] == value[0]

@@ -20,9 +20,9 @@ from dpsyn.mechanisms.private_sampling.figures.feasibility import (
     reduced_space_info,
     rows_bound_info,
 )
-from dpsyn.mechanisms.private_sampling.figures.walsh import draw_averages, walsh_info
+from dpsyn.mechanisms.private_sampling.figures.hypercube import draw_averages, walsh_info
 from dpsyn.theory.datasets import ASIA
-from tests.mechanisms.private_sampling.figures.conftest import bits_table, instance_of
+from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
 
 BY = 21 / 16
 LONG = "A title that is far too long for half of a page and has to be written in several lines of words"
@@ -70,8 +70,7 @@ def test_the_window_of_m_has_its_whole_title_in_half_of_a_narrow_page() -> None:
 
 
 def test_labels_of_an_axis_have_more_room() -> None:
-    instance = instance_of(bits_table(4))
-    chart = draw_averages(walsh_info(instance, instance.density(0.25, 2.0), ()))
+    chart = draw_averages(walsh_info(run_of(bits_table(4)), (), 0.25, 2.0))
 
     def limits(drawn: Any) -> list[float]:
         found = [layer["encoding"].get("y", {}).get("axis") or {} for layer in drawn.to_dict()["layer"]]

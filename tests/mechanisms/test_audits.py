@@ -13,8 +13,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
 from dpsyn.mechanisms.noisy_reweighting import Part
-from dpsyn.mechanisms.noisy_reweighting._audit_profile import laplace_profile
-from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, worst_rows
+from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, laplace_profile, worst_rows
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy import sensitivity
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from dpsyn.data.samples import load_sample
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.mixing_noise import MixingFacts, epsilon_at, sigma_for
 from dpsyn.mechanisms.private_sampling.certificates import stability_epsilon, whole_cube_geometry
+from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.solvers.contrasts import ContrastBasis
-from dpsyn.solvers.dimension import walsh_dimension
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.shrinkage import least_shrinkage
+from tests.mechanisms.dp_cda import changes
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -65,22 +65,27 @@ def test_asia_reaches_twice_the_floor_from_a_ceiling_of_sixty(ceiling: float, sh
 def test_the_true_epsilon_of_published_noise_for_four_records() -> None:
     """MNIST's size, ε = 10: more noise than needed at l = 4."""
     sigma = dp_cda.published_sigma(epsilon=10.0, order_of_mixture=4, n=60_000, delta=1e-5)
-    found = mixing.replace_one_epsilon(
+    found = changes.replace_one_epsilon(
         order_of_mixture=4, sigma=sigma, clip_norm=1.0, class_sizes=[6000, 6000], rows=6000, delta=1e-5
     )
     assert found == pytest.approx(7.56, abs=0.02)
 
 
 @pytest.mark.parametrize(
-    ("facts", "found"),
+    ("size", "found"),
     [
-        (MixingFacts(60_000, 10, 6000, 60_000, 1e-5), {1: 3.16, 4: 3.72, 16: 5.05, 64: 5.58}),
-        (MixingFacts(1797, 10, 179, 1797, 1e-5), {1: 3.90, 4: 4.93, 16: 5.18, 64: 5.48}),
+        (6000, {1: 3.16, 4: 3.72, 16: 5.05, 64: 5.58}),
+        (179, {1: 3.90, 4: 4.93, 16: 5.18, 64: 5.48}),
     ],
     ids=["MNIST", "digits"],
 )
-def test_exact_epsilon_where_the_corrected_bound_is_ten(facts: MixingFacts, found: dict[int, float]) -> None:
+def test_exact_epsilon_where_the_corrected_bound_is_ten(size: int, found: dict[int, float]) -> None:
     for order, expected in found.items():
-        sigma = sigma_for(facts, "rdp", order, 10.0, 1e-3)
-        assert sigma is not None
-        assert epsilon_at(facts, "exact", order, sigma, 1e-3) == pytest.approx(expected, rel=5e-3)
+        shared = {"order_of_mixture": order, "rows": size, "delta": 1e-5, "clip_norm": 1.0}
+
+        def bound(sigma: float, shared: dict[str, float] = shared) -> float:
+            return dp_cda.corrected_rdp_epsilon(population=size, sigma=sigma, label_sigma=math.inf, **shared)  # type: ignore[arg-type]
+
+        sigma = brentq(lambda sigma: bound(sigma) - 10.0, 0.3 / order, 5.0 / math.sqrt(order), rtol=1e-4)
+        exact = changes.replace_one_epsilon(sigma=sigma, class_sizes=[size, size], **shared)  # type: ignore[arg-type]
+        assert exact == pytest.approx(expected, rel=5e-3)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import family_of
+from dpsyn.mechanisms.noisy_reweighting.setting import family_of
+from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, ideal_cube
@@ -27,7 +28,9 @@ def test_the_paper_is_right_that_its_datasets_are_out_of_reach(name: str) -> Non
     answer = feasibility(BUILT_IN[name], SPEC, rows=1000)
     assert not answer.private_sampling.holds
     assert not answer.private_sampling["n"].holds
-    assert [v.mechanism for v in answer] == ["private_sampling", "noisy_reweighting", "dp_cda"]
+    judged = [v.mechanism for v in answer]
+    assert judged == [name for name in MECHANISMS if name in judged]
+    assert judged[:3] == ["private_sampling", "noisy_reweighting", "dp_cda"]
 
 
 def test_asia_can_be_reweighted() -> None:
@@ -105,7 +108,7 @@ def test_any_setting_gives_an_answer_that_json_can_hold(
     stats = DatasetStatistics(p=p, n=n, max_frequency=max(share, 1 / n, 1e-300))
     answer = feasibility(stats, spec, degree=min(degree, p), floor=floor, ceiling=ceiling, rows=rows, reduced_space_size=m)
     back = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
-    assert set(back["verdicts"]) == {"private_sampling", "noisy_reweighting", "dp_cda"}
+    assert list(back["verdicts"]) == [verdict.mechanism for verdict in answer]
     for verdict, plain in zip(answer, back["verdicts"].values(), strict=True):
         assert verdict.summary
         assert plain["holds"] == all(c["holds"] for c in plain["conditions"])

@@ -82,9 +82,9 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
         import streamlit as st
 
         from dpsyn.app import state
-        from dpsyn.app.lab.runs import export_bytes
+        from dpsyn.evaluation.experiments import archive_text
 
-        st.session_state["the_file"] = export_bytes(state.made(), [])
+        st.session_state["the_file"] = archive_text(state.made(), []).encode()
 
     writer = AppTest.from_function(write_file, default_timeout=60)
     writer.session_state["releases"] = app.session_state["releases"]
@@ -116,7 +116,7 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
         import streamlit as st
 
         from dpsyn.app import state
-        from dpsyn.app.lab.code import code_of
+        from dpsyn.app.lab.releases import code_of
 
         st.session_state["the_script"] = code_of(state.visit.dataset(), state.comparable())
 

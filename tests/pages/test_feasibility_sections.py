@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpsyn.app.explorer.sections import sections
+from dpsyn.app.explorer import sections
 from tests.pages.conftest import finish_job
 
 SECTIONS = sections()
@@ -95,16 +95,6 @@ def test_private_statistics_state_what_they_cost(open_page):
     ((_, first), (_, second)) = app.session_state["published_statistics"]
     assert first.n == second.n == 20_000
     assert abs(first.max_frequency - 0.29115) < 0.05
-
-
-def test_this_machine_is_measured_on_request(open_page):
-    app = section(open_page("feasibility"), "The papers' tables")
-    assert "calibration" not in app.session_state
-    next(b for b in app.button if b.label == "Measure this machine").click().run()
-    finish_job(app)
-    assert not app.error
-    assert app.session_state["calibration"] is not None
-    assert any(b.label == "Measure this machine again" for b in app.button)
 
 
 def test_charts_have_larger_words_while_somebody_presents(open_page):

@@ -41,7 +41,7 @@ def upload(app, data):
 
 def test_each_section_draws_and_says_what_it_reads(open_page):
     app = open_page("inside")
-    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2), (TIME, 1, 1)):
+    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2), (TIME, 0, 1)):
         section(app, name)
         assert charts(app) == pictures
         said = [badge for badge in badges(app) if "eads private data" in badge or "Public facts" in badge]
@@ -57,7 +57,7 @@ def test_every_sample_opens_in_every_section(open_page, sample):
     for name in SECTIONS:
         section(app, name)
         assert not app.error
-        assert charts(app) >= 1
+        assert charts(app) >= 1 or len(app.dataframe) == 1
 
 
 def test_lambda_follows_the_sliders_as_the_mechanism_says(open_page):
@@ -152,7 +152,7 @@ def test_awkward_data_are_answered_in_words(open_page, kind):
         return
     for name in SECTIONS:
         section(app, name)
-        assert charts(app) or app.info
+        assert charts(app) or app.info or len(app.dataframe)
 
 
 def test_too_many_columns_are_refused_in_words(open_page):
@@ -176,6 +176,7 @@ def test_a_release_of_this_visit_is_timed(open_page):
     app = section(app.switch_page("inside.py").run(), TIME)
     runs = list(app.dataframe[0].value["Run"])
     assert runs == ["release 1 · asia", "release 1 · asia", "here, now", "here, now"]
+    assert "a rough estimate" in words(app)
 
 
 def test_the_form_describes_the_space(open_page):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
 import dpsyn
 from dpsyn.mechanisms.dp_cda.panels import VIEWS
-from dpsyn.mechanisms.dp_cda.panels._order import MEASURED
+from dpsyn.mechanisms.dp_cda.panels._views import MEASURED
 from tests.pages.conftest import finish_job
 
 
@@ -151,18 +152,18 @@ def test_a_wide_table(open_page):
         assert pictures(app) >= 1 or name == "Audit"
 
 
-def test_accuracy_against_l_is_measured_in_the_background(open_page):
+def test_accuracy_against_l_is_an_experiment_of_the_page_comparison(open_page):
     app = view(at(open_page, "breast_cancer"), "Order of mixture")
-    assert "Nothing has been measured yet" in words(app)
-    next(m for m in app.multiselect if m.label == "l").set_value([2, 32])
-    next(n for n in app.number_input if n.key == "in_cda_draws").set_value(1)
-    next(b for b in app.button if b.label == "Measure").click().run()
-    quiet(finish_job(quiet(app)))
-    assert not app.error
-    found = app.session_state["in_cda_accuracy"]["value"]
-    assert {(s.order_of_mixture, s.epsilon) for s in found.scores} == {(2, None), (2, 10.0), (32, None), (32, 10.0)}
-    assert all(s.accuracy is not None for s in found.scores)
-    assert "Best l by this measure" in words(app)
+    (link,) = [e.proto for e in app.get("page_link") if e.proto.label == "Measure accuracy against l"]
+    settings = parse_qs(link.query_string)
+    assert settings["comparison_what"] == ["Experiments"]
+    other = open_page("home")
+    other.pills(key="sample").set_value("breast_cancer").run()
+    other.query_params = settings
+    other = quiet(other.switch_page("comparison.py").run())
+    assert other.selectbox(key="lab_vary").value == "order_of_mixture"
+    assert other.multiselect(key="lab_mechanisms_breast_cancer").value == ["DP-CDA"]
+    assert other.select_slider(key="lab_epsilon").value == 10.0
 
 
 def test_the_best_l_for_the_signal_is_not_recommended_for_classifiers(open_page):

@@ -52,9 +52,9 @@ def test_through_a_file(published, open_page):
         import streamlit as st
 
         from dpsyn.app import state
-        from dpsyn.app.lab.runs import export_bytes
+        from dpsyn.evaluation.experiments import archive_text
 
-        st.session_state["the_file"] = export_bytes(state.made(), [])
+        st.session_state["the_file"] = archive_text(state.made(), []).encode()
 
     writer = AppTest.from_function(write_file, default_timeout=60)
     writer.session_state["releases"] = published.session_state["releases"]

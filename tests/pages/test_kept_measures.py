@@ -92,9 +92,9 @@ def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
 
 def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     folder, _ = kept(confirm=False)
-    (run,) = Workspace(folder).runs()
-    assert [column["public"] for column in run.record["domain"]["columns"]] == [False] * 8
-    assert run.record["record"]["guarantee"]["status"] == "unconfirmed_domain"
+    (made,) = Workspace(folder).releases()
+    assert [column.public for column in made.domain.attributes] == [False] * 8
+    assert made.release.guarantee.status == "unconfirmed_domain"
     app = upload(open_page)
     press(app, "Apply and confirm")
     app = open_workspace(app, folder)
@@ -112,8 +112,8 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     app.button(key=f"runs_rename_{made.number}").click().run()
     assert not app.exception
     assert app.dataframe[0].value["Name"].iloc[0] == f"{made.number} · of the people"
-    assert [run.label for run in Workspace(folder).runs()] == [f"{made.number} · of the people"]
+    assert [kept.name for kept in Workspace(folder).releases()] == ["of the people"]
     app.button(key=f"runs_remove_{made.number}").click().run()
     assert not app.exception
     assert app.session_state["releases"] == []
-    assert Workspace(folder).runs() == []
+    assert Workspace(folder).releases() == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.app.explorer.sections import sections
+from dpsyn.app.explorer import sections
 from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit.visit import SAMPLE_KEY
@@ -30,7 +30,7 @@ CALLS = {
 }  # fmt: skip
 
 EXCEPTIONS = {
-    # Kept in the address by dpsyn.app.data_link, once they are applied (tested below).
+    # Kept in the address by dpsyn.app.share, once they are applied (tested below).
     rf"((state|visit)\.)?{SAMPLE_KEY}$|(state|visit)\.SAMPLE_KEY": "the bundled dataset",
     r"as_bit_": "how two-valued columns are counted",
     r"lines_": "the domain",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.privacy.sensitivity import (
     changed_walsh_functions,
     contingency_count_l1,
@@ -14,9 +15,8 @@ from dpsyn.privacy.sensitivity import (
     walsh_sum_l1,
     walsh_sum_l2,
 )
-from dpsyn.solvers.contingency import ContingencyBasis
-from dpsyn.solvers.contrasts import all_codes
-from dpsyn.solvers.walsh import walsh_matrix
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import walsh_matrix
 
 
 @pytest.mark.parametrize("p", [1, 2, 4, 5, 6])
@@ -39,7 +39,7 @@ def test_reference_values() -> None:
 @pytest.mark.parametrize("degree", [1, 2, 3, 5])
 def test_tables_against_all_pairs_of_rows(degree: int) -> None:
     sizes = (2, 3, 2, 2)
-    cells = ContingencyBasis(sizes, degree).indicator(all_codes(sizes)).toarray()
+    cells = TableFamily.all_of_degree(sizes, degree).matrix(all_codes(sizes)).toarray()
     differences = cells[:, :, None] - cells[:, None, :]
     assert np.abs(differences).sum(axis=0).max() == contingency_count_l1(4, degree)
     assert math.sqrt((differences**2).sum(axis=0).max()) == pytest.approx(contingency_count_l2(4, degree))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
 
 

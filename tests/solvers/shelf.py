@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
 from tests.solvers.problems import problem_on_domain, random_codes
 

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import CancelledError, ParameterError
-from dpsyn.solvers import _levels as levels_module
 from dpsyn.solvers import _reference
-from dpsyn.solvers import closest as closest_module
+from dpsyn.solvers import matching as matching_module
 from dpsyn.solvers import shrinkage as shrinkage_module
 from dpsyn.solvers.closest import closest_to_uniform
-from dpsyn.solvers.control import Control, solver_bytes
-from dpsyn.solvers.matching import MatchingProblem
+from dpsyn.solvers.matching import Control, MatchingProblem, Solution
+from dpsyn.solvers.memory import solver_bytes
 from dpsyn.solvers.operator import BlockOperator
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
-from dpsyn.solvers.solution import Solution
 from tests.solvers.shelf import SHELF, Shelved
 
 SAME = 1e-6
@@ -108,8 +106,8 @@ def block_problem(count: int, *, columns: int = 12, lower: float = 0.4, upper: f
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few thousand points are many."""
-    monkeypatch.setattr(levels_module, "_FEWEST", 2000)
-    monkeypatch.setattr(levels_module, "_PER_FUNCTION", 20)
+    monkeypatch.setattr(matching_module, "_FEWEST", 2000)
+    monkeypatch.setattr(matching_module, "_PER_FUNCTION", 20)
     monkeypatch.setattr(shrinkage_module, "_DENSE_UP_TO", 0)
 
 
@@ -146,15 +144,14 @@ def test_many_points_from_coarse_to_fine() -> None:
 
 
 def test_few_of_the_points_stand_for_all_in_the_hessian() -> None:
-    from dpsyn.solvers._dual import Dual
-    from dpsyn.solvers._levels import normal_matrix
+    from dpsyn.solvers._newton import Dual, NormalMatrix
 
     problem = block_problem(100_000)
     for lower, upper in ((0.5, 20.0), (0.7, 20.0)):
         box = problem.with_box(lower, upper)
-        normal = normal_matrix(box)
+        normal = NormalMatrix.of(box)
         normal.most_work, normal.orthonormal = 1e4, True
-        dual = Dual(box.operator, box.wanted(0.6), lower, upper, normal, whole=False)
+        dual = Dual(box, box.wanted(0.6), normal, whole=False)
         place, steps = dual.maximise(0.4 * box.towards, aim=1e-10, most=80)
         assert place.residual <= 1e-10
         assert steps > 3
@@ -163,12 +160,11 @@ def test_few_of_the_points_stand_for_all_in_the_hessian() -> None:
 
 
 def test_conjugate_gradients_where_no_matrix_is_formed() -> None:
-    from dpsyn.solvers._dual import Dual
-    from dpsyn.solvers._normal import NormalMatrix
+    from dpsyn.solvers._newton import Dual, NormalMatrix
 
     problem = block_problem(20_000)
-    normal = NormalMatrix(problem.operator.shape[0], dense_up_to=0)
-    dual = Dual(problem.operator, problem.wanted(0.6), problem.lower, problem.upper, normal, whole=False)
+    normal = NormalMatrix(dense_up_to=0)
+    dual = Dual(problem, problem.wanted(0.6), normal, whole=False)
     place, _ = dual.maximise(0.4 * problem.towards, aim=1e-10, most=60)
     assert place.residual <= 1e-10
     assert place.objective == pytest.approx(closest_to_uniform(problem, 0.6).objective, rel=1e-9)
@@ -268,12 +264,11 @@ def test_too_little_memory_is_refused_before_the_start() -> None:
 
 def test_the_reference_is_not_asked_about_large_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     shelved = SHELF["eight bits"]()
-    monkeypatch.setattr(shrinkage_module, "LARGEST", 9000)
-    monkeypatch.setattr(closest_module, "LARGEST", 9000)
+    assert _reference.LARGEST > 211 * 50_000
+    monkeypatch.setattr(_reference, "LARGEST", 9000)
     with pytest.raises(ParameterError, match="9,472 entries"):
         least_shrinkage(shelved.linear, backend="reference")
     with pytest.raises(ParameterError, match="9,472 entries"):
         closest_to_uniform(shelved.problem, 0.7, backend="reference")
-    assert _reference.LARGEST > 211 * 50_000
     with pytest.raises(ParameterError, match="shrinkage"):
         closest_to_uniform(shelved.problem, 1.1)

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import SolverError
-from dpsyn.solvers import _levels as levels
-from dpsyn.solvers.closest import clarabel_multipliers, closest_to_uniform
+from dpsyn.solvers import closest as module
+from dpsyn.solvers._reference import clarabel
+from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.shrinkage import least_shrinkage
 from tests.solvers.problems import problem_on_domain, random_codes
 
@@ -67,9 +68,9 @@ def test_statistics_out_of_reach_are_refused() -> None:
 def test_the_multipliers_of_clarabel_give_its_solution() -> None:
     problem = problem_on_domain(SIZES, 2, random_codes(SIZES, 60, 1), 0.2, 2.5)
     shrinkage = least_shrinkage(problem.with_box(0.4, 2.3)).shrinkage
-    multipliers = clarabel_multipliers(problem, problem.wanted(shrinkage))
-    assert multipliers is not None
-    ratio = np.clip(1 + problem.functions.T @ multipliers, 0.2, 2.5)
+    answer = clarabel(problem, problem.wanted(shrinkage))
+    assert not isinstance(answer, str)
+    ratio = np.clip(1 + problem.functions.T @ answer[1], 0.2, 2.5)
     assert ratio == pytest.approx(closest_to_uniform(problem, shrinkage).ratio, abs=1e-4)
 
 
@@ -78,7 +79,7 @@ def test_clarabel_helps_where_newton_alone_does_not_arrive(monkeypatch: pytest.M
     shrinkage = least_shrinkage(problem.with_box(0.02, 19.99)).shrinkage
     alone = closest_to_uniform(problem, shrinkage)
     assert alone.iterations > 4
-    monkeypatch.setattr(levels, "_STEPS", 1)
+    monkeypatch.setattr(module, "_STEPS", 1)
     helped = closest_to_uniform(problem, shrinkage)
     assert helped.solver == "clarabel + newton"
     assert helped.ratio == pytest.approx(alone.ratio, abs=1e-7)

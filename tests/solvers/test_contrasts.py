@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.contingency import ContingencyBasis
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes, contrasts
-from dpsyn.solvers.dimension import column_sets, contrast_dimension
-from dpsyn.solvers.walsh import walsh_matrix
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.solvers.contingency import all_codes, column_sets, contrast_dimension
+from dpsyn.solvers.contrasts import ContrastBasis, contrasts, walsh_matrix
 
 SIZES = (3, 2, 1, 4)
 
@@ -41,7 +40,7 @@ def test_binary_columns_give_the_walsh_functions(degree: int) -> None:
 def test_same_span_as_the_contingency_tables(degree: int) -> None:
     codes = all_codes(SIZES)
     functions = ContrastBasis(SIZES, degree).matrix(codes)
-    cells = ContingencyBasis((3, 2, 1, 4), degree).indicator(codes).toarray()
+    cells = TableFamily.all_of_degree((3, 2, 1, 4), degree).matrix(codes).toarray()
     assert np.linalg.matrix_rank(cells) == len(functions)
     # Every cell's indicator is a combination of the functions: projecting changes nothing.
     assert cells @ functions.T @ functions / 24 == pytest.approx(cells, abs=1e-12)

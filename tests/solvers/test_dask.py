@@ -86,7 +86,7 @@ def test_an_error_on_a_worker_arrives(cluster: Executor) -> None:
 
 
 def test_no_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsyn.solvers._dask.SECONDS_TO_CONNECT", 0.2)
+    monkeypatch.setattr("dpsyn.solvers.executors.SECONDS_TO_CONNECT", 0.2)
     with pytest.raises(ParameterError, match="scheduler") as caught:
         executor_for("tcp://127.0.0.1:1")
     assert caught.value.field == "scheduler"

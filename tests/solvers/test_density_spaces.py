@@ -9,7 +9,7 @@ import pytest
 
 from dpsyn.mechanisms.noisy_reweighting._statistics import cells_of
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, WholeDomain
 
 SIZES = (2, 3, 1, 4)

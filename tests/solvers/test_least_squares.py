@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import DenseFunctions
 from dpsyn.solvers.least_squares import least_squares, onto_simplex
 
@@ -60,3 +60,12 @@ def test_projection_onto_densities():
 def test_wrong_numbers_are_refused():
     with pytest.raises(ParameterError, match="spread"):
         least_squares(DenseFunctions(np.eye(2)), np.zeros(2), np.array([1.0, 0.0]))
+
+
+def test_functions_of_mean_zero_are_fitted_too():
+    family = WalshFamily(5, 2, constant=False)
+    points = all_codes(family.sizes)
+    exact = family.matrix(points) @ np.random.default_rng(0).dirichlet(np.full(len(points), 0.3))
+    fit = least_squares(DenseFunctions(family.matrix(points)), exact, np.full(family.count, 0.01), stop_at=1e-4)
+    assert fit.status == "noise_reached"
+    np.testing.assert_allclose(fit.statistics, exact, atol=1e-3)

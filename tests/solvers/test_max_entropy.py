@@ -7,7 +7,7 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import DenseFunctions, PointTables, WholeDomain
 from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
 

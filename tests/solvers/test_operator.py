@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from dpsyn.errors import ParameterError
 from dpsyn.solvers import functions as functions_module
 from dpsyn.solvers import operator as module
-from dpsyn.solvers._pair_tables import PairTables
+from dpsyn.solvers._tables import PairTables
 from dpsyn.solvers.blocks import Block
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
-from dpsyn.solvers.digits import DigitLayout
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis, walsh_matrix
 from dpsyn.solvers.executors import ThreadExecutor, one_blas_thread
 from dpsyn.solvers.functions import product_functions
 from dpsyn.solvers.operator import BlockOperator, block_bounds
-from dpsyn.solvers.walsh import walsh_matrix
+from dpsyn.solvers.points import DigitLayout
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 CASES = [

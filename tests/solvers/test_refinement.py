@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.solvers.contrasts import all_codes
-from dpsyn.solvers.density_spaces import PointTables
-from dpsyn.solvers.max_entropy import max_entropy
-from dpsyn.solvers.refinement import refined_max_entropy
-from dpsyn.solvers.table_model import TableModel
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.density_spaces import PointTables, TableModel
+from dpsyn.solvers.max_entropy import max_entropy, refined_max_entropy
 
 SIZES = (3, 2, 4)
 TABLES = ((0, 1, 2), (2, 0), (1,))

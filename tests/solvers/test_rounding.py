@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.rounding import repaired_rows, systematic_counts, systematic_rows
 
 SIZES = (4, 3, 5, 2)

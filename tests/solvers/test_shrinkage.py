@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import SolverError
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.solvers import shrinkage as module
-from dpsyn.solvers._interior_point import InteriorPoint, interior_point
-from dpsyn.solvers.contingency import ContingencyBasis
-from dpsyn.solvers.matching import MatchingProblem
-from dpsyn.solvers.shrinkage import least_shrinkage, shrinkage_dual_bound
+from dpsyn.solvers._interior_point import interior_point
+from dpsyn.solvers.matching import LinearAnswer, MatchingProblem
+from dpsyn.solvers.shrinkage import least_shrinkage, shrinkage_bound
 from tests.solvers.problems import problem_on_domain, random_codes
 
 
@@ -48,7 +48,7 @@ def test_agrees_with_another_solver(seed: int, sparse: bool) -> None:
     assert found.residual <= 1e-8
     assert found.outside == 0
     assert abs(found.gap) <= 1e-7
-    assert shrinkage_dual_bound(problem, found.multipliers) == pytest.approx(found.shrinkage, abs=1e-7)
+    assert shrinkage_bound(problem, found.multipliers) == pytest.approx(found.shrinkage, abs=1e-7)
     assert problem.residual(found.ratio, found.shrinkage) == found.residual
 
 
@@ -58,7 +58,7 @@ def test_no_multipliers_prove_more_than_the_least_shrinkage(seed: int, scale: fl
     codes = random_codes((2, 3, 2), 15, seed)
     problem = problem_on_domain((2, 3, 2), 2, codes, 0.2, 3.0)
     multipliers = scale * np.random.default_rng(seed).normal(size=len(problem.target))
-    assert shrinkage_dual_bound(problem, multipliers) <= least_shrinkage(problem).shrinkage + 1e-9
+    assert shrinkage_bound(problem, multipliers) <= least_shrinkage(problem).shrinkage + 1e-9
 
 
 @settings(max_examples=25)
@@ -66,7 +66,7 @@ def test_no_multipliers_prove_more_than_the_least_shrinkage(seed: int, scale: fl
 def test_an_empty_cell_forces_twice_the_floor(seed: int, floor: float, degree: int) -> None:
     sizes = (2, 3, 2)
     codes = random_codes(sizes, 4, seed)
-    empty = (ContingencyBasis(sizes, degree).counts(codes) == 0).any()
+    empty = (TableFamily.all_of_degree(sizes, degree).sums(codes) == 0).any()
     found = least_shrinkage(problem_on_domain(sizes, degree, codes, 2 * floor, 100.0))
     if empty:
         assert found.shrinkage == pytest.approx(2 * floor, abs=1e-8)
@@ -107,7 +107,7 @@ def test_the_interior_point_method_arrives_whatever_the_box(seed: int, rows: int
     assert found is not None
     assert problem.residual(found.ratio, found.shrinkage) <= 1e-8
     assert problem.outside(found.ratio) == 0
-    assert found.shrinkage - shrinkage_dual_bound(problem, found.multipliers) <= 1e-8
+    assert found.shrinkage - shrinkage_bound(problem, found.multipliers) <= 1e-8
 
 
 def test_a_method_that_fails_is_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_a_method_that_fails_is_followed_by_another(monkeypatch: pytest.MonkeyPa
 
 def test_an_answer_that_is_only_feasible_is_used_if_nothing_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_on_domain((3, 3, 3), 2, random_codes((3, 3, 3), 30, 0), 0.5, 1.75)
-    lazy = InteriorPoint(1.0, np.ones(27), np.zeros(len(problem.target)), 0)
+    lazy = LinearAnswer(1.0, np.ones(27), np.zeros(len(problem.target)), 0)
     monkeypatch.setattr(module, "interior_point", lambda *_: lazy)
     monkeypatch.setattr(module, "least", lambda *_, **__: None)
     monkeypatch.setattr(scipy.optimize, "linprog", _answer(np.nan))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.solvers import walsh
-from dpsyn.solvers.dimension import walsh_dimension
-from dpsyn.solvers.walsh import walsh_matrix, walsh_sums
+from dpsyn.solvers import contrasts as module
+from dpsyn.solvers.contingency import walsh_dimension
+from dpsyn.solvers.contrasts import walsh_matrix, walsh_sums
 
 
 def _cube(p: int) -> np.ndarray:
@@ -39,7 +39,7 @@ def test_sums_are_exact_and_do_not_depend_on_the_blocks(monkeypatch: pytest.Monk
     points = np.random.default_rng(0).choice([-1, 1], (1003, 6)).astype(np.int8)
     expected = walsh_matrix(points, 3).astype(int).sum(axis=1)
     assert walsh_sums(points, 3).tolist() == expected.tolist()
-    monkeypatch.setattr(walsh, "_CHUNK_ENTRIES", 42 * 100)
+    monkeypatch.setattr(module, "_CHUNK_ENTRIES", 42 * 100)
     assert walsh_sums(points, 3).tolist() == expected.tolist()
 
 

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from dpsyn.app.comparisons import (
-    column_chart,
-    errors_chart,
-    floor_meaning,
-    heatmaps,
-    scores_chart,
-    scores_table,
-    summary_table,
-)
 from dpsyn.app.lab.experiments import fingerprint
-from dpsyn.app.lab.kept import keep_comparison, kept_measures
-from dpsyn.app.state import Made
-from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS
-from dpsyn.evaluation.figures.worst_tables import draw_table, table_info
-from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.app.lab.releases import earlier_measures, take_comparison
+from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
+from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table, table_info
+from dpsyn.evaluation.report import DEGREES, Closeness, Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.charts import show_figure
 from dpsyn.kit.visit import Dataset
 
+Reports = Mapping[str, Report]
+FLOOR = "Sampling noise (held-out real rows)"
 
-def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
+
+def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """Choose releases, tables and classifiers, and start measuring."""
     learn, held_out = current.parts
     with st.form("comparison_form", border=True):
@@ -72,7 +68,7 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
             "dpsyn.app.tasks:compare",
             label="Comparison",
             context={
-                "done": keep_comparison,
+                "done": take_comparison,
                 "revision": current.revision,
                 "fingerprint": fingerprint(learn, held_out),
                 "numbers": {label: releases[label].number for label in chosen},
@@ -89,11 +85,11 @@ def measure_form(current: Dataset, releases: Mapping[str, Made]) -> None:
     st.rerun()
 
 
-def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
+def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """What the last measurement of this data found."""
     found = st.session_state.get("comparison")
     if found is None or found["revision"] != current.revision:
-        if not kept_measures(current, list(releases.values())):
+        if not earlier_measures(current, list(releases.values())):
             st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
         return
     learn, held_out = current.parts
@@ -110,7 +106,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
             ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
         )
         with marginals:
-            show_figure(errors_chart(reports), key="errors")
+            show_figure(draw_errors(reports), key="errors")
             st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
         with worst:
             _worst_tables(current, reports, releases)
@@ -119,7 +115,7 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
             for i, (name, figure) in enumerate(heatmaps(reports).items()):
                 show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
         with classifiers:
-            chart = scores_chart(reports)
+            chart = draw_scores(reports)
             if isinstance(chart, str):
                 st.info(f"No classifiers: {chart}.", icon=":material/info:")
             else:
@@ -136,12 +132,15 @@ def findings(current: Dataset, releases: Mapping[str, Made]) -> None:
         with columns:
             name = st.selectbox("Column", learn.domain.names, key="comparison_column", bind="query-params")
             if name in learn.domain:
-                shown = {label: releases[label].release for label in reports if label in releases}
-                show_figure(column_chart(learn, shown, name, held_out), key="column")
+                attribute, at = learn.domain[name], learn.domain.index(name)
+                shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
+                codes = {label: attribute.encode(values) for label, values in shown.items()}
+                held = None if held_out is None else held_out.codes[:, at]
+                show_figure(draw_column(attribute, learn.codes[:, at], codes, held), key="column")
 
 
 @st.fragment
-def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, Made]) -> None:
+def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Mapping[str, MadeRelease]) -> None:
     learn, held_out = current.parts
     names = [label for label in reports if label in releases]
     if not names:
@@ -155,3 +154,79 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     for degree, error in reports[label].marginals.items():
         info = table_info(learn.domain, error.worst, learn.codes, rows, label, at=list(reports).index(label), held_out=held)
         show_figure(draw_table(info), key=f"worst_{degree}")
+
+
+def floor_meaning(reports: Reports) -> str:
+    """What the sampling noise is, and that it is no bound; empty without held-out rows."""
+    report = next(iter(reports.values()))
+    if report.noise_floor is None:
+        return ""
+    return (
+        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: what "
+        "as many fresh rows from the same source miss. It is a yardstick and no bound. A release is measured against the "
+        "very rows that it was made from, and may have more rows than were held out, or rows rounded to fit rather than "
+        "drawn: with enough ε it can go below."
+    )
+
+
+def heatmaps(reports: Reports) -> dict[str, Any]:
+    """One heat-map per release and one of the sampling noise, all on one colour scale."""
+    matrices = {name: report.pairwise for name, report in reports.items()}
+    floor = next(iter(reports.values())).noise_floor
+    return draw_heatmaps(matrices if floor is None else matrices | {FLOOR: floor.pairwise})
+
+
+def summary_table(reports: Reports) -> pd.DataFrame:
+    """All figures of all releases, and of the sampling noise, one line each."""
+    lines = [_line(name, report.release) for name, report in reports.items()]
+    floor = next(iter(reports.values())).noise_floor
+    return pd.DataFrame([*lines, _line(FLOOR, floor)] if floor is not None else lines)
+
+
+def _line(name: str, measured: Closeness) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "Compared": name,
+        "Rows": measured.rows,
+        "Range queries, mean error": round(measured.ranges.mean, 4),
+    }
+    for degree, error in measured.marginals.items():
+        line[f"{degree}-way mean"] = round(error.mean, 4)
+        line[f"{degree}-way max"] = round(error.max, 4)
+        line[f"worst {degree}-way table"] = " × ".join(error.worst)
+    return line
+
+
+def scores_table(reports: Reports) -> pd.DataFrame:
+    """Accuracy and ROC-AUC of every classifier, what is unusual; train-on-real and the majority class below."""
+    lines: list[dict[str, Any]] = []
+    for name, report in reports.items():
+        if not isinstance(report.classification, str):
+            lines += [_score_line(name, score) for score in report.classification.synthetic]
+    found = next(iter(reports.values())).classification
+    if not isinstance(found, str):
+        lines += [_score_line("Real rows", score) for score in found.real.scores]
+        majority = f"always {found.real.majority_class}"
+        share = found.real.majority_accuracy
+        lines.append(
+            {
+                "Trained on": "Majority class",
+                "Classifier": majority,
+                "Accuracy": round(share, 4),
+                "ROC-AUC": 0.5,
+                "Brier score": round(2 * (1 - share), 4),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def _score_line(name: str, score: Score) -> dict[str, Any]:
+    return {
+        "Trained on": name,
+        "Classifier": score.classifier,
+        "Accuracy": None if score.accuracy is None else round(score.accuracy, 4),
+        "ROC-AUC": None if score.auc is None else round(score.auc, 4),
+        "Brier score": None if score.brier is None else round(score.brier, 4),
+        "Calibration error": None if score.calibration_error is None else round(score.calibration_error, 4),
+        "Rows": score.training_rows,
+        "Note": score.note,
+    }

@@ -8,12 +8,10 @@ import streamlit as st
 
 from dpsyn.app import state
 from dpsyn.app.lab import experiments
-from dpsyn.app.lab.code import grid_script
-from dpsyn.app.lab.runs import plain
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
-from dpsyn.evaluation.experiments import Grid, standard
-from dpsyn.evaluation.experiments.plan import VARIED, Varied
+from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script, standard
+from dpsyn.evaluation.experiments.plan import VARIED, Varied, plain_config
 from dpsyn.evaluation.figures.experiment import AXES
 from dpsyn.kit import screen, visit, widgets
 from dpsyn.mechanisms.base import Config
@@ -38,7 +36,7 @@ def choices(current: visit.Dataset) -> dict[str, Config]:
         if made.release.guarantee.status == "published_but_wrong":
             continue
         # An experiment is kept and handed on as text, which cannot hold rows of the user's own.
-        if made.config is not None and plain(made.config) is not None:
+        if made.config is not None and plain_config(made.config) is not None:
             found[f"as in release {made.number}: {made.release.name or made.config.title}"] = made.config
     return found
 
@@ -144,12 +142,23 @@ def planner(current: visit.Dataset) -> None:
             st.warning("Choose at least one classifier, or no column to predict.", icon=":material/block:")
             return
         models = models or [LOGISTIC]
-        screen.offer(lambda: grid_script(grid, current.source, target, degrees, models))
+        planned = Experiment(
+            number=0,
+            name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {AXES[vary].split(' (')[0]}",
+            dataset=current.table.name,
+            fingerprint=experiments.fingerprint(*current.parts),
+            grid=grid,
+            target=target,
+            degrees=tuple(degrees),
+            classifiers=tuple(models),
+            data=current.source,
+        )
+        screen.offer(lambda: experiment_script(planned))
         count = len({cell.key for cell in grid.cells()})
         busy = visit.job() is not None
         label = f"Run {count} cell{'s' * (count != 1)}"
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
-            name = f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {AXES[vary].split(' (')[0]}"
-            made = experiments.add(name, grid, target, degrees, models)
-            experiments.start(made)
+            planned.number = visit.next_number("experiment")
+            experiments.add(planned)
+            experiments.start(planned)
             st.rerun(scope="app")

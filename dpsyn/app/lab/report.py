@@ -1,31 +1,77 @@
-"""The report of a visit: verdicts, releases, comparisons and experiments in one file."""
+"""The report of a visit: verdicts, releases, comparisons and experiments in one HTML file that opens without a network."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.comparisons import errors_chart, floor_meaning, heatmaps, scores_chart, scores_table, summary_table
 from dpsyn.app.lab import experiments
-from dpsyn.app.lab.code import script_of
-from dpsyn.app.lab.elsewhere import of_which_data
-from dpsyn.app.lab.experiments import Experiment
+from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
+from dpsyn.app.lab.other_data import of_which_data
 from dpsyn.app.lab.report_verdicts import release_parts, verdict_parts
-from dpsyn.app.lab.results import is_rising, points_table, refusals
-from dpsyn.evaluation.experiments import summarise
-from dpsyn.evaluation.figures.experiment import curves_info, draw_curves
-from dpsyn.evaluation.figures.report_page import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
+from dpsyn.app.lab.results import points_table, refusals
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
+from dpsyn.evaluation.experiments.summary import is_rising
+from dpsyn.evaluation.figures.comparison import draw_errors, draw_scores
+from dpsyn.evaluation.figures.experiment import draw_curves
 from dpsyn.kit import visit
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 
+PRIVATE = "reads private data: for teaching"
+RELEASED = "private release"
+PUBLIC = "public facts only"
+
 _MEASURES = ("1-way error, mean", "2-way error, mean", "range queries, mean error")
 _SHOWN_SETTINGS = 40
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2b2b; --soft: #5b6b6b; --line: #d5dede; --back: #ffffff; --mark: #0b6e6e; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4eceb; --soft: #9fb0af; --line: #35403f; --back: #131a1a; --mark: #5fc9c3; }
+}
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--back); max-width: 66rem;
+  margin: 2rem auto; padding: 0 1.2rem; }
+h1 { font-size: 1.9rem; margin-bottom: .2rem; } h2 { margin: 2.6rem 0 .3rem; font-size: 1.35rem; }
+.badge { display: inline-block; font-size: .82rem; padding: .1rem .6rem; border: 1px solid var(--line); border-radius: 1rem;
+  color: var(--soft); }
+.badge.private { border-style: dashed; } .badge.released { color: var(--mark); border-color: var(--mark); }
+table { border-collapse: collapse; font-size: .88rem; margin: .8rem 0; display: block; overflow-x: auto; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; }
+td { font-variant-numeric: tabular-nums; } pre { overflow-x: auto; border: 1px solid var(--line); padding: .8rem; }
+.note { color: var(--soft); }
+td:first-child { min-width: 5.5rem; }
+.js-plotly-plot .main-svg text:not(.heatmap-label text, .hoverlayer text) { fill: var(--ink) !important; }
+"""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text that is shown as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, what the section reads, and its parts in order.
+
+    Attributes:
+        title: a few words.
+        reads: one of :data:`PRIVATE`, :data:`RELEASED`, :data:`PUBLIC`.
+        parts: paragraphs (text, not mark-up), tables, :class:`Code` and Plotly figures.
+    """
+
+    title: str
+    reads: str
+    parts: Sequence[Any]
 
 
 def report_button() -> None:
@@ -52,7 +98,7 @@ def _stem(name: str) -> str:
 
 def report_bytes(
     current: visit.Dataset,
-    releases: list[state.Made],
+    releases: list[MadeRelease],
     found: Mapping[str, Any] | None,
     tried: Sequence[Experiment],
     others: Sequence[Experiment] = (),
@@ -94,7 +140,7 @@ def _data(current: visit.Dataset) -> Section:
     return Section("The data", PUBLIC, [rows, split, table])
 
 
-def _verdicts(current: visit.Dataset, releases: list[state.Made]) -> Section:
+def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
     """A verdict on each release at its own settings; before there is any, one on each mechanism."""
     if releases:
         parts = [part for made in releases for part in release_parts(made, current)]
@@ -107,7 +153,7 @@ def _verdicts(current: visit.Dataset, releases: list[state.Made]) -> Section:
     return Section("Do the theorems apply?", PRIVATE, parts)
 
 
-def _release(made: state.Made) -> Section:
+def _release(made: MadeRelease) -> Section:
     claim = made.release.guarantee
     status = {
         "unconfirmed_domain": "true once the domain is confirmed as public",
@@ -159,9 +205,9 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
 
 
 def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
-    parts: list[Any] = [*filter(None, [floor_meaning(reports)]), errors_chart(reports), summary_table(reports)]
+    parts: list[Any] = [*filter(None, [floor_meaning(reports)]), draw_errors(reports), summary_table(reports)]
     parts += list(heatmaps(reports).values())
-    scores = scores_chart(reports)
+    scores = draw_scores(reports)
     if isinstance(scores, str):
         parts.append(f"No classifiers: {scores}.")
     else:
@@ -183,7 +229,7 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
         if measure not in _MEASURES and not is_rising(measure):
             continue
         points = summarise(results, measure)
-        info = curves_info(
+        figure = draw_curves(
             points,
             measure,
             experiment.grid.vary,
@@ -191,10 +237,64 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
             labels=list(experiment.grid.configs),
             proportional=not is_rising(measure),
         )
-        parts += [draw_curves(info), points_table(points, experiment.grid.vary)]
+        parts += [figure, points_table(points, experiment.grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
-    script = script_of(experiment)
-    if script is not None:
-        parts += ["The same from Python:", Code(script)]
+    if experiment.data is not None:
+        parts += ["The same from Python:", Code(experiment_script(experiment))]
     of = "" if own else f", of other data ({experiment.dataset})"
     return Section(f"Experiment {experiment.number}{of}: {experiment.name}", PRIVATE, parts)
+
+
+def html_report(title: str, sections: Sequence[Section], note: str = "") -> str:
+    """The file's text.
+
+    Names and values from the data are escaped; the drawing library is part of the file (about 5 MB) if there is a figure.
+
+    Raises:
+        ParameterError: a part of a kind that cannot be shown, or an unknown badge.
+    """
+    drawn = 0
+    body = []
+    for section in sections:
+        kinds = {PRIVATE: "private", RELEASED: "released", PUBLIC: "public"}
+        if section.reads not in kinds:
+            raise ParameterError("reads", section.reads, f"one of {', '.join(map(repr, kinds))}")
+        body.append(f"<section><h2>{_text(section.title)}</h2>")
+        body.append(f'<span class="badge {kinds[section.reads]}">{_text(section.reads)}</span>')
+        for part in section.parts:
+            if hasattr(part, "to_plotly_json"):
+                body.append(_figure(part, first=drawn == 0))
+                drawn += 1
+            else:
+                body.append(_part(part))
+        body.append("</section>")
+    words = f'<p class="note">{_text(note)}</p>' if note else ""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f"<body><h1>{_text(title)}</h1>{words}{''.join(body)}</body></html>"
+    )
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return f"<p>{_text(part)}</p>"
+    if isinstance(part, Code):
+        return f"<pre><code>{_text(part.text)}</code></pre>"
+    if isinstance(part, pd.DataFrame):
+        whole: Any = dict.fromkeys(part.select_dtypes("integer").columns, "{:,}".format)
+        numbers = {"formatters": whole, "float_format": lambda value: short(value, 4)}
+        return str(part.to_html(index=False, escape=True, border=0, na_rep="—", **numbers))
+    raise ParameterError("parts", type(part).__name__, "texts, tables, code or Plotly figures")
+
+
+def _figure(figure: Any, *, first: bool) -> str:
+    return str(
+        figure.to_html(
+            full_html=False, include_plotlyjs=first, config={"displaylogo": False, "responsive": True}, default_width="100%"
+        )
+    )
+
+
+def _text(text: str) -> str:
+    return html.escape(str(text), quote=True)

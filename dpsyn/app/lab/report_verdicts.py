@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpsyn.app import state
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.kit import visit
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.kit.widgets import humanise
@@ -17,7 +17,7 @@ from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
 
 
-def release_parts(made: state.Made, current: visit.Dataset) -> list[Any]:
+def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
     """What the theorems say of one release: sentences, and the conditions as a table."""
     if made.release.guarantee.status == "published_but_wrong":
         return [f"{made.label}: no verdict; it was made as published, and that has no guarantee."]
@@ -38,7 +38,7 @@ def verdict_parts(verdict: Verdict, current: visit.Dataset) -> list[Any]:
     ]
 
 
-def release_verdict(made: state.Made, current: visit.Dataset) -> tuple[Verdict, str]:
+def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict, str]:
     """The verdict on the mechanism of a release at its own settings, and these settings in a sentence.
 
     Raises:
@@ -62,7 +62,7 @@ def _budget(spec: PrivacySpec) -> str:
     return readable(f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {rounded_up(spec.delta, 3)}" if spec.delta else ""))
 
 
-def _statistics(made: state.Made, current: visit.Dataset) -> DatasetStatistics:
+def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
     """Of the rows that the release was made from."""
     learn = current.parts[0]
     n = made.release.settings.get("n", learn.n)

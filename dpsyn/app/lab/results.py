@@ -12,12 +12,10 @@ import streamlit as st
 
 from dpsyn.app import state
 from dpsyn.app.lab import experiments
-from dpsyn.app.lab.code import script_of
-from dpsyn.app.lab.elsewhere import of_other_data
-from dpsyn.app.lab.experiments import Experiment
-from dpsyn.evaluation.experiments import CellResult, crossings, results_frame, summarise
-from dpsyn.evaluation.experiments.summary import Point
-from dpsyn.evaluation.figures.experiment import curves_info, draw_curves, draw_spread, spread_info, symbol
+from dpsyn.app.lab.other_data import of_other_data
+from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments.summary import Point, is_rising
+from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread, symbol
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.charts import show_figure
 from dpsyn.kit.visit import Dataset
@@ -26,11 +24,6 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
 
 POLL = 0.7
-
-
-def is_rising(measure: str) -> bool:
-    """Whether more of it is better."""
-    return measure.startswith(("accuracy", "ROC-AUC"))
 
 
 def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
@@ -134,7 +127,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
         wish = _wish(experiment, measure, points)
-        info = curves_info(
+        figure = draw_curves(
             points,
             measure,
             experiment.grid.vary,
@@ -143,7 +136,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             labels=list(experiment.grid.configs),
             proportional=not is_rising(measure),
         )
-        show_figure(draw_curves(info), key=f"lab_curve_{experiment.number}")
+        show_figure(figure, key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
@@ -156,9 +149,9 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 f"{widgets.plain_text('; '.join(fewer))}."
             )
     with spread:
-        found = spread_info(points, measure, experiment.grid.vary)
-        if found.names:
-            show_figure(draw_spread(found), key=f"lab_spread_{experiment.number}")
+        bars = draw_spread(points, measure, experiment.grid.vary)
+        if bars is not None:
+            show_figure(bars, key=f"lab_spread_{experiment.number}")
             st.caption(
                 "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
                 + (
@@ -280,13 +273,12 @@ def _downloads(experiment: Experiment) -> None:
             on_click="ignore",
             key=f"lab_json_{experiment.number}",
         )
-        script = script_of(experiment)
-        if script is None:
+        if experiment.data is None:
             st.caption("Its columns were not kept, so there is no script of it until its data is open.")
             return
         st.download_button(
             "Script that does it again",
-            script.encode(),
+            experiment_script(experiment).encode(),
             f"experiment_{experiment.number}.py",
             "text/x-python",
             icon=":material/code:",

@@ -1,6 +1,7 @@
 """Experiments: mechanisms × settings × repeats, run anywhere, kept, summarised, and planned from."""
 
 from dpsyn.data.source import DataSource
+from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease, archive_text, read_archive
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.run import CellResult, references, run_cell, run_grid
 from dpsyn.evaluation.experiments.script import experiment_script
@@ -12,13 +13,17 @@ __all__ = [
     "CellResult",
     "Crossing",
     "DataSource",
+    "Experiment",
     "Grid",
+    "MadeRelease",
     "Point",
     "Workspace",
+    "archive_text",
     "config_from_dict",
     "config_to_dict",
     "crossings",
     "experiment_script",
+    "read_archive",
     "references",
     "results_frame",
     "run_cell",

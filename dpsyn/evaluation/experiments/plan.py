@@ -43,6 +43,17 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
     return kind(**settings)
 
 
+def plain_config(config: Config | None) -> dict[str, Any] | None:
+    """The configuration as data that JSON keeps, or None where it holds functions or rows of its own."""
+    if config is None:
+        return None
+    data = config_to_dict(config)
+    try:
+        return data if config_from_dict(json.loads(json.dumps(data))) == config else None
+    except (TypeError, ParameterError):
+        return None
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of one mechanism.

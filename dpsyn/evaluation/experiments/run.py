@@ -1,15 +1,19 @@
-"""Running the cells of an experiment: here, in processes of joblib, or on a Dask cluster."""
+"""Running the cells of an experiment: in this process, in worker processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
 import math
+import pickle
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
 from dpsyn.errors import CalibrationError, DpsynError, ParameterError
-from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS, RealScores
+from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS, Classification, Score
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
 from dpsyn.evaluation.report import Baseline, Closeness, Report, evaluate, real_baseline
 from dpsyn.mechanisms.base import Mechanism
@@ -17,10 +21,13 @@ from dpsyn.table import Table
 
 Status = Literal["done", "refused", "failed", "crashed"]
 Backend = Literal["here", "joblib", "dask"]
-SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
+_SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
 """Measure of a classifier -> attribute of :class:`~dpsyn.evaluation.classifiers.Score`."""
 ON_BUDGET = "on budget"
 OVER_BUDGET = "over budget"
+POLL = 0.2
+"""Seconds between two looks at whether the work is paused."""
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,12 @@ class CellResult:
     measures: tuple[dict[str, float], ...] = ()
     seconds: float = 0.0
 
+    @classmethod
+    def of(cls, cell: Cell, status: Status, message: str = "") -> CellResult:
+        """The result of a cell before anything is known but how it ended."""
+        settings = config_to_dict(cell.config)
+        return cls(cell.key, cell.label, cell.config.name, cell.value, cell.repeat, status, message, settings=settings)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         return asdict(self)
@@ -66,54 +79,46 @@ class CellResult:
 
 def flat_measures(report: Report) -> dict[str, float]:
     """The numbers of a report by name, those that are defined."""
-    found: dict[str, float] = {}
-    for degree, error in report.marginals.items():
-        found[f"{degree}-way error, mean"] = error.mean
-        found[f"{degree}-way error, largest"] = error.max
-    found["range queries, mean error"] = report.ranges.mean
+    found = _distances(report.release)
     if not isinstance(report.classification, str):
-        for score in report.classification.synthetic:
-            for name, attribute in SCORES.items():
-                value = getattr(score, attribute)
-                if value is not None:
-                    found[f"{name}, {score.classifier}"] = value
+        found |= _of_classifiers(report.classification.synthetic)
     return {name: float(value) for name, value in found.items() if math.isfinite(value)}
 
 
-def references(baseline: Baseline) -> dict[str, dict[str, float]]:
+def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
     """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class.
 
     The floor is the error of the held-out rows: a yardstick, no bound (see :class:`~dpsyn.evaluation.report.Report`).
     """
-    return _lines(baseline.noise_floor, baseline.classification)
-
-
-def report_references(report: Report) -> dict[str, dict[str, float]]:
-    """The :func:`references` that a report holds."""
-    found = report.classification
-    return _lines(report.noise_floor, found if isinstance(found, str) else found.real)
-
-
-def _lines(floor: Closeness | None, real: RealScores | str) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    if floor is not None:
-        for degree, error in floor.marginals.items():
-            found[f"{degree}-way error, mean"] = {"sampling floor": error.mean}
-            found[f"{degree}-way error, largest"] = {"sampling floor": error.max}
-        found["range queries, mean error"] = {"sampling floor": floor.ranges.mean}
+    floor, real = found.noise_floor, found.classification
+    if isinstance(real, Classification):
+        real = real.real
+    lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
     if not isinstance(real, str):
-        for score in real.scores:
-            for name, attribute in SCORES.items():
-                value = getattr(score, attribute)
-                if value is not None:
-                    found[f"{name}, {score.classifier}"] = {"real data": value, **_chance(name, real)}
-    return found
+        # What always naming the majority class gives.
+        share = real.majority_accuracy
+        chance = {"accuracy": share, "ROC-AUC": 0.5, "Brier score": 2 * (1 - share)}
+        for name, value in _of_classifiers(real.scores).items():
+            kind = name.split(", ", 1)[0]
+            lines[name] = {"real data": value} | ({"majority class": chance[kind]} if kind in chance else {})
+    return lines
 
 
-def _chance(name: str, real: RealScores) -> dict[str, float]:
-    """What always naming the majority class gives."""
-    values = {"accuracy": real.majority_accuracy, "ROC-AUC": 0.5, "Brier score": 2 * (1 - real.majority_accuracy)}
-    return {"majority class": values[name]} if name in values else {}
+def _distances(measured: Closeness) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for degree, error in measured.marginals.items():
+        found[f"{degree}-way error, mean"] = error.mean
+        found[f"{degree}-way error, largest"] = error.max
+    return found | {"range queries, mean error": measured.ranges.mean}
+
+
+def _of_classifiers(scores: Sequence[Score]) -> dict[str, float]:
+    return {
+        f"{name}, {score.classifier}": value
+        for score in scores
+        for name, attribute in _SCORES.items()
+        if (value := getattr(score, attribute)) is not None
+    }
 
 
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
@@ -123,16 +128,8 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     """
     start = time.perf_counter()
     spec = cell.spec
-    result = CellResult(
-        key=cell.key,
-        label=cell.label,
-        mechanism=cell.config.name,
-        value=cell.value,
-        repeat=cell.repeat,
-        status="done",
-        asked={"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring},
-        settings=config_to_dict(cell.config),
-    )
+    asked = {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring}
+    result = replace(CellResult.of(cell, "done"), asked=asked)
     table = baseline.table
     try:
         if cell.n is not None:
@@ -175,6 +172,179 @@ def _calibrated(cell: Cell, table: Table) -> tuple[Mechanism, str]:
         return config.calibrate(replace(cell.spec, epsilon=epsilon), table.domain, n=table.n), OVER_BUDGET
 
 
+@dataclass(frozen=True)
+class Event:
+    """A cell has begun (no result yet), or has ended with one; ``worker`` is the number of the worker that has it."""
+
+    cell: Cell
+    result: CellResult | None = None
+    worker: int = 0
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    baseline: Baseline,
+    *,
+    backend: Backend = "joblib",
+    workers: int = 2,
+    scheduler: str | None = None,
+    paused: Callable[[], bool] = lambda: False,
+    run: Callable[[Cell, Baseline], CellResult] = run_cell,
+) -> Iterator[Event]:
+    """Run cells and tell of each as it begins (not on a cluster) and as it ends. Closing the iterator ends the workers.
+
+    A worker process that dies, or a cell that raises there, turns that cell into a result ``"crashed"``; the others go on.
+
+    Args:
+        cells: what to run.
+        baseline: the data, handed to every worker once.
+        backend: ``"joblib"`` for processes on this machine, ``"here"`` for this process, ``"dask"`` for a cluster.
+        workers: number of processes; each computes with one thread, or as many would start as many threads each.
+        scheduler: address of the Dask scheduler, such as ``"tcp://host:8786"``; its workers need dpsyn.
+        paused: while it says so, no new cell is begun; asked several times a second, not on a cluster.
+        run: what to do with a cell; a function of a module.
+
+    Raises:
+        ParameterError: an unknown backend, or a cluster without its address.
+    """
+    if backend not in ("here", "joblib", "dask"):
+        raise ParameterError("backend", backend, "'here', 'joblib' or 'dask'")
+    if (scheduler is not None) != (backend == "dask"):
+        raise ParameterError("scheduler", scheduler, "the address of a Dask scheduler, together with backend='dask'")
+    if backend == "dask":
+        assert scheduler is not None
+        return _on_cluster(cells, baseline, scheduler, run)
+    return _here(cells, baseline, paused, run) if backend == "here" else _in_processes(cells, baseline, workers, paused, run)
+
+
+Run = Callable[[Cell, Baseline], CellResult]
+
+
+def _here(cells: Sequence[Cell], baseline: Baseline, paused: Callable[[], bool], run: Run) -> Iterator[Event]:
+    for cell in cells:
+        while paused():
+            time.sleep(POLL)
+        yield Event(cell)
+        yield Event(cell, run(cell, baseline))
+
+
+def _on_cluster(cells: Sequence[Cell], baseline: Baseline, scheduler: str, run: Run) -> Iterator[Event]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError as fault:
+        raise ParameterError("backend", "dask", "pip install 'dpsyn[cluster]' brings what it needs") from fault
+    with Client(scheduler) as client:
+        shared = client.scatter(baseline, broadcast=True)
+        of = {client.submit(run, cell, shared, key=f"dpsyn-{cell.key}", pure=False): cell for cell in cells}
+        for future in as_completed(of):
+            failure = future.exception()
+            yield Event(of[future], future.result() if failure is None else _crashed(of[future], _unforeseen(failure)))
+
+
+def _in_processes(
+    cells: Sequence[Cell], baseline: Baseline, workers: int, paused: Callable[[], bool], run: Run
+) -> Iterator[Event]:
+    waiting = deque(cells)
+    crew: dict[int, _Worker] = {}
+    try:
+        while waiting or any(worker.cell for worker in crew.values()):
+            for number in range(workers):
+                if waiting and (number not in crew or crew[number].cell is None) and not paused():
+                    cell, fresh = waiting.popleft(), number not in crew
+                    worker = crew.setdefault(number, _Worker(run, baseline)) if fresh else crew[number]
+                    if worker.give(cell):
+                        yield Event(cell, None, number)
+                        continue
+                    code = crew.pop(number).end()
+                    if fresh:
+                        # Not put back: a machine on which every process dies as it starts would try for ever.
+                        yield Event(cell, _crashed(cell, f"its process died as it started (exit code {code})"), number)
+                    else:
+                        waiting.appendleft(cell)
+            busy = {worker.connection: number for number, worker in crew.items() if worker.cell is not None}
+            for ready in wait(list(busy), timeout=POLL):
+                number = busy[ready]
+                ended = crew[number].cell
+                assert ended is not None
+                result = crew[number].receive()
+                if result is None:
+                    result = _crashed(ended, f"its process died (exit code {crew.pop(number).end()})")
+                yield Event(ended, result, number)
+    finally:
+        for worker in crew.values():
+            worker.end()
+
+
+class _Worker:
+    """A process of its own; loky starts it without running the caller's script again."""
+
+    def __init__(self, run: Run, baseline: Baseline) -> None:
+        from joblib.externals.loky.backend import get_context
+        from joblib.externals.loky.backend.reduction import dumps
+
+        context = get_context("loky")
+        self.connection, far = context.Pipe()
+        self.cell: Cell | None = None
+        self._written = dumps
+        self._process = context.Process(target=_serve, args=(far,), daemon=True, env=dict.fromkeys(_THREADS, "1"))
+        self._process.start()
+        far.close()
+        # A process that is gone already is found out when it is given a cell.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.connection.send_bytes(self._written((run, baseline)))
+
+    def give(self, cell: Cell) -> bool:
+        """Hand over a cell; False if the process has died meanwhile."""
+        try:
+            self.connection.send_bytes(self._written(cell))
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        self.cell = cell
+        return True
+
+    def receive(self) -> CellResult | None:
+        """The result of the cell that it has; None if the process is gone."""
+        cell, self.cell = self.cell, None
+        assert cell is not None
+        try:
+            message = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            return None
+        return message if isinstance(message, CellResult) else _crashed(cell, str(message))
+
+    def end(self) -> int | None:
+        """Kill the process; its exit code."""
+        self._process.join(timeout=0 if self._process.is_alive() and self.cell is None else 0.5)
+        self._process.terminate()
+        self._process.join()
+        self.connection.close()
+        return int(self._process.exitcode)
+
+
+def _serve(connection: Connection[Any, Any]) -> None:
+    """A worker's life: the data, then one cell after another until the other side hangs up."""
+    from threadpoolctl import threadpool_limits
+
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        run, baseline = pickle.loads(connection.recv_bytes())
+        while True:
+            cell = pickle.loads(connection.recv_bytes())
+            try:
+                with threadpool_limits(1):
+                    result: CellResult | str = run(cell, baseline)
+            except Exception as fault:  # noqa: BLE001  # the process boundary: one cell's fault is told, not the worker's end
+                result = _unforeseen(fault)
+            connection.send(result)
+
+
+def _unforeseen(fault: BaseException) -> str:
+    return f"it stopped unexpectedly ({type(fault).__name__}: {fault})"
+
+
+def _crashed(cell: Cell, why: str) -> CellResult:
+    return CellResult.of(cell, "crashed", why)
+
+
 def run_grid(
     grid: Grid,
     table: Table,
@@ -200,51 +370,23 @@ def run_grid(
         degrees: numbers of columns of the tables that are compared.
         classifiers: which ones to train.
         baseline: instead of these, if it has been made already.
-        backend: ``"joblib"`` for processes on this machine, ``"here"`` for this process, ``"dask"`` for a cluster.
-        workers: processes of joblib.
-        scheduler: address of the Dask scheduler, such as ``"tcp://host:8786"``; the workers need dpsyn.
+        backend: see :func:`run_cells`, as for ``workers`` and ``scheduler``.
+        workers: processes.
+        scheduler: address of the Dask scheduler.
         done: results of an earlier, interrupted run: their cells are not run again, unless they crashed.
         on_result: called with every new result as it arrives; what it keeps survives an interruption.
 
     Raises:
         ParameterError: an unknown backend, or a cluster without its address.
     """
-    if backend not in ("here", "joblib", "dask"):
-        raise ParameterError("backend", backend, "'here', 'joblib' or 'dask'")
-    if (scheduler is not None) != (backend == "dask"):
-        raise ParameterError("scheduler", scheduler, "the address of a Dask scheduler, together with backend='dask'")
     if baseline is None:
         baseline = real_baseline(table, holdout, target, degrees=degrees, classifiers=classifiers)
     found = {result.key: result for result in done if result.status != "crashed"}
     cells = list(grid.cells())
     waiting = {cell.key: cell for cell in cells if cell.key not in found}
-    stream = {"here": _here, "joblib": _joblib, "dask": _dask}[backend]
-    for result in stream(list(waiting.values()), baseline, workers, scheduler):
-        found[result.key] = result
-        if on_result is not None:
-            on_result(result)
+    for event in run_cells(list(waiting.values()), baseline, backend=backend, workers=workers, scheduler=scheduler):
+        if event.result is not None:
+            found[event.cell.key] = event.result
+            if on_result is not None:
+                on_result(event.result)
     return [found[key] for key in dict.fromkeys(cell.key for cell in cells)]
-
-
-def _here(cells: list[Cell], baseline: Baseline, workers: int, scheduler: str | None) -> Iterator[CellResult]:
-    for cell in cells:
-        yield run_cell(cell, baseline)
-
-
-def _joblib(cells: list[Cell], baseline: Baseline, workers: int, scheduler: str | None) -> Iterator[CellResult]:
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered", inner_max_num_threads=1)
-    yield from parallel(delayed(run_cell)(cell, baseline) for cell in cells)
-
-
-def _dask(cells: list[Cell], baseline: Baseline, workers: int, scheduler: str | None) -> Iterator[CellResult]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError as fault:
-        raise ParameterError("backend", "dask", "pip install 'dpsyn[cluster]' brings what it needs") from fault
-    with Client(scheduler) as client:
-        shared = client.scatter(baseline, broadcast=True)
-        futures = [client.submit(run_cell, cell, shared, key=f"dpsyn-{cell.key}", pure=False) for cell in cells]
-        for future in as_completed(futures):
-            yield future.result()

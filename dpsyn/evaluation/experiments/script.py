@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import Any
 
 from dpsyn.data.source import DataSource
-from dpsyn.evaluation.experiments.plan import Grid, config_to_dict
-from dpsyn.mechanisms.base import Config
+from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease
+from dpsyn.evaluation.experiments.plan import plain_config
 from dpsyn.privacy.spec import PrivacySpec
 
 _SCRIPT = '''"""{title}
 
-Written by dpsyn. Put the path of the data below and run it: the same data and the same versions give the same numbers.
+Written by dpsyn. Put the path of the data below and run it{words}
 """
 
 import json
@@ -21,16 +23,23 @@ import json
 import numpy as np
 
 import dpsyn
-from dpsyn.evaluation.experiments import Grid, results_frame, run_grid, summarise
+{imports}
 
 DATA = {source!r}
 DOMAIN = json.loads("""{domain}""")
-GRID = json.loads("""{grid}""")
+{name} = json.loads("""{plan}""")
 
 
 def main() -> None:
     table = {read}
     train, test = table.split({held_out!r}, np.random.default_rng({split_seed!r}))
+{body}
+
+if __name__ == "__main__":
+    main()
+'''
+
+_EXPERIMENT = """\
     results = run_grid(
         Grid.from_dict(GRID),
         train,
@@ -46,35 +55,9 @@ def main() -> None:
     for result in results:
         if result.status != "done":
             print(result.label, result.value, result.status, result.message)
-
-
-if __name__ == "__main__":
-    main()
-'''
-
-
-_RELEASES = '''"""The releases of the comparison page, made and measured again.
-
-Written by dpsyn. Put the path of the data below and run it. Runs with a seed are demonstrations and give the same rows with
-the same data and versions; without one (None) they draw new noise from the system.{left_out}
 """
 
-import json
-
-import numpy as np
-
-import dpsyn
-from dpsyn.evaluation.experiments import config_from_dict
-from dpsyn.evaluation.report import real_baseline
-
-DATA = {source!r}
-DOMAIN = json.loads("""{domain}""")
-RUNS = json.loads("""{runs}""")
-
-
-def main() -> None:
-    table = {read}
-    train, test = table.split({held_out!r}, np.random.default_rng({split_seed!r}))
+_RELEASES = """\
     baseline = real_baseline(train, test, {target!r}, degrees={degrees!r}, classifiers={classifiers!r})
     for number, run in enumerate(RUNS, start=1):
         config = config_from_dict(run["config"])
@@ -90,95 +73,83 @@ def main() -> None:
         if not isinstance(report.classification, str):
             for score in report.classification.synthetic:
                 print(f"  {{score.classifier}}: accuracy {{score.accuracy}}, ROC-AUC {{score.auc}}, Brier {{score.brier}}")
-
-
-if __name__ == "__main__":
-    main()
-'''
-
-
-@dataclass(frozen=True)
-class ScriptedRun:
-    """One release as a script makes it again: what it is called, its settings, what was asked for, its seed or None."""
-
-    label: str
-    config: Config
-    spec: PrivacySpec
-    seed: int | None
+"""
 
 
 def releases_script(
-    runs: Sequence[ScriptedRun],
+    releases: Sequence[MadeRelease],
     data: DataSource,
     *,
     target: str | None,
     degrees: Sequence[int],
     classifiers: Sequence[str],
-    left_out: Sequence[str] = (),
 ) -> str:
-    """The text of a script that makes releases again and measures them.
+    """The text of a script that makes releases again and measures them; it names those whose settings are not known.
 
     Args:
-        runs: the releases.
+        releases: of the data.
         data: what they are made from.
         target: the column that classifiers predict.
         degrees: numbers of columns of the tables that are compared.
         classifiers: which ones are trained.
-        left_out: releases whose settings are not known, to be named in the script.
     """
-    listed = [{"label": r.label, "config": config_to_dict(r.config), "spec": asdict(r.spec), "seed": r.seed} for r in runs]
-    words = f"\nNot in it, since their settings were not kept: {', '.join(left_out)}." if left_out else ""
-    return _RELEASES.format(
-        source=data.name,
-        domain=_quoted(data.domain.to_dict()),
-        runs=_quoted(listed),
-        read=_read(data.sample),
-        held_out=data.held_out,
-        split_seed=data.split_seed,
-        target=target,
-        degrees=tuple(degrees),
-        classifiers=tuple(classifiers),
-        left_out=words.replace("\\", "/").replace('"', "'"),
+    runs, left_out = [], []
+    for made in releases:
+        config = plain_config(made.config)
+        if config is None:
+            left_out.append(made.label)
+        else:
+            spec = asdict(PrivacySpec(**made.release.settings["requested"]))
+            runs.append({"label": made.label, "config": config, "spec": spec, "seed": made.seed})
+    unknown = f"\nNot in it, since their settings were not kept: {', '.join(left_out)}." if left_out else ""
+    return _script(
+        "The releases of the comparison page, made and measured again.",
+        ". Runs with a seed are demonstrations and give the same rows with\nthe same data and versions; without one (None) "
+        f"they draw new noise from the system.{unknown}",
+        "from dpsyn.evaluation.experiments import config_from_dict\nfrom dpsyn.evaluation.report import real_baseline",
+        data,
+        "RUNS",
+        runs,
+        _RELEASES.format(target=target, degrees=tuple(degrees), classifiers=tuple(classifiers)),
     )
 
 
-def _read(sample: bool) -> str:
-    if sample:
-        return "dpsyn.load_sample(DATA).with_domain(dpsyn.Domain.from_dict(DOMAIN))"
-    return "dpsyn.read_table(DATA, domain=dpsyn.Domain.from_dict(DOMAIN))"
+def experiment_script(experiment: Experiment) -> str:
+    """The text of a script that does an experiment again.
 
-
-def experiment_script(
-    grid: Grid,
-    data: DataSource,
-    *,
-    target: str | None,
-    degrees: Sequence[int],
-    classifiers: Sequence[str],
-    measure: str,
-) -> str:
-    """The script's text.
-
-    Args:
-        grid: the experiment.
-        data: what it is about.
-        target: the column that classifiers predict.
-        degrees: numbers of columns of the tables that are compared.
-        classifiers: which ones are trained.
-        measure: what the script prints.
+    Raises:
+        DataError: it was kept without its columns.
     """
+    if experiment.data is None:
+        raise DataError(f"{experiment.name} was kept without the columns of its data")
+    measure = "2-way error, mean" if 2 in experiment.degrees else "1-way error, mean"
+    return _script(
+        f"An experiment with {', '.join(experiment.grid.configs)}.",
+        ": the same data and the same versions give the same numbers.",
+        "from dpsyn.evaluation.experiments import Grid, results_frame, run_grid, summarise",
+        experiment.data,
+        "GRID",
+        experiment.grid.to_dict(),
+        _EXPERIMENT.format(
+            target=experiment.target, degrees=experiment.degrees, classifiers=experiment.classifiers, measure=measure
+        ),
+    )
+
+
+def _script(title: str, words: str, imports: str, data: DataSource, name: str, plan: Any, body: str) -> str:
+    domain = "dpsyn.Domain.from_dict(DOMAIN)"
     return _SCRIPT.format(
-        title=f"An experiment with {', '.join(grid.configs)}.",
+        title=title.replace("\\", "/").replace('"', "'"),
+        words=words.replace("\\", "/").replace('"', "'"),
+        imports=imports,
         source=data.name,
         domain=_quoted(data.domain.to_dict()),
-        grid=_quoted(grid.to_dict()),
-        read=_read(data.sample),
+        name=name,
+        plan=_quoted(plan),
+        read=f"dpsyn.load_sample(DATA).with_domain({domain})" if data.sample else f"dpsyn.read_table(DATA, domain={domain})",
         held_out=data.held_out,
         split_seed=data.split_seed,
-        target=target,
-        degrees=tuple(degrees),
-        classifiers=tuple(classifiers),
-        measure=measure,
+        body=body,
     )
 
 

@@ -88,6 +88,11 @@ def measure_range(measure: str) -> tuple[float, float]:
     return (0.0, 1.0) if measure.startswith(shares) or "-way error" in measure else (-math.inf, math.inf)
 
 
+def is_rising(measure: str) -> bool:
+    """Whether more of it is better."""
+    return measure.startswith(("accuracy", "ROC-AUC"))
+
+
 def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
     """Averages of one measure by label and value, with the spread told apart.
 

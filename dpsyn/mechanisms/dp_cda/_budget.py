@@ -1,19 +1,81 @@
-"""How ε and δ are shared out, and the ledger that says so."""
+"""How ε and δ are shared out, the ledger that says so, and the private means and deviations that a share may go to."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpsyn.mechanisms.dp_cda._class_sizes import count_margin
-from dpsyn.mechanisms.dp_cda._standard import StandardRelease, standard_release
-from dpsyn.privacy.spec import PrivacySpec
+import numpy as np
+
+from dpsyn.mechanisms.dp_cda._checks import count_margin
+from dpsyn.mechanisms.dp_cda._feature_map import SMALLEST_SPREAD, FeatureMap, Standard
+from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, smallest_multiplier
+from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.table import Table
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.dp_cda._config import DPCDA
 
 OVERSTATED_SHARE = 0.1
 """Share of δ for the event that privately estimated class sizes, less their margin, overstate a true one."""
+
+
+@dataclass(frozen=True)
+class StandardRelease:
+    """The release of (Σ x_j, Σ x_j²) over the records, x_j ∈ [-1, 1] between the public bounds of number j of q.
+
+    Replacing a record changes (x, x²) of a number by (x - x', x² - x'²), whose squared length (x - x')²(1 + (x + x')²) is at
+    most 4, for x = -x' = ±1; so the L2 sensitivity is 2√q. Adding one changes it by (x, x²), of squared length at most 2,
+    and n, which is then a secret and is released too, by 1: √(2q + 1).
+
+    Attributes:
+        numbers: q.
+        multiplier: standard deviation of the noise over the sensitivity.
+        neighbouring: as the guarantee has it.
+    """
+
+    numbers: int
+    multiplier: float
+    neighbouring: Neighbouring
+
+    @property
+    def sensitivity(self) -> float:
+        """L2 sensitivity of the sums."""
+        return 2 * math.sqrt(self.numbers) if self.neighbouring == "replace_one" else math.sqrt(2 * self.numbers + 1)
+
+    @property
+    def noise_scale(self) -> float:
+        """Standard deviation of the noise on every sum, with the allowance for the grid of the sampler."""
+        return self.multiplier * self.sensitivity * (1 + GAUSSIAN_ROUNDING)
+
+    @property
+    def part(self) -> Part:
+        """What it costs, for composition with the rows: one Gaussian mechanism."""
+        return Part("remove", 1.0, 1, self.multiplier)
+
+    def run(self, noise: NoiseSource, features: FeatureMap, table: Table) -> Standard:
+        """Means and standard deviations from the noisy sums; deviations have a public lower bound."""
+        at = features.number_coordinates
+        values = features.encode(table)[:, at] * features.length
+        sums = np.concatenate([values.sum(axis=0), (values**2).sum(axis=0), [len(values)]])
+        if self.neighbouring == "replace_one":
+            noisy, n = noise.gaussian(sums[:-1], self.noise_scale), float(table.n)
+        else:
+            released = noise.gaussian(sums, self.noise_scale)
+            noisy, n = released[:-1], max(1.0, float(released[-1]))
+        centre = np.clip(noisy[: len(at)] / n, -1.0, 1.0)
+        error = 2 * self.noise_scale / n
+        variance = np.clip(noisy[len(at) :] / n, 0.0, 1.0) - centre**2
+        return Standard(centre, np.sqrt(np.clip(variance, max(SMALLEST_SPREAD**2, min(error, 1.0)), 1.0)))
+
+
+def standard_release(epsilon: float, delta: float, numbers: int, neighbouring: Neighbouring) -> StandardRelease:
+    """With the least noise that has at most ``epsilon`` at δ by itself."""
+    multiplier = smallest_multiplier(lambda z: gaussian_epsilon(1 / z, delta), epsilon, 1.0, spread=2.0, tolerance=1e-6)
+    return StandardRelease(numbers, multiplier, neighbouring)
 
 
 @dataclass(frozen=True)
@@ -76,8 +138,6 @@ class Budget:
         rest = self.epsilon / spec.epsilon
         share = 0.0
         if self.standard is not None:
-            from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
-
             alone = gaussian_epsilon(1 / self.standard.multiplier, self.delta)
             share = rest * alone / self.epsilon
             entries.append(

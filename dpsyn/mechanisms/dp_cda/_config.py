@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
-import numpy as np
-
-from dpsyn.domain import Attribute, Domain, listed
-from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.domain import Domain
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
 from dpsyn.mechanisms.dp_cda._budget import Budget
-from dpsyn.mechanisms.dp_cda._class_sizes import public_class_sizes, rows_of_classes
+from dpsyn.mechanisms.dp_cda._checks import (
+    check_calibration,
+    check_clip_norm,
+    check_count_noise,
+    check_features,
+    check_order_and_rows,
+    class_column,
+    public_class_sizes,
+    rows_of_classes,
+)
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
+from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
-if TYPE_CHECKING:
-    from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
-    from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
-
-_LARGEST_COUNT_NOISE = 2.0**40
 Scaling = Literal["public", "private"]
 Sampler = Literal["system", "exact"]
 
@@ -111,8 +114,6 @@ class DPCDA(Config):
         cls, target: str, order_of_mixture: int = 4, rows: int | None = None, clip_norm: float = 1.0
     ) -> PublishedDPCDA:
         """The paper's Algorithm 1 as printed, with its own formula for σ. No guarantee holds; it runs as a demonstration."""
-        from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
-
         return PublishedDPCDA(target, order_of_mixture, rows, clip_norm)
 
     @classmethod
@@ -153,8 +154,6 @@ class DPCDA(Config):
             ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, another column has
                 a single value, or ``rows`` is None and n is not public.
         """
-        from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
-
         check_calibration(spec, n)
         if self.rows is None and spec.neighbouring == "add_remove":
             allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"
@@ -170,7 +169,7 @@ class DPCDA(Config):
         if known is not None and known < self.order_of_mixture:
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
-        check_count_noise(spec, budget)
+        check_count_noise(spec.epsilon, budget.count_noise_scale)
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -210,78 +209,3 @@ class DPCDA(Config):
         if self.noise_sampler == "system":
             found.append(FLOATING_NOISE_ASSUMPTION)
         return tuple(found)
-
-
-def check_order_and_rows(order_of_mixture: object, rows: object) -> None:
-    """Raise unless both are whole numbers, at least 1; rows may be None or a mapping."""
-    for field, value in (("order_of_mixture", order_of_mixture), ("rows", rows)):
-        if field == "rows" and (value is None or isinstance(value, Mapping)):
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ParameterError(field, value, "a whole number, at least 1")
-
-
-def check_clip_norm(clip_norm: float) -> None:
-    """Raise unless it is a finite positive number."""
-    if not (math.isfinite(clip_norm) and clip_norm > 0):
-        allowed = "a finite number > 0; 1 keeps records that are scaled by public bounds as they are"
-        raise ParameterError("clip_norm", clip_norm, allowed)
-
-
-def check_calibration(spec: PrivacySpec, n: int) -> None:
-    """Raise unless there are records and δ > 0."""
-    if n < 1:
-        raise ParameterError("n", n, "at least 1 row")
-    if spec.delta == 0:
-        raise CalibrationError(
-            "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "
-            f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
-        )
-
-
-def check_count_noise(spec: PrivacySpec, budget: Budget) -> None:
-    """Raise if noise on the class counts would not fit into whole numbers of 64 bits."""
-    if budget.count_noise_scale > _LARGEST_COUNT_NOISE:
-        enough = rounded_up(spec.epsilon * budget.count_noise_scale / _LARGEST_COUNT_NOISE, 3)
-        raise CalibrationError(
-            f"class counts cannot be released at epsilon = {spec.epsilon:g}: their noise would have a scale of "
-            f"{budget.count_noise_scale:.3g} records; epsilon = {enough} is the least, or state public class sizes"
-        )
-
-
-def class_column(target: str, domain: Domain) -> Attribute:
-    """The attribute of the class.
-
-    Raises:
-        ParameterError: there is no such column, it is a number or a date, or it is the only one.
-    """
-    possible = [attribute.name for attribute in domain.attributes if not attribute.is_binned]
-    advice = (
-        f"one of {', '.join(map(repr, possible[:8]))}" if possible else "truth values or categories, which no column holds"
-    )
-    if target not in domain:
-        raise ParameterError("target", target, advice)
-    attribute = domain[target]
-    if attribute.is_binned:
-        raise ParameterError("target", target, f"a truth or categorical column: {advice}; this one is {attribute.kind}")
-    if len(domain) < 2:
-        raise ParameterError("target", target, "one column of several: DP-CDA mixes the other columns, and there are none")
-    return attribute
-
-
-def check_features(target: str, domain: Domain) -> None:
-    """Raise if a column other than the target has one value only, so that there is nothing to average.
-
-    Raises:
-        ParameterError: the field is ``columns`` and the value their names.
-    """
-    names = [a.name for a in domain.attributes if a.name != target and a.is_constant]
-    if names:
-        one = len(names) == 1
-        raise ParameterError(
-            "columns",
-            listed(names),
-            f"{'this column has' if one else 'these columns have'} one value only, so there is nothing to mix; "
-            f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in Python: "
-            "table.project([...]) with the other columns)",
-        )

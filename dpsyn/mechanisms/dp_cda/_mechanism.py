@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,15 @@ from dpsyn.errors import FailureError, InputError
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.dp_cda._averaging import AddNoise, averages_in_blocks, gaussian_noise
 from dpsyn.mechanisms.dp_cda._budget import Budget
-from dpsyn.mechanisms.dp_cda._class_sizes import class_values
-from dpsyn.mechanisms.dp_cda._config import DPCDA
+from dpsyn.mechanisms.dp_cda._checks import class_values
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_place
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.table import Table
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.dp_cda._config import DPCDA
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

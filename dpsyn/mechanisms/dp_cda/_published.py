@@ -14,11 +14,17 @@ import pandas as pd
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, no_progress
-from dpsyn.mechanisms.dp_cda._class_averages import class_averages
-from dpsyn.mechanisms.dp_cda._class_sizes import class_values, rows_of_classes
-from dpsyn.mechanisms.dp_cda._config import check_calibration, check_clip_norm, check_order_and_rows, class_column
+from dpsyn.mechanisms.dp_cda._averaging import class_averages
+from dpsyn.mechanisms.dp_cda._checks import (
+    check_calibration,
+    check_clip_norm,
+    check_order_and_rows,
+    class_column,
+    class_values,
+    rows_of_classes,
+)
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_in_place
-from dpsyn.mechanisms.dp_cda.accounting.published import published_sigma
+from dpsyn.mechanisms.dp_cda.counterexamples import published_sigma
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.table import Table

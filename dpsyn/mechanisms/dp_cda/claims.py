@@ -10,13 +10,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda import _claim_texts as texts
+from dpsyn.mechanisms.dp_cda._claim_texts import SAID, TOO_LARGE, Number, Verdict
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.counterexamples import (
     corrected_rdp_epsilon,
     published_epsilon,
@@ -24,10 +26,6 @@ from dpsyn.mechanisms.dp_cda.counterexamples import (
     remark_2,
     z_score_attack_epsilon,
 )
-from dpsyn.mechanisms.dp_cda.mixing_noise import MixingFacts, epsilon_at, sigma_for
-
-Verdict = Literal["holds", "half right", "fails"]
-Number = float | None
 
 PAPER_EPSILON = 10.0
 """A target of the paper's experiments."""
@@ -95,84 +93,98 @@ def claims(
     Raises:
         ParameterError: an argument is out of range. l larger than the smallest class is not: its numbers are None.
     """
-    facts = MixingFacts(n, classes, smallest_class, rows, delta, clip_norm)
+    sizes = Sizes.stated(n, classes, smallest_class, rows, delta, clip_norm)
     if order_of_mixture < 1:
         raise ParameterError("order_of_mixture", order_of_mixture, "at least 1 record per average")
     if features < 1:
         raise ParameterError("features", features, "at least 1")
     if not (math.isfinite(sigma) and sigma > 0):
         raise ParameterError("sigma", sigma, "a finite number > 0")
-    numbers = _numbers(facts, order_of_mixture, sigma, features)
-    mixable = order_of_mixture <= smallest_class
+    numbers = _numbers(_Facts(sizes, n, classes, order_of_mixture, sigma, features))
+    too_large = order_of_mixture > smallest_class
     return [
         Claim(
             key=key,
-            by_how_much=texts.BY_HOW_MUCH[key](numbers[key])
-            if mixable or key not in texts.NEED_A_MIXTURE
-            else texts.TOO_LARGE,
+            source=said.source,
+            statement=said.statement,
+            verdict=said.verdict,
+            by_how_much=TOO_LARGE if too_large and said.needs_a_mixture else said.by_how_much(numbers[key]),
+            why=said.why,
+            fix=said.fix,
             numbers=numbers[key],
-            **text,
         )
-        for key, text in texts.CLAIMS.items()
+        for key, said in SAID.items()
     ]
 
 
+@dataclass(frozen=True)
+class _Facts:
+    """The user's sizes, and the l, σ and d that the claims are held against."""
+
+    sizes: Sizes
+    n: int
+    classes: int
+    order: int
+    sigma: float
+    features: int
+
+
 @lru_cache(maxsize=64)
-def _numbers(facts: MixingFacts, order: int, sigma: float, features: int) -> dict[str, dict[str, Number]]:
-    fine = 1e-2 if facts.is_quick else 0.1
-    mixable = order <= facts.smallest_class
-    exact = epsilon_at(facts, "exact", order, sigma, fine) if mixable else None
-    rdp = epsilon_at(facts, "rdp", order, sigma) if mixable else None
-    shared: dict[str, Any] = {
-        "order_of_mixture": order,
-        "sigma": sigma,
-        "delta": facts.delta,
-        "clip_norm": facts.clip_norm,
-    }
-    published = published_epsilon(n=facts.n, rows=facts.rows, **shared) if order <= facts.n else None
-    whole: dict[str, Any] = {"population": facts.n, "rows": facts.rows, **shared}
-    by_class: dict[str, Any] = {"population": facts.smallest_class, "rows": facts.rows_per_class, **shared}
-    one_factor = corrected_rdp_epsilon(smallest_order=3, **whole) if order <= facts.n else None
-    balanced = MixingFacts(facts.n, facts.classes, facts.n // facts.classes, facts.rows, facts.delta, facts.clip_norm)
-    if_balanced = epsilon_at(balanced, "exact", order, sigma, fine) if order <= balanced.smallest_class else None
-    of_paper = sigma_for(facts, "published", order, PAPER_EPSILON)
+def _numbers(facts: _Facts) -> dict[str, dict[str, Number]]:
+    sizes, n, order, sigma = facts.sizes, facts.n, facts.order, facts.sigma
+    fine = 1e-2 if sizes.is_quick else 0.1
+    balanced_class, mixable, fits = n // facts.classes, order <= sizes.smallest, order <= n
+    balanced = Sizes.stated(n, facts.classes, balanced_class, sizes.total or 1, sizes.delta, sizes.clip_norm)
+    exact = epsilon_at(sizes, order, sigma, tolerance=fine) if mixable else None
+    if_balanced = epsilon_at(balanced, order, sigma, tolerance=fine) if order <= balanced_class else None
+    published = epsilon_at(sizes, order, sigma, "published") if fits else None
+    of_paper = sigma_for(sizes, order, PAPER_EPSILON, "published")
+
+    def meant(population: int, rows: int, **change: Any) -> float:
+        """The bound that the paper meant, which knows no change of the label."""
+        shared: dict[str, Any] = {"order_of_mixture": order, "sigma": sigma, "delta": sizes.delta, **change}
+        return corrected_rdp_epsilon(population=population, rows=rows, clip_norm=sizes.clip_norm, **shared)
+
+    whole = (n, sizes.total or 1)
+    by_class = (sizes.smallest, sizes.rows)
     return {
         "z_score": {
-            "epsilon_at_least": _attack(facts, order, sigma, features),
-            "published": published_epsilon(n=facts.n, rows=facts.n, **shared) if order <= facts.n else None,
+            "epsilon_at_least": _attack(facts),
+            "published": published_epsilon(order_of_mixture=order, sigma=sigma, **sizes.published | {"rows": n})
+            if fits else None,
         },
         "published_bound": {"published": published, "exact": exact, **_fixed_example()},
         "misprinted_factor": {
-            "printed_moment": printed_third_moment(order_of_mixture=order, sigma=sigma, clip_norm=facts.clip_norm),
+            "printed_moment": printed_third_moment(order_of_mixture=order, sigma=sigma, clip_norm=sizes.clip_norm),
             "published": published,
-            "with_the_right_factor": one_factor,
-            "and_order_2": corrected_rdp_epsilon(**whole) if order <= facts.n else None,
+            "with_the_right_factor": meant(*whole, smallest_order=3) if fits else None,
+            "and_order_2": meant(*whole) if fits else None,
         },
         "sampling_rate": {
-            "published_rate": order / facts.n,
-            "true_rate": order / facts.smallest_class if mixable else None,
-            "epsilon_published_rate": corrected_rdp_epsilon(label_sigma=math.inf, **whole) if order <= facts.n else None,
-            "epsilon_true_rate": rdp,
+            "published_rate": order / n,
+            "true_rate": order / sizes.smallest if mixable else None,
+            "epsilon_published_rate": meant(*whole, label_sigma=math.inf) if fits else None,
+            "epsilon_true_rate": meant(*by_class, label_sigma=math.inf) if mixable else None,
         },
         "published_sigma": {
             "sigma": of_paper,
-            "true_epsilon": None if of_paper is None else epsilon_at(facts, "exact", order, of_paper, fine),
+            "true_epsilon": None if of_paper is None else epsilon_at(sizes, order, of_paper, tolerance=fine),
             **_mnist_example(),
         },
         "class_counts": {
-            "smallest_class": float(facts.smallest_class),
-            "balanced_class": float(facts.n // facts.classes),
+            "smallest_class": float(sizes.smallest),
+            "balanced_class": float(balanced_class),
             "epsilon_balanced": if_balanced,
             "epsilon_smallest": exact,
         },
         "any_order": {
             "order_of_mixture": float(order),
-            "largest_order": float(facts.smallest_class),
+            "largest_order": float(sizes.smallest),
             "largest_of_the_paper": float(PAPER_ORDERS[-1]),
         },
         "label_noise": {
-            "epsilon_with_label_noise": corrected_rdp_epsilon(**by_class) if mixable else None,
-            "epsilon_without": rdp,
+            "epsilon_with_label_noise": meant(*by_class) if mixable else None,
+            "epsilon_without": meant(*by_class, label_sigma=math.inf) if mixable else None,
         },
         "picked_order": {
             "tried": float(len(PAPER_ORDERS)),
@@ -180,13 +192,13 @@ def _numbers(facts: MixingFacts, order: int, sigma: float, features: int) -> dic
             "epsilon_together": None if exact is None else len(PAPER_ORDERS) * exact,
         },
         "tight_analysis": {
-            "rdp": rdp,
+            "rdp": epsilon_at(sizes, order, sigma, "rdp") if mixable else None,
             "exact": exact,
-            "sigma_rdp": sigma_for(facts, "rdp", order, exact) if exact and exact < math.inf else None,
+            "sigma_rdp": sigma_for(sizes, order, exact, "rdp") if exact and exact < math.inf else None,
             "sigma": sigma if mixable else None,
         },
         "remark_2": {f"epsilon_l_{order}": epsilon for order, epsilon in _remark_2().items()},
-        "sensitivity": {"sensitivity": 2 * facts.clip_norm / order, "clip_norm": facts.clip_norm},
+        "sensitivity": {"sensitivity": 2 * sizes.clip_norm / order, "clip_norm": sizes.clip_norm},
     }  # fmt: skip
 
 
@@ -203,25 +215,25 @@ def printed_third_moment(*, order_of_mixture: int, sigma: float, clip_norm: floa
     return -(difference**3 + 3 * difference**2)
 
 
-def _attack(facts: MixingFacts, order: int, sigma: float, features: int) -> Number:
+def _attack(facts: _Facts) -> Number:
     """ε that the z-score attack refutes, for T = N rows as in the paper; None where there is nothing to mix."""
-    size = facts.n // facts.classes
-    if size < order or facts.n < 2:
+    size, sizes = facts.n // facts.classes, facts.sizes
+    if size < facts.order or facts.n < 2:
         return None
     if size <= _LARGEST_ATTACKED_CLASS:
         return z_score_attack_epsilon(
             n=facts.n,
-            features=features,
-            order_of_mixture=order,
-            sigma=sigma,
-            delta=facts.delta,
-            clip_norm=facts.clip_norm,
+            features=facts.features,
+            order_of_mixture=facts.order,
+            sigma=facts.sigma,
+            delta=sizes.delta,
+            clip_norm=sizes.clip_norm,
             classes=facts.classes,
         )
     if facts.classes == 1:
         return None
-    common = min(facts.clip_norm, math.sqrt(features / (facts.n - 1)))
-    return gaussian_attack(math.sqrt((facts.classes - 1) * size) * 2 * common / sigma, facts.delta)
+    common = min(sizes.clip_norm, math.sqrt(facts.features / (facts.n - 1)))
+    return gaussian_attack(math.sqrt((facts.classes - 1) * size) * 2 * common / facts.sigma, sizes.delta)
 
 
 def gaussian_attack(shift: float, delta: float) -> float:
@@ -237,32 +249,23 @@ def gaussian_attack(shift: float, delta: float) -> float:
     return max(0.0, float(refuted.max()))
 
 
-@lru_cache(maxsize=1)
-def _remark_2() -> dict[int, float]:
-    return remark_2()
+_remark_2 = lru_cache(maxsize=1)(remark_2)
 
 
 @lru_cache(maxsize=1)
 def _fixed_example() -> dict[str, float]:
     """N = T = 1797, l = 1, σ = 0.809, δ = 1e-5, one class, no label noise: "all equal but one record" exceeds the claim."""
-    from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon
-
-    shared: dict[str, Any] = {"order_of_mixture": 1, "sigma": 0.809, "delta": 1e-5, "rows": 1797}
-    return {
-        "example_published": published_epsilon(n=1797, label_sigma=math.inf, **shared),
-        "example_attained": add_remove_epsilon(clip_norm=1.0, class_size=1797, tolerance=1e-4, **shared),
-    }
+    attained = dp_cda_epsilon(0.809, 1e-5, 1, 1.0, [1797], [1797], neighbouring="add_remove", tolerance=1e-4)
+    shared: dict[str, Any] = {"order_of_mixture": 1, "sigma": 0.809, "n": 1797, "rows": 1797, "delta": 1e-5}
+    return {"example_published": published_epsilon(label_sigma=math.inf, **shared), "example_attained": attained}
 
 
 @lru_cache(maxsize=1)
 def _mnist_example() -> dict[str, float]:
     """N = T = 60,000, K = 10, l = 64, δ = 1e-5: the σ that the paper would use for ε = 10, and its true ε."""
-    from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon, replace_one_epsilon
-
     sigma = published_sigma(epsilon=PAPER_EPSILON, order_of_mixture=64, n=60_000, delta=1e-5)
-    shared: dict[str, Any] = {"order_of_mixture": 64, "sigma": sigma, "clip_norm": 1.0, "rows": 6000, "delta": 1e-5}
     return {
         "mnist_sigma": sigma,
-        "mnist_add_remove": add_remove_epsilon(class_size=6000, **shared),
-        "mnist_replace_one": replace_one_epsilon(class_sizes=[6000, 6000], **shared),
+        "mnist_add_remove": dp_cda_epsilon(sigma, 1e-5, 64, 1.0, 6000, 6000, neighbouring="add_remove"),
+        "mnist_replace_one": dp_cda_epsilon(sigma, 1e-5, 64, 1.0, 6000, 6000),
     }

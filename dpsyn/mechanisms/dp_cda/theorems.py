@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.mixing_noise import QUICK, MixingFacts, first_guess, smallest_sigma
+from dpsyn.mechanisms.dp_cda.accounting.quick import QUICK, TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -21,9 +20,6 @@ from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import threshold, whole_threshold
-
-TOLERANCE = 2e-2
-"""Relative excess of ε that the accountant's grid may cause here, and how far below the target ε at the σ found may be."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +76,13 @@ class MixingSetting:
         return max(1, self.rows // self.classes)
 
     @property
+    def sizes(self) -> Sizes:
+        """What the accountants have to know."""
+        counts = (self.class_size,) * min(self.classes, 2)
+        neighbouring = self.spec.neighbouring
+        return Sizes(counts, self.rows_per_class, self.spec.delta, self.clip_norm, neighbouring=neighbouring)
+
+    @property
     def sensitivity(self) -> float:
         """2c/l, how far one record moves an average."""
         return 2 * self.clip_norm / self.order_of_mixture
@@ -105,45 +108,17 @@ def plain_gaussian_sigma(setting: MixingSetting) -> float:
     return setting.sensitivity * math.sqrt(touched / (2 * zcdp_rho(setting.spec.epsilon, setting.spec.delta)))
 
 
-@lru_cache(maxsize=512)
-def _exact_epsilon(setting: MixingSetting, noise_scale: float) -> float:
-    from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-
-    arguments: dict[str, Any] = {
-        "order_of_mixture": setting.order_of_mixture,
-        "sigma": noise_scale,
-        "clip_norm": setting.clip_norm,
-        "rows": setting.rows_per_class,
-        "delta": setting.spec.delta,
-        "tolerance": TOLERANCE,
-    }
-    if setting.spec.neighbouring == "add_remove":
-        return mixing.add_remove_epsilon(class_size=setting.class_size, **arguments)
-    return mixing.replace_one_epsilon(class_sizes=[setting.class_size] * min(setting.classes, 2), **arguments)
-
-
-@lru_cache(maxsize=512)
-def _exact_sigma(setting: MixingSetting) -> float:
-    facts = MixingFacts(
-        n=setting.n,
-        classes=setting.classes,
-        smallest_class=setting.class_size,
-        rows=setting.rows,
-        delta=setting.spec.delta,
-        clip_norm=setting.clip_norm,
-    )
-    guess = first_guess(facts, setting.order_of_mixture, setting.spec.epsilon)
-    return smallest_sigma(lambda sigma: _exact_epsilon(setting, sigma), setting.spec.epsilon, guess, TOLERANCE)
-
-
 def exact_epsilon(setting: MixingSetting, noise_scale: float) -> float:
-    """ε at this σ by the exact accountant (an upper bound, within 2 %), cached."""
-    return _exact_epsilon(replace(setting, noise_scale=None, exact=None), noise_scale)
+    """ε at this σ by the exact accountant (an upper bound, within 2 %)."""
+    return epsilon_at(setting.sizes, setting.order_of_mixture, noise_scale, tolerance=TOLERANCE)
 
 
 def exact_sigma(setting: MixingSetting) -> float:
-    """About the smallest σ that is private by the exact accountant: its ε is at most the target, and close to it. Cached."""
-    return _exact_sigma(replace(setting, noise_scale=None, exact=None))
+    """About the smallest σ that is private by the exact accountant: its ε is at most the target, and close to it."""
+    found = sigma_for(setting.sizes, setting.order_of_mixture, setting.spec.epsilon, tolerance=TOLERANCE)
+    if found is None:
+        raise ParameterError("order_of_mixture", setting.order_of_mixture, f"at most {setting.class_size}")
+    return found
 
 
 def conditions(setting: MixingSetting) -> tuple[Condition, ...]:

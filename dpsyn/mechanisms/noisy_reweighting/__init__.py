@@ -1,6 +1,5 @@
 """Noisy reweighting (Boedihardjo, Strohmer, Vershynin 2021b): noisy statistics, then a density on a reduced space."""
 
-from dpsyn.mechanisms.noisy_reweighting._budget import FLOATING_POINT
 from dpsyn.mechanisms.noisy_reweighting._config import (
     Allocation,
     Noise,
@@ -10,7 +9,7 @@ from dpsyn.mechanisms.noisy_reweighting._config import (
     Rounding,
     Statistics,
 )
-from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, Part
+from dpsyn.mechanisms.noisy_reweighting._ledger import FLOATING_POINT, Ledger, Part
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 
 __all__ = [

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.noisy_reweighting._budget import (
+from dpsyn.mechanisms.noisy_reweighting import _spaces
+from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
+from dpsyn.mechanisms.noisy_reweighting._ledger import (
+    Ledger,
+    NoiseKind,
+    Part,
     assumptions_of,
+    calibrated_ledger,
     count_part,
     marginal_part,
     published_l1,
     scaled_up,
     source_of,
 )
-from dpsyn.mechanisms.noisy_reweighting._fit import Plan
-from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, calibrated_ledger
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
-from dpsyn.mechanisms.noisy_reweighting._planning import planned
 from dpsyn.mechanisms.noisy_reweighting._statistics import parts_of
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
+from dpsyn.notation import gigabytes
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.solvers.dimension import contingency_cells
+from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.table import Table
 
 Statistics = Literal["auto", "walsh", "contingency", "conjunctions"]
@@ -33,17 +38,29 @@ Objective = Literal["max_entropy", "least_squares", "max"]
 ReducedSpace = Literal["auto", "whole", "uniform", "marginals", "tree", "public"]
 Rounding = Literal["low_variance", "independent"]
 
-MOST_STATISTICS = 2_000_000
+_MOST_COUNTED = 2_000_000
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
+_DEFAULT_DRAWS = 100_000
+_DRAWS_FOR_THE_PROGRAM = 3_000
+_MOST_DENSE = 60_000_000
+_LOOK_UPS = 20_000_000
+_MEASURES: dict[ReducedSpace, SpaceKind] = {
+    "auto": "marginals",
+    "whole": "marginals",
+    "uniform": "uniform",
+    "marginals": "marginals",
+    "tree": "tree",
+    "public": "public",
+}
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "statistics": ("auto", "walsh", "contingency", "conjunctions"),
-    "noise": ("auto", "laplace", "gaussian", "as_published"),
-    "allocation": ("by_size", "equal"),
-    "objective": ("max_entropy", "least_squares", "max"),
-    "reduced_space": ("auto", "whole", "uniform", "marginals", "tree", "public"),
-    "rounding": ("low_variance", "independent"),
+    "statistics": get_args(Statistics),
+    "noise": get_args(Noise),
+    "allocation": get_args(Allocation),
+    "objective": get_args(Objective),
+    "reduced_space": get_args(ReducedSpace),
+    "rounding": get_args(Rounding),
 }
 
 
@@ -180,7 +197,7 @@ class NoisyReweighting(Config):
             raise ParameterError("n", n, "at least 1 row")
         kind = self._kind(spec)
         family = self._family(domain, spec)
-        plan = planned(self, domain, family)
+        plan = _planned(self, domain, family)
         by_size = self.allocation == "by_size" and kind != "continuous_laplace"
         split = parts_of(family, spec.neighbouring, kind, by_size=by_size)
         parts, others = split.parts, split.others
@@ -258,11 +275,11 @@ class NoisyReweighting(Config):
         return TableFamily.all_of_degree(shape, self.degree)
 
     def _check_count(self, count: int) -> None:
-        if count > MOST_STATISTICS:
+        if count > _MOST_COUNTED:
             raise ParameterError(
                 "degree",
                 self.degree,
-                f"{count:,} statistics are too many (at most {MOST_STATISTICS:,}); lower the degree, the number of columns, "
+                f"{count:,} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, the number of columns, "
                 "bins or categories, or choose tables",
             )
 
@@ -292,3 +309,70 @@ class NoisyReweighting(Config):
         length = published_l1(family)
         part = Part(f"{parts[0].name}, as published", family.count, family.count, 2, l1=length)
         return calibrated_ledger((part,), kind, spec)
+
+
+def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
+    """The reduced space and what is fitted on it.
+
+    Raises:
+        ParameterError: more than memory or time allow; the message has the estimate.
+    """
+    shape, size = domain.shape, domain.size
+    tables = len(family.tables) if isinstance(family, TableFamily) else math.comb(len(shape), _degree(family))
+    program = config.objective == "max"
+    dense = family.name == "functions" or program
+    widest = max(map(len, family.tables)) if isinstance(family, TableFamily) else _degree(family)
+    if dense:
+        whole = size <= _spaces.LISTED_AT_MOST and size * family.count <= _MOST_DENSE
+        listed = True
+    else:
+        unlisted = widest <= 2 and size <= _spaces.WHOLE_AT_MOST and _spaces.halves_fit(shape)
+        listed = not unlisted
+        whole = unlisted or size * tables <= _LOOK_UPS
+    if config.reduced_space == "whole" and not whole:
+        raise ParameterError(
+            "reduced_space", "whole", f"fewer points: the domain has {size:,} rows, too many for {tables:,} tables"
+        )
+    takes_whole = config.reduced_space_size is None and config.reduced_space in ("auto", "uniform", "marginals", "whole")
+    space: SpaceKind = "whole" if whole and takes_whole else _MEASURES[config.reduced_space]
+    m = size if space == "whole" else config.reduced_space_size or _default_size(tables, dense=program)
+    public = config.public.with_domain(domain).codes if config.public is not None else None
+    if public is not None:
+        m = min(config.reduced_space_size or len(public), len(public))
+    if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
+        seconds = m * tables * 1.2e-6
+        raise ParameterError(
+            "reduced_space_size",
+            m,
+            f"fewer points or tables: {m:,} points in {tables:,} tables would take about {gigabytes(m * tables * 16)} and "
+            f"{seconds / 60:.0f} minutes",
+        )
+    if dense and m * (family.count if family.name != "contingency" else tables) > _MOST_DENSE:
+        raise ParameterError(
+            "degree" if config.reduced_space_size is None else "reduced_space_size",
+            config.degree if config.reduced_space_size is None else config.reduced_space_size,
+            f"{family.count:,} statistics on {m:,} points are too many for one matrix; lower the degree, the number of "
+            "columns, bins or categories, or reduced_space_size",
+        )
+    return Plan(
+        family,
+        space,
+        m,
+        listed,
+        config.objective,
+        config.refinements,
+        uniform=config.reduced_space == "uniform",
+        public=public,
+        vertex=config.vertex,
+        rows=config.rows,
+        low_variance=config.rounding == "low_variance",
+        smooth_bins=config.smooth_bins,
+    )
+
+
+def _default_size(tables: int, *, dense: bool) -> int:
+    return _DRAWS_FOR_THE_PROGRAM if dense else max(10_000, min(_DEFAULT_DRAWS, _spaces.LOOK_UPS_AT_MOST // tables))
+
+
+def _degree(family: Family) -> int:
+    return min(int(getattr(family, "degree", 2)), len(family.sizes))

@@ -9,17 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from dpsyn.domain import Codes
+from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._statistics import Cells, Tables, cells_of, noisy_marginals
 from dpsyn.mechanisms.noisy_reweighting.families import Family
-from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, WholeDomain, cell_offsets
-from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy
-from dpsyn.solvers.refinement import refined_max_entropy
+from dpsyn.solvers.contingency import cell_offsets
+from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, TableModel, WholeDomain
+from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy, refined_max_entropy
 from dpsyn.solvers.rounding import repaired_rows, systematic_rows
-from dpsyn.solvers.table_model import TableModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +45,9 @@ class Plan:
         uniform: the base measure is the uniform one.
         public: codes of public rows, for ``space="public"``.
         vertex: the linear program's answer is to be a vertex.
+        rows: k; None: as many as there are.
+        low_variance: rows are drawn systematically and repaired, not independently.
+        smooth_bins: numbers lean towards the fuller neighbour of their bin.
     """
 
     family: Family
@@ -56,6 +59,9 @@ class Plan:
     uniform: bool = False
     public: Codes | None = None
     vertex: bool = False
+    rows: int | None = None
+    low_variance: bool = True
+    smooth_bins: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +234,13 @@ def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:
     }
 
 
-def draw_rows(
+def drawn_rows(plan: Plan, fitted: Fitted, domain: Domain, rows: int, generator: np.random.Generator) -> pd.DataFrame:
+    """Rows from the fitted density, in the way that is planned."""
+    codes = _draw_codes(fitted, domain.shape, rows, generator, low_variance=plan.low_variance)
+    return smooth_rows(domain, codes, generator) if plan.smooth_bins else domain.decode(codes, generator)
+
+
+def _draw_codes(
     fitted: Fitted, sizes: tuple[int, ...], rows: int, generator: np.random.Generator, *, low_variance: bool
 ) -> Codes:
     """Codes of ``rows`` rows: independent draws, or systematic ones repaired towards the tables of the density."""
@@ -245,3 +257,43 @@ def draw_rows(
     if fitted.tables:
         drawn = repaired_rows(drawn, sizes, fitted.tables, fitted.cells, generator, log_density=fitted.log_density)
     return np.asarray(generator.permutation(drawn, axis=0))
+
+
+def smooth_rows(domain: Domain, codes: Codes, generator: np.random.Generator) -> pd.DataFrame:
+    """Rows like those of ``domain.decode``, but with a density that is linear inside each bin of a binned column.
+
+    Its slope is half the difference of the neighbours' heights, as far as the density stays positive; every bin keeps its
+    count. Only the released codes are used.
+    """
+    rows = domain.decode(codes, generator)
+    for j, attribute in enumerate(domain.attributes):
+        if attribute.is_binned and attribute.effective_bins > 1:
+            rows[attribute.name] = _smooth_column(attribute, codes[:, j], generator)
+    return rows
+
+
+def _smooth_column(attribute: Attribute, codes: npt.NDArray[np.int32], generator: np.random.Generator) -> pd.Series[float]:
+    edges = attribute.edges
+    bins = attribute.effective_bins
+    counts = np.bincount(codes, minlength=attribute.size)[:bins]
+    heights = counts / np.diff(edges)
+    around = np.pad(heights, 1, mode="edge")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.clip(np.nan_to_num((around[2:] - around[:-2]) / (4 * heights)), -1.0, 1.0)
+    empty = codes >= bins
+    at = np.where(empty, 0, codes)
+    low, high = edges[at], edges[at + 1]
+    inside = low + _linear(slopes[at], generator.random(len(codes))) * (high - low)
+    # Rounding may reach the upper edge, which belongs to the next bin.
+    inside = np.minimum(inside, np.nextafter(high, low))
+    if attribute.integer or attribute.kind == "date":
+        inside = np.floor(inside)
+    return attribute.from_numbers(np.where(empty, np.nan, inside))
+
+
+def _linear(slope: Floats, uniform: Floats) -> Floats:
+    """The inverse of u ↦ (1 - s)·u + s·u², which is the distribution function of the density 1 - s + 2s·u on [0, 1]."""
+    flat = np.abs(slope) < 1e-9
+    safe = np.where(flat, 1.0, slope)
+    bent = (safe - 1 + np.sqrt((1 - safe) ** 2 + 4 * safe * uniform)) / (2 * safe)
+    return np.asarray(np.clip(np.where(flat, uniform, bent), 0.0, 1.0))

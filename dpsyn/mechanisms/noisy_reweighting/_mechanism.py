@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
-from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, draw_rows, fit
+from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_rows, fit
 from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
-from dpsyn.mechanisms.noisy_reweighting._values import smooth_rows
+from dpsyn.mechanisms.noisy_reweighting._spaces import all_points
+from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
-
-if TYPE_CHECKING:
-    from dpsyn.mechanisms.noisy_reweighting._config import NoisyReweighting
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -29,13 +26,30 @@ _LISTED = 200_000
 """Points that the diagnostics list."""
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What the run learns of the rows: everything after it is post-processing.
+
+    Attributes:
+        exact: Σ_i f(x_i)/unit, shape (|F|,): private.
+        sums: the same with noise.
+        rows: n where it is public, else its noisy estimate.
+        marginals: one-way shares that were released on their own, or None.
+    """
+
+    exact: Integers
+    sums: Floats
+    rows: float
+    marginals: list[Floats] | None
+
+
 @dataclass(frozen=True)
 class NoisyReweightingMechanism(Mechanism):
     """Calibrated noisy reweighting.
 
     Attributes:
         statistics: the family F.
-        plan: what is fitted to the noisy statistics, and on which points.
+        plan: what is fitted to the noisy statistics, on which points, and how rows are drawn from it.
         ledger: the parts of the budget and their noise.
         part_of: for every statistic the part of the ledger that it belongs to, shape (|F|,).
         marginals: one-way tables that get a part of the budget of their own (the last parts of the ledger), or None.
@@ -44,7 +58,6 @@ class NoisyReweightingMechanism(Mechanism):
         count_part: whether the number of rows is released by the ledger's last part.
     """
 
-    config: NoisyReweighting
     statistics: Family
     plan: Plan
     ledger: Ledger
@@ -110,8 +123,8 @@ class NoisyReweightingMechanism(Mechanism):
         }
         if self.ledger.nothing_moves:
             facts["nothing_moves"] = True
-        if self.config.rows is not None or public_n:
-            facts["rows"] = self.config.rows or self.n
+        if self.plan.rows is not None or public_n:
+            facts["rows"] = self.plan.rows or self.n
         if public_n:
             facts["noise_scale_on_averages"] = float(scales.max()) * self.statistics.unit / self.n
         return facts
@@ -121,8 +134,22 @@ class NoisyReweightingMechanism(Mechanism):
 
         Under add/remove n is a secret; its noisy estimate takes its place.
         """
-        sums = np.asarray(self.noisy_sums(noise, self._sums(table.codes)), dtype=np.float64)
-        return np.asarray(sums * (self.statistics.unit / self._rows(noise, table, sums)))
+        return self.averages(self.measured(noise, table))
+
+    def averages(self, measured: Measured) -> Floats:
+        """The noisy sums as averages over the rows."""
+        return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
+
+    def measured(self, noise: NoiseSource, table: Table) -> Measured:
+        """The first step: noise on everything that is learned of the rows."""
+        exact = self.statistics.sums(table.codes)
+        sums = np.asarray(self.noisy_sums(noise, exact), dtype=np.float64)
+        rows = self._rows(noise, table, sums)
+        return Measured(exact, sums, rows, self._released_marginals(noise, table))
+
+    def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
+        """The second step: a density near the noisy statistics; it sees no record."""
+        return fit(self.plan, measured.sums, self.spreads, measured.rows, measured.marginals, generator, progress)
 
     def noisy_sums(self, noise: NoiseSource, sums: Integers) -> npt.NDArray[Any]:
         """Sums with the noise of the release, shape (…, |F|): an audit asks for many releases at once."""
@@ -134,48 +161,30 @@ class NoisyReweightingMechanism(Mechanism):
             noisy[..., mine] = self._draw(noise, sums[..., mine], int(number))
         return noisy
 
-    def log_ratio(self, outputs: npt.NDArray[Any], first: Integers, second: Integers) -> Floats:
-        """ln P(output | sums ``first``) - ln P(output | sums ``second``) for outputs of shape (runs, |F|)."""
-        if self.ledger.kind == "gaussian":
-            moved = (outputs - second) ** 2 - (outputs - first) ** 2
-            return np.asarray((moved / (2 * self.scales**2)).sum(axis=1))
-        return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / self.scales).sum(axis=1))
-
     def _draw(self, noise: NoiseSource, values: Integers, part: int) -> Integers:
         draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
         return draw(values, self._scale_of(part))
 
-    def _sums(self, codes: Codes) -> Integers:
-        return self.statistics.sums(codes)
-
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         progress("adding noise to the statistics", 0.02)
-        exact = self._sums(table.codes)
-        sums = np.asarray(self.noisy_sums(noise, exact), dtype=np.float64)
-        rows = self._rows(noise, table, sums)
-        marginals = self._released_marginals(noise, table, rows)
-
-        def during_fit(step: str, share: float) -> None:
-            progress(step, 0.1 + 0.8 * share)
-
-        fitted = fit(self.plan, sums, self.spreads, rows, marginals, noise.generator, during_fit)
+        measured = self.measured(noise, table)
+        fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
         progress("drawing rows", 0.92)
-        k = self.config.rows or max(1, round(rows))
-        return self._drawn(fitted, k, noise.generator), self._diagnostics(fitted, sums, exact, rows)
+        k = self.plan.rows or max(1, round(measured.rows))
+        rows = drawn_rows(self.plan, fitted, self.domain, k, noise.generator)
+        return rows, self._diagnostics(fitted, measured)
 
     def _rows(self, noise: NoiseSource, table: Table, sums: Floats) -> float:
         """n where it is public, else what the noisy statistics (or a count of its own) say of it, at least 1."""
         if self.guarantee.neighbouring == "replace_one":
             return float(self.n)
-        from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_rows
-
         if self.count_part:
             counted = self._draw(noise, np.array([table.n], dtype=np.int64), len(self.ledger.parts) - 1)
             return max(1.0, float(counted[0]))
         found = noisy_rows(self.statistics, sums, np.maximum(self.spreads, 0.5))
         return max(1.0, found) if found is not None else 1.0
 
-    def _released_marginals(self, noise: NoiseSource, table: Table, rows: float) -> list[Floats] | None:
+    def _released_marginals(self, noise: NoiseSource, table: Table) -> list[Floats] | None:
         if self.marginals is None:
             return None
         counts = self._draw(noise, self.marginals.sums(table.codes), self._marginal_part)
@@ -183,14 +192,15 @@ class NoisyReweightingMechanism(Mechanism):
         laws = [np.maximum(counts[g.start : g.stop].astype(np.float64), floor) for g in self.marginals.groups]
         return [law / law.sum() for law in laws]
 
-    def _diagnostics(self, fitted: Fitted, sums: Floats, exact: Integers, rows: float) -> dict[str, Any]:
-        unit = self.statistics.unit / rows
+    def _diagnostics(self, fitted: Fitted, measured: Measured) -> dict[str, Any]:
+        noisy = self.averages(measured)
+        noise = float(np.abs(measured.sums - measured.exact).max()) * (self.statistics.unit / measured.rows)
         diagnostics = {
-            "largest_deviation_from_noisy_statistics": float(np.abs(fitted.statistics - sums * unit).max()),
-            "largest_noise": float(np.abs(sums - exact).max()) * unit,
+            "largest_deviation_from_noisy_statistics": float(np.abs(fitted.statistics - noisy).max()),
+            "largest_noise": noise,
             "support": int((fitted.density > 0).sum()),
             **fitted.facts,
-            "noisy_statistics": sums * unit,
+            "noisy_statistics": noisy,
             "fitted_statistics": fitted.statistics,
             "density": fitted.density,
             "fit": _Kept(fitted),
@@ -198,8 +208,6 @@ class NoisyReweightingMechanism(Mechanism):
         if fitted.codes is not None:
             diagnostics["points"] = fitted.codes
         elif len(fitted.density) <= _LISTED:
-            from dpsyn.mechanisms.noisy_reweighting._spaces import all_points
-
             diagnostics["points"] = all_points(self.domain.shape)
         return diagnostics
 
@@ -208,14 +216,7 @@ class NoisyReweightingMechanism(Mechanism):
         kept = release.diagnostics.get("fit")
         if not isinstance(kept, _Kept):
             return None
-        return self._drawn(kept.fitted, len(release.rows), generator)
-
-    def _drawn(self, fitted: Fitted, rows: int, generator: np.random.Generator) -> pd.DataFrame:
-        low_variance = self.config.rounding == "low_variance"
-        codes = draw_rows(fitted, self.domain.shape, rows, generator, low_variance=low_variance)
-        return (
-            smooth_rows(self.domain, codes, generator) if self.config.smooth_bins else self.domain.decode(codes, generator)
-        )
+        return drawn_rows(self.plan, kept.fitted, self.domain, len(release.rows), generator)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_table
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
-from dpsyn.solvers.density_spaces import cell_offsets
+from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
 Bonds = list[tuple[tuple[int, int], Floats]]

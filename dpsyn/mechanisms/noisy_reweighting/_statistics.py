@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from dpsyn.mechanisms.noisy_reweighting._ledger import LEVELS, NoiseKind, Part
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.density_spaces import cell_offsets
+from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -1,20 +1,23 @@
-"""Noisy reweighting under audit: everything that gets noise, on the worst pair of tables."""
+"""Noisy reweighting under audit: everything that gets noise, on the worst pair of tables; and what it claims at every δ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
-from dpsyn.mechanisms.noisy_reweighting._audit_profile import profile_of
-from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Scores, audit
+from dpsyn.mechanisms.noisy_reweighting import Ledger, NoisyReweightingMechanism, Part
+from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.zcdp import zcdp_delta
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -23,6 +26,9 @@ Progress = Callable[[str, float], None]
 _PAIRS = 200
 _ENTRIES = 4_000_000
 """Numbers made at once."""
+_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
+_LONGEST = 2**20
+_ROUNDING = 1e-12
 
 
 def audit_noisy_reweighting(
@@ -54,18 +60,16 @@ def audit_noisy_reweighting(
         raise ParameterError("noise_factor", noise_factor, "a number > 0")
     tested = replace(mechanism, scale=mechanism.scale * noise_factor)
     replaced = mechanism.guarantee.neighbouring == "replace_one"
-    one, other = worst_rows(mechanism)
-    rest = _Sums.of(tested, one).times(mechanism.n - 1)
-    first = rest.plus(_Sums.of(tested, one))
-    second = rest.plus(_Sums.of(tested, other)) if replaced else rest
-    noise = NoiseSource(generator)
+    one, other = (_released(mechanism, row) for row in worst_rows(mechanism))
+    rest = one * (mechanism.n - 1)
+    first, second = rest + one, rest + other if replaced else rest
+    noise, scales = NoiseSource(generator), _scales(tested)
 
-    def scored(sums: _Sums) -> Scores:
+    def scored(sums: Integers) -> Scores:
         def run(count: int, _: np.random.Generator) -> Floats:
-            chunk = max(1, _ENTRIES // sums.size)
-            parts = [
-                _log_ratio(tested, noise, sums, min(chunk, count - start), first, second) for start in range(0, count, chunk)
-            ]
+            chunk = max(1, _ENTRIES // len(sums))
+            sizes = [min(chunk, count - start) for start in range(0, count, chunk)]
+            parts = [_log_ratio(tested, _noisy(tested, noise, np.tile(sums, (n, 1))), first, second, scales) for n in sizes]
             scores = np.concatenate(parts)
             return scores if keep_bits else scores.round(9)
 
@@ -79,58 +83,49 @@ def audit_noisy_reweighting(
         delta=mechanism.guarantee.delta,
         confidence=confidence,
         claim=mechanism.guarantee.epsilon,
-        profile=profile_of(mechanism.ledger, mechanism.guarantee.epsilon),
+        profile=_profile_of(mechanism.ledger, mechanism.guarantee.epsilon),
         progress=progress,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """What gets noise: sums of the statistics, one-way counts that are released on their own, and the number of rows."""
+def _released(mechanism: NoisyReweightingMechanism, codes: Codes) -> Integers:
+    """Everything that gets noise: sums of the statistics, one-way counts of their own, and the number of rows."""
+    parts = [mechanism.statistics.sums(codes)]
+    if mechanism.marginals is not None:
+        parts.append(mechanism.marginals.sums(codes))
+    if mechanism.count_part:
+        parts.append(np.array([len(codes)], dtype=np.int64))
+    return np.concatenate(parts)
 
-    statistics: Integers
-    marginals: Integers
-    rows: Integers
 
-    @classmethod
-    def of(cls, mechanism: NoisyReweightingMechanism, codes: Codes) -> _Sums:
-        none = np.zeros(0, dtype=np.int64)
-        return cls(
-            mechanism.statistics.sums(codes),
-            none if mechanism.marginals is None else mechanism.marginals.sums(codes),
-            np.array([len(codes)], dtype=np.int64) if mechanism.count_part else none,
-        )
+def _parts(mechanism: NoisyReweightingMechanism) -> list[tuple[int, slice]]:
+    """The parts of the ledger after those of the statistics, and where they lie in what is released."""
+    found, start = [], mechanism.statistic_count
+    own = mechanism.ledger.parts[int(mechanism.part_of.max()) + 1 :]
+    for number, part in enumerate(own, start=len(mechanism.ledger.parts) - len(own)):
+        found.append((number, slice(start, start + part.count)))
+        start += part.count
+    return found
 
-    @property
-    def size(self) -> int:
-        return len(self.statistics) + len(self.marginals) + len(self.rows)
 
-    def times(self, count: int) -> _Sums:
-        return _Sums(self.statistics * count, self.marginals * count, self.rows * count)
+def _scales(mechanism: NoisyReweightingMechanism) -> Floats:
+    own = [np.full(where.stop - where.start, mechanism._scale_of(part)) for part, where in _parts(mechanism)]
+    return np.concatenate([mechanism.scales, *own])
 
-    def plus(self, more: _Sums) -> _Sums:
-        return _Sums(self.statistics + more.statistics, self.marginals + more.marginals, self.rows + more.rows)
+
+def _noisy(mechanism: NoisyReweightingMechanism, noise: NoiseSource, sums: Integers) -> npt.NDArray[Any]:
+    """Many releases at once, shape (runs, everything), by the mechanism's own draws."""
+    own = [mechanism._draw(noise, sums[:, where], part) for part, where in _parts(mechanism)]
+    return np.concatenate([mechanism.noisy_sums(noise, sums[:, : mechanism.statistic_count]), *own], axis=1)
 
 
 def _log_ratio(
-    mechanism: NoisyReweightingMechanism, noise: NoiseSource, sums: _Sums, count: int, first: _Sums, second: _Sums
+    mechanism: NoisyReweightingMechanism, outputs: npt.NDArray[Any], first: Integers, second: Integers, scales: Floats
 ) -> Floats:
-    """ln P(output | first) - ln P(output | second) of ``count`` releases on ``sums``, shape (count,)."""
-    noisy = mechanism.noisy_sums(noise, np.tile(sums.statistics, (count, 1)))
-    total = mechanism.log_ratio(noisy, first.statistics, second.statistics)
-    last = len(mechanism.ledger.parts) - 1
-    for values, a, b, part in (
-        (sums.marginals, first.marginals, second.marginals, last - int(mechanism.count_part)),
-        (sums.rows, first.rows, second.rows, last),
-    ):
-        if len(values):
-            drawn = mechanism._draw(noise, np.tile(values, (count, 1)), part)
-            scale = mechanism._scale_of(part)
-            if mechanism.ledger.kind == "gaussian":
-                total = total + ((drawn - b) ** 2 - (drawn - a) ** 2).sum(axis=1) / (2 * scale**2)
-            else:
-                total = total + (np.abs(drawn - b) - np.abs(drawn - a)).sum(axis=1) / scale
-    return np.asarray(total, dtype=np.float64)
+    """ln P(output | first) - ln P(output | second), shape (runs,)."""
+    if mechanism.ledger.kind == "gaussian":
+        return np.asarray((((outputs - second) ** 2 - (outputs - first) ** 2) / (2 * scales**2)).sum(axis=1))
+    return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / scales).sum(axis=1))
 
 
 def worst_rows(mechanism: NoisyReweightingMechanism) -> tuple[Codes, Codes]:
@@ -155,3 +150,60 @@ def worst_rows(mechanism: NoisyReweightingMechanism) -> tuple[Codes, Codes]:
         return float(((np.abs(first - second) / mechanism.scales) ** power).sum())
 
     return max(rows, key=apart)
+
+
+def _profile_of(ledger: Ledger, epsilon: float) -> list[Claim]:
+    """(ε', δ(ε')) for several ε' ≤ ε and any neighbour; empty where no exact claim is at hand (continuous noise, steps that
+    differ)."""
+    steady = all(part.l1 == 0 and part.l2 == 0 and part.weight == round(part.weight) for part in ledger.parts)
+    wanted = [epsilon * share for share in _SHARES]
+    neighbours = [ledger.parts]
+    neighbours += [tuple(replace(p, moved=m) for p, m in zip(ledger.parts, moves, strict=True)) for moves in ledger.others]
+    if ledger.kind == "laplace" and steady:
+        return _worst([laplace_profile(parts, ledger.base, wanted) for parts in neighbours])
+    if ledger.kind != "gaussian":
+        return []
+    squares = max(sum(part.weight * part.size[1] ** 2 for part in parts) for parts in neighbours)
+    claims = [(e, zcdp_delta(squares / (2 * ledger.base**2), e)) for e in wanted]
+    if not steady:
+        return claims
+    moved = [[Moved(part.moved, part.step, round(part.weight)) for part in parts] for parts in neighbours]
+    return [(e, min(d, max(discrete_delta(moves, ledger.base, e) for moves in moved))) for e, d in claims]
+
+
+def _worst(profiles: Sequence[list[Claim]]) -> list[Claim]:
+    """For each ε' the largest δ of any neighbour; empty if one of them is out of reach."""
+    if not all(profiles):
+        return []
+    return [max(claims, key=lambda claim: claim[1]) for claims in zip(*profiles, strict=True)]
+
+
+def laplace_profile(parts: Sequence[Part], base: float, wanted: Sequence[float]) -> list[Claim]:
+    """δ(ε') = E[(1 - e^{ε' - loss})₊] of discrete Laplace noise, exact but for rounding, which is added.
+
+    A coordinate that a neighbour moves by v under noise of scale base/w has the loss (|y - v| - |y|)·w/base at y, a whole
+    multiple of w/base from -v to v; losses of independent coordinates add up.
+    """
+    reach = sum(part.moved * part.step * round(part.weight) for part in parts)
+    length = 2 * reach + 1
+    if length > _LONGEST:
+        return []
+    law = np.ones(length // 2 + 1, dtype=np.complex128)
+    for part in parts:
+        if part.moved:
+            one = _loss_of_one(part.step, round(part.weight), base, length)
+            law = law * np.fft.rfft(one, length) ** part.moved
+    masses = np.maximum(np.fft.irfft(law, length), 0.0)
+    at = np.arange(length)
+    losses = np.where(at > reach, at - length, at) / base
+    return [(e, min(1 - 1e-9, float(masses @ -np.expm1(np.minimum(e - losses, 0.0))) + _ROUNDING)) for e in wanted]
+
+
+def _loss_of_one(step: int, weight: int, base: float, length: int) -> Floats:
+    ratio = math.exp(-weight / base)
+    masses = np.zeros(length)
+    masses[weight * step] += ratio / (1 + ratio)
+    for y in range(step + 1):
+        masses[weight * (step - 2 * y) % length] += (1 - ratio) / (1 + ratio) * ratio**y
+    masses[-weight * step % length] += ratio ** (step + 1) / (1 + ratio)
+    return masses

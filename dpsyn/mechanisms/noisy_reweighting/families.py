@@ -21,9 +21,8 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes
-from dpsyn.solvers.dimension import column_sets, walsh_dimension
-from dpsyn.solvers.walsh import walsh_matrix, walsh_sums
+from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes, column_sets, walsh_dimension
+from dpsyn.solvers.contrasts import walsh_matrix, walsh_sums
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -26,7 +26,7 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Rounding,
     Statistics,
 )
-from dpsyn.mechanisms.noisy_reweighting.figures.budget import budget_info, draw_budget
+from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 

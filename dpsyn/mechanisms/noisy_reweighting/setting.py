@@ -1,21 +1,98 @@
-"""What Theorems 2.2 and 2.3 of Boedihardjo, Strohmer and Vershynin (2021b) depend on, and their bounds in logarithms."""
+"""What Theorems 2.2 and 2.3 of Boedihardjo, Strohmer and Vershynin (2021b) depend on, and what they ask of six variants."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.condition_number import log_condition_number_bound
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice, StatisticsFamily, family_of
+from dpsyn.privacy.sensitivity import changed_walsh_functions, contingency_count_l1, contingency_count_l2
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.logarithms import exp_of
+from dpsyn.theory.logarithms import exp_of, format_log
 
-Noise = Literal["laplace", "gaussian"]
 LN2 = math.log(2)
+Noise = Literal["laplace", "gaussian"]
+FamilyName = Literal["walsh", "contingency"]
+FamilyChoice = Literal["auto", "walsh", "contingency"]
+
+
+@dataclass(frozen=True)
+class StatisticsFamily:
+    """F: functions with values in [-1, 1], the constant included.
+
+    Attributes:
+        name: ``"walsh"`` on bits or ``"contingency"`` for all d-way tables.
+        columns: number of bits, or of columns.
+        degree: d.
+        size: |F|, exact.
+    """
+
+    name: FamilyName
+    columns: int
+    degree: int
+    size: int
+
+    @property
+    def log_size(self) -> float:
+        """ln |F|."""
+        return math.log(self.size)
+
+    @cached_property
+    def log_l1(self) -> float:
+        """ln of the exact L1 sensitivity of (Σ_i f(x_i))_f when one record is replaced: 2N, or 2·C(q, d)."""
+        if self.name == "walsh":
+            return math.log(2 * changed_walsh_functions(self.columns, self.degree))
+        return math.log(contingency_count_l1(self.columns, self.degree))
+
+    @cached_property
+    def log_l2(self) -> float:
+        """ln of the exact L2 sensitivity of the same: 2√N, or √(2·C(q, d))."""
+        if self.name == "walsh":
+            return math.log(2) + 0.5 * math.log(changed_walsh_functions(self.columns, self.degree))
+        return math.log(contingency_count_l2(self.columns, self.degree))
+
+    @property
+    def log_l1_published(self) -> float:
+        """ln of 2|F|, the sensitivity in the proof of Theorem 2.2 (Boedihardjo et al. 2021b): valid, and too large."""
+        return math.log(2 * self.size)
+
+
+@lru_cache(maxsize=4096)
+def walsh_family(p: int, degree: int) -> StatisticsFamily:
+    """All Walsh functions of degree ≤ d on p bits, |F| = C(p, ≤d)."""
+    if not 1 <= degree <= p:
+        raise ParameterError("degree", degree, f"a whole number from 1 to p = {p}")
+    return StatisticsFamily("walsh", p, degree, walsh_dimension(p, degree))
+
+
+@lru_cache(maxsize=4096)
+def contingency_family(sizes: tuple[int, ...], degree: int) -> StatisticsFamily:
+    """All cells of all d-way tables over columns of these sizes, and the constant. d is cut to the number of columns."""
+    if degree < 1:
+        raise ParameterError("degree", degree, "at least 1")
+    return StatisticsFamily("contingency", len(sizes), degree, contingency_cells(sizes, degree) + 1)
+
+
+def family_of(
+    stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto"
+) -> tuple[StatisticsFamily, int | None]:
+    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
+    if statistics not in ("auto", "walsh", "contingency"):
+        raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
+    binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
+    if statistics == "walsh" or (statistics == "auto" and binary):
+        return walsh_family(stats.p, degree), stats.p
+    sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
+    return contingency_family(sizes, degree), None
 
 
 @dataclass(frozen=True)
@@ -69,11 +146,18 @@ class ReweightingSetting:
         return self.family.log_size - math.log(self.failure_probability)
 
     @property
+    def log_sensitivity(self) -> float:
+        """ln of the sensitivity of the sums that the noise is made for: L1 for Laplace, L2 for Gaussian; 2|F| published."""
+        if self.noise == "gaussian":
+            return self.family.log_l2
+        return self.family.log_l1 if self.corrected else self.family.log_l1_published
+
+    @property
     def log_sum_scale(self) -> float:
         """ln of n·σ: the noise scale of a sum, Laplace L1/ε or Gaussian L2/√(2ρ)."""
         if self.noise == "gaussian":
-            return self.family.log_l2 - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
-        return (self.family.log_l1 if self.corrected else self.family.log_l1_published) - math.log(self.epsilon)
+            return self.log_sensitivity - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
+        return self.log_sensitivity - math.log(self.epsilon)
 
     @property
     def log_sigma(self) -> float:
@@ -98,6 +182,11 @@ class ReweightingSetting:
         return math.log(2 * (LN2 + self.log_size_over_gamma) if self.corrected else self.log_size_over_gamma)
 
     @property
+    def log_smallest_rows(self) -> float:
+        """ln of the n and the k that represent the population at this accuracy: Theorem 2.3."""
+        return self.log_sampling - 2 * math.log(self.accuracy)
+
+    @property
     def log_smallest_m(self) -> float:
         """ln of accuracy^{-2} K |F| / γ: Theorem 2.3."""
         return self.log_condition_number + self.log_size_over_gamma - 2 * math.log(self.accuracy)
@@ -108,9 +197,14 @@ class ReweightingSetting:
         return self.log_smallest_m if self.log_m is None else self.log_m
 
     @property
+    def log_smallest_accuracy(self) -> float:
+        """ln of the smallest accuracy that the conditions on n allow: max(n·σ·t/n, √(sampling/n))."""
+        return max(self.log_sigma + self.log_spread, (self.log_sampling - self.log_n) / 2)
+
+    @property
     def smallest_accuracy(self) -> float:
-        """The smallest accuracy that the conditions on n allow: max(n·σ·t/n, √(sampling/n))."""
-        return exp_of(max(self.log_sigma + self.log_spread, (self.log_sampling - self.log_n) / 2))
+        """The same as a number; Theorem 2.3 promises 8 times it."""
+        return exp_of(self.log_smallest_accuracy)
 
 
 def reweighting_setting(
@@ -151,4 +245,95 @@ def reweighting_setting(
         noise=noise,
         n_is_public=spec.neighbouring == "replace_one",
         bits=bits,
+    )
+
+
+Variant = tuple[FamilyName, Noise, bool]
+VARIANTS: tuple[Variant, ...] = (
+    ("walsh", "laplace", True),
+    ("walsh", "gaussian", True),
+    ("contingency", "laplace", True),
+    ("contingency", "gaussian", True),
+    ("walsh", "laplace", False),
+    ("contingency", "laplace", False),
+)
+"""Statistics, noise, corrected. The papers have no Gaussian noise, so there is nothing published to set beside it."""
+
+_STATISTICS: dict[FamilyName, str] = {"walsh": "Walsh", "contingency": "tables"}
+_NOISES: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
+
+
+@dataclass(frozen=True)
+class ReweightingRow:
+    """What Theorems 2.2 and 2.3 say about one variant.
+
+    Attributes:
+        variant: statistics, noise, corrected.
+        setting: its numbers: |F|, sensitivity, noise scale, smallest accuracy, and the n, k and m that are required.
+        reason: why most of them mean nothing: Gaussian noise without a privacy δ. The setting is with Laplace noise then.
+    """
+
+    variant: Variant
+    setting: ReweightingSetting
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """For a legend: ``"Walsh, Laplace"``, ``"tables, Laplace, published"``."""
+        statistics, noise, corrected = self.variant
+        return f"{_STATISTICS[statistics]}, {_NOISES[noise]}{'' if corrected else ', published'}"
+
+    @property
+    def log_n(self) -> float:
+        """ln of the smallest n that the theorems ask for at the accuracy asked for."""
+        return max(self.setting.log_n_for_noise, self.setting.log_smallest_rows)
+
+    @property
+    def smallest_error(self) -> float:
+        """8·accuracy at the smallest accuracy; NaN where there is a reason. Ignoring the data achieves 1 as well."""
+        return math.nan if self.reason else 8 * self.setting.smallest_accuracy
+
+
+def reweighting_table(
+    stats: DatasetStatistics, spec: PrivacySpec, *, accuracy: float = 0.1, **settings: Any
+) -> tuple[ReweightingRow, ...]:
+    """σ, the smallest accuracy, and the n, k and m required, for each of VARIANTS.
+
+    Corrected rows use exact sensitivities and Hoeffding's tail; published ones 2|F|/n and exp(-α²n), which is false.
+
+    Args:
+        stats: the data; the tables are over its columns, or over its bits where they are not known.
+        spec: ε, and δ for the Gaussian rows.
+        accuracy: α at which n, k and m are required; the promise is 8α.
+        settings: as for :func:`reweighting_setting`, but for statistics and noise.
+    """
+    table = []
+    for variant in VARIANTS:
+        statistics, noise, corrected = variant
+        missing = noise == "gaussian" and not spec.delta > 0
+        usable: Noise = "laplace" if missing else noise
+        setting = reweighting_setting(stats, spec, accuracy=accuracy, statistics=statistics, noise=usable, **settings)
+        reason = "Gaussian noise needs a privacy δ above 0" if missing else ""
+        table.append(ReweightingRow(variant, replace(setting, corrected=corrected), reason))
+    return tuple(table)
+
+
+def reweighting_frame(table: Sequence[ReweightingRow]) -> pd.DataFrame:
+    """The table as text, ready to show."""
+
+    def shown(row: ReweightingRow, log_value: float) -> str:
+        return "—" if row.reason else format_log(log_value, 3, "at_least")
+
+    return pd.DataFrame(
+        {
+            "Statistics and noise": [row.name for row in table],
+            "|F|": [format_log(row.setting.family.log_size) for row in table],
+            "Sensitivity of the averages": [shown(row, row.setting.log_sensitivity - row.setting.log_n) for row in table],
+            "σ": [shown(row, row.setting.log_sigma) for row in table],
+            "Smallest 8·accuracy": [shown(row, math.log(8) + row.setting.log_smallest_accuracy) for row in table],
+            "Says something": [row.reason or ("yes" if row.smallest_error < 1 else "no") for row in table],
+            "n at least": [shown(row, row.log_n) for row in table],
+            "k at least": [shown(row, row.setting.log_smallest_rows) for row in table],
+            "m at least": [format_log(row.setting.log_smallest_m, 3, "at_least") for row in table],
+        }
     )

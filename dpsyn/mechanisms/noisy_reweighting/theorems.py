@@ -16,20 +16,28 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.setting import LN2, Noise, ReweightingSetting, reweighting_setting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice, walsh_family
+from dpsyn.mechanisms.noisy_reweighting.setting import (
+    LN2,
+    FamilyChoice,
+    Noise,
+    ReweightingSetting,
+    reweighting_setting,
+    walsh_family,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Group, Relation, Remedy, Verdict
+from dpsyn.theory.conditions import Condition, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.summary import summarise
 from dpsyn.theory.thresholds import p_threshold, threshold, whole_threshold
 
-LARGEST_ACCURACY = 0.5
+_LARGEST_ACCURACY = 0.5
 _NEGLIGIBLE = 1e-9
+_Sides = Callable[[ReweightingSetting], tuple[float, float]]
+"""ln of what there is and of what is required."""
 
 
 def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
@@ -47,20 +55,19 @@ def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
     at_n: dict[str, float] = {"n": 1, "accuracy": 1, **free}
     found = [
         _at_least(setting, "n_noise", "Enough rows of data to drown the noise", rf"n \ge {sensitivity}/\alpha",
-                  "Theorem 2.2" + fixed, "accuracy", at_n, lambda s: (s.log_n, s.log_n_for_noise)),
+                  "Theorem 2.2" + fixed, at_n, lambda s: (s.log_n, s.log_n_for_noise)),
         _at_least(setting, "n_sampling", "Enough rows of data to represent the population", rf"n \ge {tail}",
-                  "Theorem 2.3" + fixed, "accuracy", {"n": 1, "accuracy": 2},
-                  lambda s: (s.log_n, s.log_sampling - 2 * math.log(s.accuracy))),
+                  "Theorem 2.3" + fixed, {"n": 1, "accuracy": 2},
+                  lambda s: (s.log_n, s.log_smallest_rows)),
         _at_least(setting, "rows_lower", "Enough synthetic rows to be accurate", rf"k \ge {tail}",
-                  "Theorem 2.3" + fixed, "accuracy", {"rows": 1, "accuracy": 2},
-                  lambda s: (s.log_rows, s.log_sampling - 2 * math.log(s.accuracy))),
+                  "Theorem 2.3" + fixed, {"rows": 1, "accuracy": 2},
+                  lambda s: (s.log_rows, s.log_smallest_rows)),
         _at_least(setting, "m_lower", "Reduced space large enough", r"m \ge \alpha^{-2}K|F|/\gamma",
-                  "Theorem 2.3", "accuracy",
-                  {} if setting.log_m is None else {"reduced_space_size": 1, "accuracy": 2},
+                  "Theorem 2.3", {} if setting.log_m is None else {"reduced_space_size": 1, "accuracy": 2},
                   lambda s: (s.log_reduced_space, s.log_smallest_m)),
         Condition("accuracy", "Accuracy small enough for the theorem", r"\alpha \le 1/2", "Theorem 2.3", "<=",
-                  math.log(LARGEST_ACCURACY), log_a, "validity",
-                  (threshold("accuracy", "at_most", math.log(LARGEST_ACCURACY), log_a),)),
+                  math.log(_LARGEST_ACCURACY), log_a, "validity",
+                  (threshold("accuracy", "at_most", math.log(_LARGEST_ACCURACY), log_a),)),
         Condition("failure_probability", "Failure probability small enough for the theorem", r"\gamma < 1/4", "Theorem 2.3",
                   "<=", math.log(0.25), log_gamma, "validity",
                   (threshold("failure_probability", "at_most", math.log(0.25), log_gamma, strict=True),), strict=True),
@@ -86,10 +93,13 @@ def _at_least(
     label: str,
     formula: str,
     source: str,
-    group: Group,
     exponents: dict[str, float],
-    sides: Callable[[ReweightingSetting], tuple[float, float]],
+    sides: _Sides,
 ) -> Condition:
+    """actual ≥ required, with the value of every parameter at which it begins to hold.
+
+    ``exponents``: actual/required grows with this power of the parameter.
+    """
     actual, required = sides(setting)
     slack = actual - required
     remedies: list[Remedy] = []
@@ -99,7 +109,7 @@ def _at_least(
         if parameter in ("n", "rows", "reduced_space_size"):
             remedies.append(whole_threshold(parameter, "at_least", value, now))
         else:
-            beyond = parameter == "accuracy" and value > math.log(LARGEST_ACCURACY)
+            beyond = parameter == "accuracy" and value > math.log(_LARGEST_ACCURACY)
             reason = f"it would be {format_log(value)}, above the 1/2 that Theorem 2.3 needs" if beyond else ""
             remedies.append(threshold(parameter, "at_least", value, now, reason=reason))
     log_gamma = _log_failure_probability(setting, key) if exponents else -math.inf
@@ -113,8 +123,7 @@ def _at_least(
         remedies.append(
             p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=setting.bits, smallest=setting.family.degree)
         )
-    relation: Relation = ">="
-    return Condition(key, label, formula, source, relation, required, actual, group, tuple(remedies))
+    return Condition(key, label, formula, source, ">=", required, actual, "accuracy", tuple(remedies))
 
 
 def _log_failure_probability(setting: ReweightingSetting, key: str) -> float:
@@ -129,7 +138,7 @@ def _log_failure_probability(setting: ReweightingSetting, key: str) -> float:
     return log_size + LN2 - budget / 2 if setting.corrected else log_size - budget
 
 
-def _holds_at(setting: ReweightingSetting, p: int, sides: Callable[[ReweightingSetting], tuple[float, float]]) -> bool:
+def _holds_at(setting: ReweightingSetting, p: int, sides: _Sides) -> bool:
     left, right = sides(changed(setting, "p", math.log(p)))
     return at_most(right, left)
 

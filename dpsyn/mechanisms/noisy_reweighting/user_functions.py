@@ -14,8 +14,7 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.families import Family, Floats, Group, Integers
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes, check_sizes_and_degree, checked_codes
 
 Function = Callable[[Codes], npt.ArrayLike]
 

@@ -4,7 +4,6 @@ from dpsyn.mechanisms.private_sampling._config import (
     BOX_ASSUMPTION,
     DEGENERATE_SOURCE,
     EXACT_ASSUMPTION,
-    IGNORES_DATA,
     MOST_ROWS,
     N_ASSUMPTION,
     RATIO_SOURCE,
@@ -12,6 +11,7 @@ from dpsyn.mechanisms.private_sampling._config import (
     PrivateSampling,
 )
 from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
+from dpsyn.mechanisms.private_sampling.certificates import IGNORES_DATA
 
 __all__ = [
     "BOX_ASSUMPTION",

@@ -11,8 +11,9 @@ import numpy as np
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
-from dpsyn.mechanisms.private_sampling._space_size import SPACES, SpaceSize, space_size
+from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
+    IGNORES_DATA,
     SMALLEST_RATIO,
     bounded_ratio_epsilon,
     box_for,
@@ -39,7 +40,6 @@ EXACT_ASSUMPTION = (
     "uniform density stands in for a solver that fails: it is taken for granted that none of this matters."
 )
 N_ASSUMPTION = "The number of rows n is public."
-IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,6 @@ class PrivateSampling(Config):
             domain=domain,
             n=n,
             guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions)),
-            settings=self,
             rows=int(rows),
             size=size,
             theorem_4_1_per_row=theorem,

@@ -12,12 +12,11 @@ from dpsyn.domain import Codes
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, WholeCounts, positions, shared, whole_counts
 from dpsyn.solvers.blocks import Block
-from dpsyn.solvers.matching import Floats
-from dpsyn.solvers.solution import ClippedDensity, Density
+from dpsyn.solvers.matching import ClippedDensity, Density, Floats
 
 Integers = npt.NDArray[np.int64]
 
-BINS = 60
+_BINS = 60
 """Bins of the histogram of m·h*, evenly spaced in its logarithm between floor and ceiling."""
 
 
@@ -28,9 +27,9 @@ class Drawn:
     Attributes:
         codes: the rows, shape (k, number of columns).
         statistics: Σ w(θ) P(θ) of the very distribution that was drawn from, shape (C,).
-        edges: of the bins for x = m·h*, shape (BINS + 1,).
-        points: share of the points of S in each bin, shape (BINS,).
-        mass: probability of each bin, shape (BINS,).
+        edges: of the bins for x = m·h*, shape (_BINS + 1,).
+        points: share of the points of S in each bin, shape (_BINS,).
+        mass: probability of each bin, shape (_BINS,).
         at_floor, at_ceiling: shares of the points whose x is that bound, to a relative 1e-9.
         probabilities: of every point, shape (s,); None unless they were asked for.
     """
@@ -59,7 +58,7 @@ class _Plan:
     keep: bool = False
 
     def edges(self) -> Floats:
-        return np.geomspace(self.floor, self.ceiling, BINS + 1)
+        return np.geomspace(self.floor, self.ceiling, _BINS + 1)
 
 
 def draw_rows(

@@ -1,31 +1,42 @@
-"""Private sampling, calibrated: draws S, solves the two programs and draws the rows."""
+"""Private sampling, calibrated: draws S, solves the two programs, draws the rows, and tells for teaching what it saw."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
-from dpsyn.mechanisms.private_sampling._config import IGNORES_DATA, PrivateSampling
-from dpsyn.mechanisms.private_sampling._densities import Densities
-from dpsyn.mechanisms.private_sampling._diagnostics import POINTS_KEPT, binding_cells, geometry_of, of_density, of_space
 from dpsyn.mechanisms.private_sampling._draws import draw_rows
-from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
-from dpsyn.mechanisms.private_sampling._solve import Clock
-from dpsyn.mechanisms.private_sampling._space_size import SpaceSize
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, SpaceSize, draw_space
+from dpsyn.mechanisms.private_sampling._solve import Clock, Densities, Matched, match
 from dpsyn.mechanisms.private_sampling.certificates import (
+    IGNORES_DATA,
     ReducedSpaceGeometry,
     bounded_ratio_epsilon,
+    measured_geometry,
     stability_epsilon,
     whole_cube_geometry,
 )
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.solvers.executors import Executor, executor_for
+from dpsyn.solvers.contrasts import ContrastBasis, contrasts
+from dpsyn.solvers.executors import executor_for
+from dpsyn.solvers.matching import Floats, MatchingProblem
 from dpsyn.table import Table
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.private_sampling._config import PrivateSampling
+
+_POINTS_KEPT = 1_000_000
+"""Points of S up to which the diagnostics hold all of them, with their probabilities."""
+CELLS_TOLD = 20
+_GEOMETRY_ENTRIES = 20_000_000
+_NONE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,74 +44,96 @@ class PrivateSamplingMechanism(Mechanism):
     """Calibrated private sampling.
 
     Attributes:
-        settings: the configuration.
+        config: the configuration.
         rows: k.
         size: of the reduced space.
         theorem_4_1_per_row: ε of one row by Theorem 4.1, or None off the Boolean cube and for add_remove.
     """
 
-    settings: PrivateSampling
+    config: PrivateSampling
     rows: int
     size: SpaceSize
     theorem_4_1_per_row: float | None
 
+    def certificates(self, space: ReducedSpace | None = None) -> dict[str, float | None]:
+        """ε of the rows by ``"bounded_ratio"``, by ``"theorem_4_1"``, and by ``"stability"``, which is experimental.
+
+        None where one does not apply; the last one needs S where that is drawn and not the whole cube.
+        """
+        floor, ceiling = self.config.floor, self.config.ceiling
+        theorem, geometry = self.theorem_4_1_per_row, self._geometry(space)
+        stability = math.inf
+        if geometry is not None:
+            stability = stability_epsilon(rows=self.rows, floor=floor, ceiling=ceiling, n=self.n, geometry=geometry)
+        return {
+            "bounded_ratio": bounded_ratio_epsilon(rows=self.rows, floor=floor, ceiling=ceiling),
+            "theorem_4_1": None if theorem is None else theorem * self.rows,
+            "stability": stability if math.isfinite(stability) else None,
+        }
+
+    def _geometry(self, space: ReducedSpace | None) -> ReducedSpaceGeometry | None:
+        if self.size.space != "cube" or self.spec.neighbouring != "replace_one":
+            return None
+        p, degree = len(self.domain), min(self.config.degree, len(self.domain))
+        if self.size.whole:
+            return whole_cube_geometry(p, degree)
+        if space is None or space.points * self.size.dimension > _GEOMETRY_ENTRIES:
+            return None
+        return measured_geometry(space.functions, space.multiplicity, p, degree)
+
     def calibrated(self) -> dict[str, Any]:
         """Number of rows, size of the problem, and every certificate that public facts give."""
-        config = self.settings
-        experimental = None
-        if self.size.whole and self.size.space == "cube" and self.spec.neighbouring == "replace_one":
-            experimental = self._stability(whole_cube_geometry(len(self.domain), min(config.degree, len(self.domain))))
-        theorem = self.theorem_4_1_per_row
+        found = self.certificates()
         return {
             "rows": self.rows,
             "space": self.size.space,
             "reduced_space_size": self.size.m,
             "whole_domain": self.size.whole,
             "functions": self.size.dimension,
-            "bounded_ratio_epsilon": bounded_ratio_epsilon(rows=self.rows, floor=config.floor, ceiling=config.ceiling),
-            "theorem_4_1_epsilon": None if theorem is None else theorem * self.rows,
-            "experimental_stability_epsilon": experimental,
+            "bounded_ratio_epsilon": found["bounded_ratio"],
+            "theorem_4_1_epsilon": found["theorem_4_1"],
+            "experimental_stability_epsilon": found["stability"],
         }
-
-    def _stability(self, geometry: ReducedSpaceGeometry) -> float | None:
-        value = stability_epsilon(
-            rows=self.rows, floor=self.settings.floor, ceiling=self.settings.ceiling, n=self.n, geometry=geometry
-        )
-        return value if math.isfinite(value) else None
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
-        with executor_for(self.settings.scheduler) as executor:
-            return self._run_on(executor, noise, table, progress)
-
-    def _run_on(
-        self, executor: Executor, noise: NoiseSource, table: Table, progress: Progress
-    ) -> tuple[pd.DataFrame, dict[str, Any]]:
         clock = Clock(progress)
-        config = self.settings
-        clock("drawing the reduced space", 0.0)
-        space = draw_space(self.size, noise.generator, executor, clock.tell)
-        densities = Densities.on(space, config.floor, config.ceiling)
-        clock("measuring the marginals of the data", 0.1)
-        problem = densities.problem_of(table.codes)
-        matched = densities.match(problem, clock)
-        clock("drawing rows", 0.95)
-        keep = space.points <= POINTS_KEPT
-        drawn = draw_rows(space, matched.density, config.floor, config.ceiling, self.rows, noise.generator, keep=keep)
-        rows = self.domain.decode(drawn.codes, noise.generator)
-        diagnostics = {
-            **self.calibrated(),
-            **matched.found(),
-            **of_space(space),
-            **of_density(drawn),
-            "residual": float(np.abs(drawn.statistics - problem.wanted(matched.shrinkage)).max()),
-            "binding": binding_cells(self.domain, densities.basis, problem, matched),
-            "seconds": clock.seconds(),
-        }
+        floor, ceiling = self.config.floor, self.config.ceiling
+        with executor_for(self.config.scheduler) as executor:
+            clock("drawing the reduced space", 0.0)
+            space = draw_space(self.size, noise.generator, executor, clock.tell)
+            densities = Densities.on(space, floor, ceiling)
+            clock("measuring the marginals of the data", 0.1)
+            problem = densities.problem_of(table.codes)
+            matched = match(problem, clock)
+            clock("drawing rows", 0.95)
+            keep = space.points <= _POINTS_KEPT
+            drawn = draw_rows(space, matched.density, floor, ceiling, self.rows, noise.generator, keep=keep)
+            rows = self.domain.decode(drawn.codes, noise.generator)
+            diagnostics = {
+                **self.calibrated(),
+                "experimental_stability_epsilon": self.certificates(space)["stability"],
+                **matched.found(),
+                "redraws": space.redraws,
+                "distinct_points": space.points,
+                "spectrum": space.spectrum,
+                "spectrum_threshold": space.threshold**2 / space.m,
+                "smallest_singular_value": space.smallest_singular_value,
+                "smallest_singular_value_is_exact": space.spectrum is not None,
+                "failure_threshold": space.threshold,
+                "points": space.codes if keep else None,
+                "multiplicity": space.multiplicity if keep else None,
+                "density": drawn.probabilities,
+                "ratio_edges": drawn.edges,
+                "ratio_points": drawn.points,
+                "ratio_mass": drawn.mass,
+                "share_at_floor": drawn.at_floor,
+                "share_at_ceiling": drawn.at_ceiling,
+                "residual": float(np.abs(drawn.statistics - problem.wanted(matched.shrinkage)).max()),
+                "binding": binding_cells(self.domain, densities.basis, problem, matched),
+                "seconds": clock.seconds(),
+            }
         if matched.pinned:
             diagnostics["note"] = IGNORES_DATA
-        if self.size.space == "cube" and not self.size.whole and self.spec.neighbouring == "replace_one":
-            geometry = geometry_of(space)
-            diagnostics["experimental_stability_epsilon"] = None if geometry is None else self._stability(geometry)
         return rows, diagnostics
 
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
@@ -110,3 +143,64 @@ class PrivateSamplingMechanism(Mechanism):
             return None
         chosen = generator.choice(len(points), len(release.rows), p=density / density.sum())
         return self.domain.decode(points[chosen], generator)
+
+
+def binding_cells(domain: Domain, basis: ContrastBasis, problem: MatchingProblem, matched: Matched) -> list[dict[str, Any]]:
+    """Cells of the tables that keep λ from being smaller, the most important first.
+
+    The multipliers y of the linear program make one function Wᵀy = Σ_J g_J, and g_J gives each cell of the table over the
+    columns J a number: by how much λ grows, before the factor 1-λ, with the share of the rows that lie in the cell, as far
+    as that table alone accounts for it (each g_J has mean zero along every column). Negative: fewer rows than the space
+    wants, as in an empty cell.
+
+    Returns:
+        For each cell its ``columns`` and their ``values``, ``dual`` and the ``share`` of the rows that lie in it, the latter
+        computed from the statistics; at most CELLS_TOLD of them, none where λ = 0.
+    """
+    if matched.linear is None or float(np.abs(matched.linear.multipliers).max()) < _NONE:
+        return []
+    found: list[tuple[float, tuple[int, ...], tuple[int, ...], float]] = []
+    for columns, (start, stop) in _tables(basis).items():
+        shape = tuple(basis.sizes[j] - 1 for j in columns)
+        duals = _on_cells(basis.sizes, columns, matched.linear.multipliers[start:stop].reshape(shape))
+        for codes, dual in zip(product(*map(range, duals.shape)), duals.ravel(), strict=True):
+            found.append((abs(float(dual)), columns, codes, float(dual)))
+    found.sort(key=lambda one: (-one[0], one[1], one[2]))
+    return [
+        {
+            "columns": tuple(domain.names[j] for j in columns),
+            "values": tuple(domain.attributes[j].labels()[code] for j, code in zip(columns, codes, strict=True)),
+            "dual": dual,
+            "share": _share(basis, problem.target, columns, codes),
+        }
+        for size, columns, codes, dual in found[:CELLS_TOLD]
+        if size > _NONE
+    ]
+
+
+def _tables(basis: ContrastBasis) -> dict[tuple[int, ...], tuple[int, int]]:
+    """Where the functions of each set of columns lie; the constant left out."""
+    found: dict[tuple[int, ...], tuple[int, int]] = {}
+    for at, columns in enumerate(basis.index):
+        if columns:
+            found[columns] = (found.get(columns, (at, at))[0], at + 1)
+    return found
+
+
+def _on_cells(sizes: tuple[int, ...], columns: tuple[int, ...], coefficients: Floats) -> Floats:
+    """Σ_r y_r Π_j φ_{r_j}(x_j) on the cells of the table over the columns."""
+    values = coefficients
+    for j in columns:
+        values = np.tensordot(values, contrasts(sizes[j])[1:], axes=(0, 0))
+    return np.asarray(values)
+
+
+def _share(basis: ContrastBasis, statistics: Floats, columns: tuple[int, ...], codes: tuple[int, ...]) -> float:
+    """Share of the rows in a cell: (1/cells) Σ over subsets of the columns of their functions' means times their values."""
+    total = 1.0
+    for inner, (start, stop) in _tables(basis).items():
+        if set(inner) <= set(columns):
+            shape = tuple(basis.sizes[j] - 1 for j in inner)
+            values = _on_cells(basis.sizes, inner, statistics[start:stop].reshape(shape))
+            total += float(values[tuple(codes[columns.index(j)] for j in inner)])
+    return total / float(np.prod([basis.sizes[j] for j in columns]))

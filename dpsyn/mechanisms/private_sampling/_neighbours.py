@@ -12,14 +12,15 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling._solve import Matched
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 Row = tuple[int, ...]
 
-MOST_LISTED = 1_000_000
+_MOST_LISTED = 1_000_000
 _POOL = 50_000
 _POOL_ENTRIES = 10_000_000
 _POINTS = 64
@@ -103,9 +104,9 @@ class Neighbours:
         """Every different neighbour.
 
         Raises:
-            ParameterError: there are more than MOST_LISTED.
+            ParameterError: there are more than _MOST_LISTED.
         """
-        if self.count(neighbouring) > MOST_LISTED:
+        if self.count(neighbouring) > _MOST_LISTED:
             raise ParameterError(
                 "method", "all", f"{self.count(neighbouring):,} neighbours are too many to try; take 'steered' or 'random'"
             )

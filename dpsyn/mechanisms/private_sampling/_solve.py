@@ -3,27 +3,69 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from dpsyn.domain import Codes
 from dpsyn.errors import SolverError
-from dpsyn.mechanisms.base import Progress
+from dpsyn.mechanisms.base import Progress, no_progress
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.solvers.closest import ClosestSolution, closest_to_uniform
-from dpsyn.solvers.control import SolverProgress
-from dpsyn.solvers.matching import Floats, MatchingProblem
+from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.solvers.matching import ClippedDensity, Density, Floats, MatchingProblem, SolverProgress
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
-from dpsyn.solvers.solution import ClippedDensity, Density
-
-Tell = Callable[[str, float], None]
-"""Told of the step that begins and of the share of the work that is done."""
 
 _INFLATIONS = (1e-9, 1e-7, 1e-5)
 _NO_LIMIT = 1 << 62
 """Memory was looked at before the data were; a refusal now would come too late."""
 _LINEAR, _QUADRATIC, _SOLVED = 0.15, 0.6, 0.95
+_SPARSE_ENTRIES = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Densities:
+    """The programs' equations on one reduced space, for the statistics of any rows.
+
+    Attributes:
+        space: S.
+        floor, ceiling: the box of m·h.
+        sparse_functions: an indicator basis of the same span on the points, for sparse solvers; None where S is large.
+    """
+
+    space: ReducedSpace
+    floor: float
+    ceiling: float
+    sparse_functions: sp.csr_array | None = None
+
+    @classmethod
+    def on(cls, space: ReducedSpace, floor: float, ceiling: float) -> Densities:
+        """The densities on S."""
+        count, points = space.operator.shape
+        sparse = None
+        if count * points <= _SPARSE_ENTRIES and not is_degenerate(floor, ceiling):
+            sparse = space.operator.functions.basis.sparse_matrix(space.codes)
+        return cls(space, floor, ceiling, sparse)
+
+    @property
+    def basis(self) -> ContrastBasis:
+        """The functions that are matched."""
+        return self.space.operator.functions.basis
+
+    def problem(self, target: Floats, sparse_target: Floats | None = None) -> MatchingProblem:
+        """Match the statistics a, shape (C,), in the box [floor, ceiling]."""
+        sparse = self.sparse_functions if sparse_target is not None else None
+        target_of_sparse = None if sparse is None else sparse_target
+        return MatchingProblem(self.space.solved_on, target, self.floor, self.ceiling, sparse, target_of_sparse)
+
+    def problem_of(self, codes: Codes) -> MatchingProblem:
+        """Match the statistics of rows of codes, shape (n, number of columns)."""
+        sparse = None if self.sparse_functions is None else self.basis.sparse_means(codes)
+        return self.problem(self.basis.means(codes), sparse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +96,11 @@ class Matched:
     def ratio(self) -> Floats:
         """x, shape (s,)."""
         return self.density.values
+
+    @property
+    def residual(self) -> float:
+        """The largest equality residual of the density; 0 for the uniform one."""
+        return 0.0 if self.quadratic is None else self.quadratic.residual
 
     def found(self) -> dict[str, Any]:
         """The solvers' words, λ, residuals and gaps, for the diagnostics."""
@@ -88,20 +135,17 @@ class _Stopped(BaseException):
     """Carries what the listener raised past the places where faults of a solver are caught."""
 
 
-def no_word(step: str, share: float) -> None:
-    """Tell nobody."""
-
-
 def uniform(problem: MatchingProblem) -> Density:
     """x = 1."""
     return ClippedDensity(problem.operator, np.zeros_like(problem.target), problem.lower, problem.upper)
 
 
-def match(problem: MatchingProblem, clock: Clock, start: Matched | None = None) -> Matched:
+def match(problem: MatchingProblem, clock: Clock | None = None, start: Matched | None = None) -> Matched:
     """The density closest to uniform at the least λ, for the problem with the box [floor, ceiling].
 
-    A failure of a solver gives the uniform density: it lies in the box, and an exception would tell. Whatever a solver
-    raises on numbers that it cannot handle counts as its failure, for the same reason. What the clock's listener raises,
+    The uniform one where the box leaves no other. A failure of a solver gives the uniform density too: it lies in the box,
+    and an exception would tell. Whatever a solver raises on numbers that it cannot handle counts as its failure, for the
+    same reason. What the clock's listener raises,
     to cancel, passes through.
 
     Args:
@@ -109,8 +153,10 @@ def match(problem: MatchingProblem, clock: Clock, start: Matched | None = None) 
         clock: told of the steps.
         start: the solution for statistics nearby.
     """
+    if is_degenerate(problem.lower, problem.upper):
+        return Matched(uniform(problem), 1.0, pinned=True)
     try:
-        return _match(problem, clock, start)
+        return _match(problem, clock or Clock(), start)
     except _Stopped as stop:
         raise stop.__cause__ or stop from None
 
@@ -152,7 +198,7 @@ def _said(fault: Exception) -> str:
 class Clock:
     """Tells of progress, which never goes back, and keeps how long each step took."""
 
-    def __init__(self, progress: Progress = no_word) -> None:
+    def __init__(self, progress: Progress = no_progress) -> None:
         self._progress = progress
         self._steps: list[tuple[str, float]] = []
         self._furthest = 0.0

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 
+IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the uniform density fits (λ = 1)."
+
 
 def check_box(floor: float, ceiling: float) -> None:
     """Raise unless 0 < floor, 2·floor ≤ 1 ≤ ceiling - floor: otherwise even λ = 1 is infeasible."""
@@ -90,20 +92,19 @@ def _rounded(value: float, towards: Callable[[float], int]) -> float:
 def theorem_4_1_log_epsilon(
     *, log_rows: float, floor: float, ceiling: float, degree: int, log_dimension: float, log_m: float, log_n: float
 ) -> float:
-    """ln of ε = 4√2 · k · (ceiling/floor)^{3/2} · e^{d/2} · C^{1/4} · m^{3/4} / √n (Boedihardjo et al. 2021a, Theorem 4.1).
+    """ln of the ε of k rows by Theorem 4.1, :func:`theorem_4_1_log_cost`; for a box that the algorithm can use."""
+    check_box(floor, ceiling)
+    return log_rows + theorem_4_1_log_cost(
+        log_ratio=math.log(ceiling / floor), degree=degree, log_dimension=log_dimension, log_m=log_m, log_n=log_n
+    )
+
+
+def theorem_4_1_log_cost(*, log_ratio: float, degree: int, log_dimension: float, log_m: float, log_n: float) -> float:
+    """ln of ε = 4√2 · (ceiling/floor)^{3/2} · e^{d/2} · C^{1/4} · m^{3/4} / √n of one row: Theorem 4.1.
 
     All logarithms are natural, so that nothing overflows; C = C(p, ≤d). Stated for the Boolean cube and replace-one.
     """
-    check_box(floor, ceiling)
-    return (
-        math.log(4 * math.sqrt(2))
-        + log_rows
-        + 1.5 * math.log(ceiling / floor)
-        + degree / 2
-        + log_dimension / 4
-        + 0.75 * log_m
-        - log_n / 2
-    )
+    return math.log(4 * math.sqrt(2)) + 1.5 * log_ratio + degree / 2 + log_dimension / 4 + 0.75 * log_m - log_n / 2
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
-from dpsyn.mechanisms.private_sampling._space_size import rough_seconds
+from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
 
 _SHORT_WAIT = 30.0
 """Seconds of a run from which on the page says how long it will take."""

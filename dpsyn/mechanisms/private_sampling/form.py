@@ -10,8 +10,7 @@ from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.mechanisms.private_sampling._reduced_space import MOST_DRAWS_OF_S
-from dpsyn.mechanisms.private_sampling._space_size import space_size
+from dpsyn.mechanisms.private_sampling._reduced_space import MOST_DRAWS_OF_S, space_size
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.privacy.spec import PrivacySpec
 

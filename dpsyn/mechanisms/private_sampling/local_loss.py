@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +19,23 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.mechanisms.private_sampling._densities import Densities
 from dpsyn.mechanisms.private_sampling._neighbours import Change, Neighbours
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
-from dpsyn.mechanisms.private_sampling._solve import Matched
-from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, measured_geometry, stability_epsilon
+from dpsyn.mechanisms.private_sampling._solve import Densities, Matched, match
 from dpsyn.privacy.exact_draws import ExactDistribution, bounded_distribution
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
 
+__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss", "search_neighbours"]
+
 Floats = npt.NDArray[np.float64]
 Search = Literal["auto", "all", "steered", "random"]
-SEARCHES: tuple[Search, ...] = ("auto", "all", "steered", "random")
+_SEARCHES: tuple[Search, ...] = ("auto", "all", "steered", "random")
 
-TRIES = 200
-LARGEST_MATRIX = 20_000_000
+_TRIES = 200
+_LARGEST_MATRIX = 20_000_000
 """Entries of W up to which the loss is computed: the programs are solved for every neighbour."""
 _LOOSE = 1e12
 _SHAKES = 3
@@ -56,6 +56,8 @@ class NeighbourLoss:
         point: θ, codes of shape (number of columns,).
         probability, other_probability: h*(θ) and h'*(θ).
         shrinkage, other_shrinkage: λ of the data and of the neighbour.
+        residual: the larger equality residual of the two solutions.
+        log_ratios: ln h*(θ)/h'*(θ) at every point of S, shape (s,).
     """
 
     change: Change
@@ -66,6 +68,8 @@ class NeighbourLoss:
     other_probability: float
     shrinkage: float
     other_shrinkage: float
+    residual: float
+    log_ratios: Floats
 
     @property
     def lower_bound(self) -> float:
@@ -136,31 +140,25 @@ class LossMeter:
             PrivacySpec(_LOOSE, neighbouring=neighbouring), table.domain, n=table.n
         )
         size = mechanism.size
-        if size.m * size.dimension > LARGEST_MATRIX:
+        if size.m * size.dimension > _LARGEST_MATRIX:
             raise ParameterError(
                 "reduced_space_size",
                 size.m,
-                f"with C = {size.dimension:,} functions at most {LARGEST_MATRIX // size.dimension:,} points: the programs "
+                f"with C = {size.dimension:,} functions at most {_LARGEST_MATRIX // size.dimension:,} points: the programs "
                 "are solved once for every neighbour",
             )
         self.space = draw_space(size, generator if generator is not None else np.random.default_rng())
         self.densities = Densities.on(self.space, config.floor, config.ceiling)
-        self._points = self.space.codes
-        self._multiplicity = self.space.multiplicity
         self.neighbours = Neighbours(table, self.densities.basis)
-        self._problem = self._problem_at(self.neighbours.statistics, self.neighbours.sparse_statistics)
-        self._matched = self.densities.match(self._problem)
+        self._problem = self.densities.problem(self.neighbours.statistics, self.neighbours.sparse_statistics)
+        self._matched = match(self._problem)
         if self._matched.failed:
             raise SolverError(f"no density was found for the data themselves: {'; '.join(self._matched.faults)}")
         self._distribution = self._distribution_of(self._matched)
-        self.certificates = _certificates(mechanism.calibrated(), config, table.n, self, size.space == "cube")
-
-    def _problem_at(self, target: Floats, sparse_target: Floats) -> MatchingProblem:
-        sparse = None if self.densities.sparse_functions is None else sparse_target
-        return self.densities.problem(target, sparse)
+        self.certificates = mechanism.certificates(self.space)
 
     def _distribution_of(self, matched: Matched) -> ExactDistribution:
-        return bounded_distribution(matched.ratio, self._multiplicity, self.densities.floor, self.densities.ceiling)
+        return bounded_distribution(matched.ratio, self.space.multiplicity, self.densities.floor, self.densities.ceiling)
 
     def loss(self, change: Change, *, measure_uncertainty: bool = True) -> NeighbourLoss:
         """The loss between X and the neighbour that ``change`` makes.
@@ -170,8 +168,8 @@ class LossMeter:
             SolverError: no density was found for the neighbour.
         """
         self.neighbours.check(change, self.neighbouring)
-        problem = self._problem_at(*self.neighbours.after(change))
-        matched = self.densities.match(problem, start=self._matched)
+        problem = self.densities.problem(*self.neighbours.after(change))
+        matched = match(problem, start=self._matched)
         if matched.failed:
             raise SolverError(f"no density was found for the neighbour: {'; '.join(matched.faults)}")
         other = self._distribution_of(matched)
@@ -185,11 +183,13 @@ class LossMeter:
             change=change,
             loss=self.rows * float(abs(logs[at])),
             uncertainty=uncertainty,
-            point=self._points[at],
+            point=self.space.codes[at],
             probability=float(self._distribution.probabilities[at]),
             other_probability=float(other.probabilities[at]),
             shrinkage=self._matched.shrinkage,
             other_shrinkage=matched.shrinkage,
+            residual=max(self._matched.residual, matched.residual),
+            log_ratios=logs,
         )
 
     def _shaken(self, problem: MatchingProblem, matched: Matched, at: int) -> float:
@@ -215,7 +215,7 @@ class LossMeter:
         self,
         method: Search = "auto",
         *,
-        tries: int = TRIES,
+        tries: int = _TRIES,
         generator: np.random.Generator | None = None,
         progress: Callable[[str, float], None] = no_progress,
     ) -> LocalLoss:
@@ -232,8 +232,8 @@ class LossMeter:
         Raises:
             ParameterError: an unknown method, or fewer than one try.
         """
-        if method not in SEARCHES:
-            raise ParameterError("method", method, f"one of {', '.join(map(repr, SEARCHES))}")
+        if method not in _SEARCHES:
+            raise ParameterError("method", method, f"one of {', '.join(map(repr, _SEARCHES))}")
         if tries < 1:
             raise ParameterError("tries", tries, "at least 1")
         generator = generator if generator is not None else np.random.default_rng()
@@ -281,7 +281,7 @@ def local_loss(
     *,
     neighbouring: Neighbouring = "replace_one",
     method: Search = "auto",
-    tries: int = TRIES,
+    tries: int = _TRIES,
     generator: np.random.Generator | None = None,
     progress: Callable[[str, float], None] = no_progress,
 ) -> LocalLoss:
@@ -292,29 +292,6 @@ def local_loss(
     generator = generator if generator is not None else np.random.default_rng()
     meter = LossMeter(config, table, neighbouring=neighbouring, generator=generator)
     return meter.search(method, tries=tries, generator=generator, progress=progress)
-
-
-def _certificates(
-    calibrated: dict[str, Any], config: PrivateSampling, n: int, meter: LossMeter, cube: bool
-) -> dict[str, float | None]:
-    stability = calibrated["experimental_stability_epsilon"]
-    if (
-        stability is None
-        and cube
-        and meter.neighbouring == "replace_one"
-        and not is_degenerate(config.floor, config.ceiling)
-    ):
-        sizes = meter.densities.basis.sizes
-        geometry = measured_geometry(
-            meter._problem.functions, meter._multiplicity, len(sizes), min(config.degree, len(sizes))
-        )
-        found = stability_epsilon(rows=meter.rows, floor=config.floor, ceiling=config.ceiling, n=n, geometry=geometry)
-        stability = found if math.isfinite(found) else None
-    return {
-        "bounded_ratio": calibrated["bounded_ratio_epsilon"],
-        "theorem_4_1": calibrated["theorem_4_1_epsilon"],
-        "stability": stability,
-    }
 
 
 def search_neighbours(

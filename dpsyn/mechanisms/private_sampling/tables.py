@@ -8,19 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
+import pandas as pd
+
+from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting
 from dpsyn.notation import superscript
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, CAR, MUSHROOM
 from dpsyn.theory.logarithms import LN10, exp_of, format_log
 
-LN2 = math.log(2)
 _M_CONSTANT, _K_CONSTANT, _IDEAL_CONSTANT = math.log(5.6e4), math.log(9.7e-3), math.log(2.7e-6)
 _FIGURES_OF_TABLE_1 = {"ASIA": 2.9e-1, "MUSHROOM": 1.2e-4, "CAR": 5.8e-4, "ADULT": 1.8e-2}
 _LARGEST_P = 10_000
+
+PUBLISHED, RELAXED, RELAXED_PRINT, EXACT, ERRATUM = (
+    "Published",
+    "By their relaxation",
+    "…from the printed ‖fₙ‖∞",
+    "Exactly",
+    "Erratum",
+)
+_FIGURE_P = (20, 40, 46, 54, 60, 61, 68, 69, 75, 76, 80, 83, 100, 120)
+
+YEAR = 365.25 * 86_400.0
+MONTH = 30 * 86_400.0
+PUBLISHED_YEARS = 38
+"""Printed for m = 1.2e8, from 1.2e9 s; the rule gives 1.44e9 s."""
+PUBLISHED_LARGEST_P = 7
 
 
 @dataclass(frozen=True)
@@ -51,11 +66,6 @@ class PaperTable:
     rows: Mapping[str, Mapping[str, Cell]]
     errata: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
-        rows = {name: {key: asdict(cell) for key, cell in cells.items()} for name, cells in self.rows.items()}
-        return {"title": self.title, "columns": dict(self.columns), "rows": rows, "errata": list(self.errata)}
-
 
 def paper_setting(stats: DatasetStatistics, epsilon: float = 1.0) -> PrivateSamplingSetting:
     """d = 2, δ = 1/4, γ = 1/8 and Δ = 2^p ‖f_n‖∞ (which is private, so it may not be used in a release)."""
@@ -68,17 +78,17 @@ def paper_setting(stats: DatasetStatistics, epsilon: float = 1.0) -> PrivateSamp
     )
 
 
-def ideal_setting(p: int, epsilon: float, ceiling: float = 1.0) -> PrivateSamplingSetting:
+def _ideal_setting(p: int, epsilon: float, ceiling: float = 1.0) -> PrivateSamplingSetting:
     """Every point of the cube once: n = 2^p, ‖f‖∞ = 2^{-p}. The paper takes Δ = 1, which the algorithm cannot use."""
     return PrivateSamplingSetting(p=p, log_n=p * LN2, log_max_frequency=-p * LN2, epsilon=epsilon, ceiling=ceiling)
 
 
-def log_relaxed_m(p: int, log_max_frequency: float) -> float:
+def _log_relaxed_m(p: int, log_max_frequency: float) -> float:
     """ln of 5.6e4 ‖f‖² p(p+1) 2^{2p}, formula (3)."""
     return _M_CONSTANT + 2 * log_max_frequency + math.log(p * (p + 1)) + 2 * p * LN2
 
 
-def log_relaxed_rows_times_m(p: int, log_n: float, log_max_frequency: float, epsilon: float) -> float:
+def _log_relaxed_rows_times_m(p: int, log_n: float, log_max_frequency: float, epsilon: float) -> float:
     """ln of the bound on k·m^{3/4}, formula (3)."""
     return (
         _K_CONSTANT
@@ -96,7 +106,7 @@ def log_ideal_rows(p: int, epsilon: float, *, ceiling: float | None = None) -> f
     """
     if ceiling is None:
         return _IDEAL_CONSTANT + p * LN2 / 2 + math.log(epsilon) - math.log(p * (p + 1))
-    return ideal_setting(p, epsilon, ceiling).log_largest_rows_theorem_4_1
+    return _ideal_setting(p, epsilon, ceiling).logs.largest_rows_theorem_4_1
 
 
 def smallest_ideal_p(rows: int, epsilon: float, *, ceiling: float | None = None) -> int:
@@ -115,7 +125,7 @@ def smallest_ideal_p(rows: int, epsilon: float, *, ceiling: float | None = None)
 
 def first_consistent_p() -> int:
     """The first p at which the ideal cube's relaxed lower bound on m is at most 2^{p/4}."""
-    return next(p for p in range(2, _LARGEST_P) if log_relaxed_m(p, -p * LN2) <= p * LN2 / 4)
+    return next(p for p in range(2, _LARGEST_P) if _log_relaxed_m(p, -p * LN2) <= p * LN2 / 4)
 
 
 def table_1() -> PaperTable:
@@ -151,28 +161,28 @@ def table_2() -> PaperTable:
     for stats in (ASIA, MUSHROOM, CAR, ADULT):
         k, low, high = printed[stats.name]
         setting = paper_setting(stats)
-        exact_k = replace(setting, log_m=0.0).log_largest_rows_theorem_4_1
+        exact_k = replace(setting, log_m=0.0).logs.largest_rows_theorem_4_1
         log_n, log_f, log_print = setting.log_n, setting.log_max_frequency, math.log(_FIGURES_OF_TABLE_1[stats.name])
         rows[stats.name] = {
             "rows_times_m": Cell(
                 k,
-                exp_of(log_relaxed_rows_times_m(stats.p, log_n, log_f, 1.0)),
-                exp_of(log_relaxed_rows_times_m(stats.p, log_n, log_print, 1.0)),
+                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_f, 1.0)),
+                exp_of(_log_relaxed_rows_times_m(stats.p, log_n, log_print, 1.0)),
                 exp_of(exact_k),
             ),
             "m_lower": Cell(
                 low,
-                exp_of(log_relaxed_m(stats.p, log_f)),
-                exp_of(log_relaxed_m(stats.p, log_print)),
-                exp_of(setting.log_smallest_m),
+                exp_of(_log_relaxed_m(stats.p, log_f)),
+                exp_of(_log_relaxed_m(stats.p, log_print)),
+                exp_of(setting.logs.smallest_m),
             ),
             "m_upper": Cell(
                 high,
                 exact=2 ** (stats.p / 4),
                 erratum="⁴√2²⁵ is 76.1." if stats.name == "CAR" else "",
             ),
-            "n_lower": Cell(exact=exp_of(setting.log_smallest_n), erratum="Left out of the paper's (2); not met."),
-            "rows_lower": Cell(exact=exp_of(setting.log_smallest_rows), erratum="Left out of the paper's (2)."),
+            "n_lower": Cell(exact=exp_of(setting.logs.smallest_n), erratum="Left out of the paper's (2); not met."),
+            "rows_lower": Cell(exact=exp_of(setting.logs.smallest_rows), erratum="Left out of the paper's (2)."),
         }
     columns = {
         "rows_times_m": "k·⁴√m³ at most",
@@ -195,14 +205,14 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
         wrong_p = f"At p = {p_printed} at most {at_print:.3g} rows are allowed; the first p for {k:,} is {p}."
         power, fourth_root = f"2{superscript(p_printed)}", format_log(p_printed * LN2 / 4)
         wrong_m = f"{format_log(math.log(high), 2)} is {power}, not ⁴√{power} = {fourth_root}."
-        low_there = format_log(log_relaxed_m(p, -p * LN2))
+        low_there = format_log(_log_relaxed_m(p, -p * LN2))
         wrong_low = f"This belongs to p = {p_printed}; at p = {p} it is {low_there}."
         rows[f"k = {k}"] = {
             "p": Cell(shown[0], p, exact=exact_p, erratum=wrong_p if epsilon == 10 and p != p_printed else ""),
             "m_lower": Cell(
                 shown[1],
-                exp_of(log_relaxed_m(p, -p * LN2)),
-                exact=exp_of(ideal_setting(exact_p, epsilon).log_smallest_m),
+                exp_of(_log_relaxed_m(p, -p * LN2)),
+                exact=exp_of(_ideal_setting(exact_p, epsilon).logs.smallest_m),
                 erratum=wrong_low if epsilon == 10 and p != p_printed else "",
             ),
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
@@ -232,3 +242,71 @@ ERRATA_TABLE_3 = (
     "density fits and the output ignores the data; Δ = 3/2 is a case that uses them.",
     "Figure 1 shows the natural logarithm.",
 )
+
+
+@dataclass(frozen=True)
+class PaperFrame:
+    """One table: ``frame`` holds text, because the numbers span 10⁻⁴⁹ to 10⁷²; ``errata`` are sentences."""
+
+    title: str
+    frame: pd.DataFrame
+    errata: tuple[str, ...]
+
+
+def paper_tables(epsilon: float = 10.0) -> tuple[PaperFrame, ...]:
+    """Table 1, Table 2, Table 3 and Figure 1: published, recomputed by the published relaxation, recomputed exactly.
+
+    Args:
+        epsilon: of Table 3, which was printed for 10; for other values there is no published column.
+    """
+    return (*(_frame(table) for table in (table_1(), table_2(), table_3(epsilon))), _figure())
+
+
+def _frame(table: PaperTable) -> PaperFrame:
+    rows = [
+        {
+            "Row": name,
+            "Quantity": table.columns[key],
+            PUBLISHED: _text(cell.published, 2),
+            RELAXED: _text(cell.relaxed),
+            RELAXED_PRINT: _text(cell.relaxed_from_print),
+            EXACT: _text(math.ceil(cell.exact) if key == "rows_lower" and cell.exact else cell.exact),
+            ERRATUM: cell.erratum,
+        }
+        for name, cells in table.rows.items()
+        for key, cell in cells.items()
+    ]
+    frame = pd.DataFrame(rows)
+    empty = [column for column in (RELAXED, RELAXED_PRINT) if (frame[column] == "—").all()]
+    return PaperFrame(table.title, frame.drop(columns=empty), table.errata)
+
+
+def _text(value: float | None, digits: int = 3) -> str:
+    if value is None:
+        return "—"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return format_log(math.log(value), digits)
+
+
+def _figure() -> PaperFrame:
+    lines = figure_1(_FIGURE_P)
+    rows = {"p": [str(p) for p in _FIGURE_P]}
+    for epsilon, heights in lines.items():
+        rows[f"k at ε = {epsilon:g}"] = [format_log(height * LN10) for height in heights]
+        rows[f"ln k, the printed height, at ε = {epsilon:g}"] = [f"{height * LN10:.2f}" for height in heights]
+    errata = tuple(sentence for sentence in ERRATA_TABLE_3 if "Figure 1" in sentence)
+    return PaperFrame("Figure 1: the upper bound on k for the ideal cube, by their relaxation", pd.DataFrame(rows), errata)
+
+
+def quadprog_seconds(reduced_space_size: float) -> float:
+    """0.1 s · (m/1000)²: how the paper extrapolates one dense solver."""
+    return 0.1 * (reduced_space_size / 1000) ** 2
+
+
+def largest_p_within(seconds: float) -> int:
+    """The largest p at which the ideal cube's smallest m, 5.6e4 p(p+1), is done in this time; 0 if there is none."""
+    p = 0
+    while quadprog_seconds(math.exp(_log_relaxed_m(p + 1, -(p + 1) * LN2))) <= seconds:
+        p += 1
+    return p

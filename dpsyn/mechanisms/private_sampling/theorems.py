@@ -1,11 +1,4 @@
-"""Private sampling: Theorems 4.1 and 4.2 of Boedihardjo, Strohmer and Vershynin (2021a) as conditions, and their inverses.
-
-Letters: ε, δ = ``floor`` and Δ = ``ceiling`` (bounds on m·h), γ = ``failure_probability``, d = ``degree``,
-C = C(p, ≤d), m = ``reduced_space_size``, k = ``rows``, ‖f‖∞ = ``max_frequency``.
-
-Theorem 4.2 is in :mod:`accuracy`. Most conditions are products of powers of the parameters, so their
-inverse in one parameter is one division in logarithms; p is found by bisection, because C is monotone in it.
-"""
+"""Private sampling: the theorems of Boedihardjo, Strohmer and Vershynin (2021a) and our certificates as one verdict."""
 
 from __future__ import annotations
 
@@ -16,33 +9,23 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.accuracy import promise_conditions, theorem_4_2
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1, remedy
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
-from dpsyn.mechanisms.private_sampling.power_law import LN2, or_degenerate, power_law, remedy
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting, sampling_setting
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.filled import latex_number
-from dpsyn.theory.logarithms import LN10, exp_of, format_log, log_of, nearest_float
+from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
 from dpsyn.theory.summary import summarise
 
 LARGEST_WHOLE_CUBE = 16
+_LARGEST_N = 300 * math.log(10)
 
 
 def theorem_4_1(setting: PrivateSamplingSetting) -> Condition:
     """k <= ε (δ/Δ)^{3/2} e^{-d/2} C^{-1/4} √n m^{-3/4} / (4√2): k rows are ε-DP for replacing one record of n."""
-    found = power_law(
-        setting,
-        "theorem_4_1",
-        label="Rows that Theorem 4.1 allows",
-        formula=r"k \le \frac{\varepsilon}{4\sqrt2}\left(\frac{\delta}{\Delta}\right)^{3/2}"
-        r" e^{-d/2}\binom{p}{\le d}^{-1/4}\frac{\sqrt n}{m^{3/4}}",
-        source="Theorem 4.1",
-        group="privacy",
-        relation="<=",
-        sides=lambda s: (s.log_rows, s.log_largest_rows_theorem_4_1),
-    )
+    found = THEOREM_4_1.condition(setting)
     if setting.replace_one:
         return found
     why = "Theorem 4.1 is stated for replacing one record; it says nothing about adding or removing one."
@@ -53,17 +36,12 @@ def bounded_ratio(setting: PrivateSamplingSetting) -> Condition:
     """k <= ε / ln(Δ/δ): k rows are ε-differentially private, for every n, p and m."""
     bound = setting.log_largest_rows_ratio
     free = math.isinf(bound)
-    per_row = math.log(setting.ceiling / setting.floor)
     share = setting.epsilon / exp_of(setting.log_rows)
-    remedies = [or_degenerate(setting, "floor", "at_least", math.log(setting.ceiling) - share)]
+    remedies = [_or_degenerate(setting, "floor", "at_least", setting.logs.ceiling - share)]
     if not free:
-        remedies = [
-            remedy(setting, "rows", "at_most", bound),
-            remedy(setting, "epsilon", "at_least", setting.log_rows + math.log(per_row)),
-            *remedies,
-        ]
+        remedies = _of_a_certificate(setting, bound) + remedies
     if not free or setting.floor < 0.5:
-        remedies.append(or_degenerate(setting, "ceiling", "at_most", math.log(setting.floor) + share))
+        remedies.append(_or_degenerate(setting, "ceiling", "at_most", setting.logs.floor + share))
     return Condition(
         key="bounded_ratio",
         label="Rows that the bounded ratio allows",
@@ -76,6 +54,21 @@ def bounded_ratio(setting: PrivateSamplingSetting) -> Condition:
         remedies=tuple(remedies),
         note="The box leaves only the uniform density: perfectly private, and the output ignores the data." if free else "",
     )
+
+
+def _or_degenerate(setting: PrivateSamplingSetting, parameter: str, side: Side, log_value: float) -> Remedy:
+    """The threshold of the bounded ratio; beyond the degenerate end, that end, with a caveat."""
+    found = remedy(setting, parameter, side, log_value)
+    end = min(0.5, setting.ceiling - 1) if parameter == "floor" else 1 + setting.floor
+    if found.log_value is not None or end <= 0 or setting.floor > 0.5:
+        return found
+    return replace(found, log_value=math.log(end), reason="", caveat="the output then ignores the data")
+
+
+def _of_a_certificate(setting: PrivateSamplingSetting, bound: float) -> list[Remedy]:
+    """k and ε where a certificate's bound on k is linear in ε."""
+    needed = setting.logs.epsilon + setting.log_rows - bound
+    return [remedy(setting, "rows", "at_most", bound), remedy(setting, "epsilon", "at_least", needed)]
 
 
 def privacy_condition(setting: PrivateSamplingSetting) -> Condition:
@@ -92,7 +85,7 @@ def privacy_condition(setting: PrivateSamplingSetting) -> Condition:
     )
 
 
-def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
+def _validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """2·floor <= 1 <= ceiling - floor: otherwise even the uniform density lies outside the LP's box."""
     gap = setting.ceiling - setting.floor
     room = setting.ceiling - 1
@@ -102,29 +95,34 @@ def validity_conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...
             "floor", "Lower end of the linear program's box, 2·floor, leaves room for the uniform density",
             r"2\delta \le 1", "Algorithm 1, step 4", "<=",
             log_required=0.0, log_actual=math.log(2 * setting.floor), group="validity",
-            remedies=(Remedy("floor", "at_most", math.log(0.5), math.log(setting.floor)),),
+            remedies=(Remedy("floor", "at_most", math.log(0.5), setting.logs.floor),),
         ),
         Condition(
             "ceiling", "Upper end of its box, ceiling − floor, leaves room for the uniform density",
             r"\Delta - \delta \ge 1", "Algorithm 1, step 4", ">=",
             log_required=0.0, log_actual=0.0 if abs(gap - 1) <= 1e-12 else log_of(gap), group="validity",
-            remedies=(Remedy("ceiling", "at_least", math.log(1 + setting.floor), math.log(setting.ceiling)), *lower),
+            remedies=(Remedy("ceiling", "at_least", math.log(1 + setting.floor), setting.logs.ceiling), *lower),
         ),
     )  # fmt: skip
+
+
+def log_stability_epsilon(setting: PrivateSamplingSetting) -> float:
+    """ln of what k rows cost by the experimental bound on the whole cube; for a box that is not degenerate."""
+    per_row = stability_epsilon(
+        rows=1,
+        floor=setting.floor,
+        ceiling=setting.ceiling,
+        n=round(exp_of(min(setting.log_n, _LARGEST_N))),
+        geometry=whole_cube_geometry(setting.p, setting.degree),
+    )
+    return math.log(per_row) + setting.log_rows
 
 
 def stability(setting: PrivateSamplingSetting) -> Condition | None:
     """k times the experimental, unpublished bound for one row is at most ε; only for S = the whole cube and p <= 16."""
     if setting.p > LARGEST_WHOLE_CUBE or not setting.is_valid or is_degenerate(setting.floor, setting.ceiling):
         return None
-    per_row = stability_epsilon(
-        rows=1,
-        floor=setting.floor,
-        ceiling=setting.ceiling,
-        n=round(exp_of(setting.log_n)),
-        geometry=whole_cube_geometry(setting.p, setting.degree),
-    )
-    bound = math.log(setting.epsilon) - math.log(per_row)
+    bound = setting.logs.epsilon + setting.log_rows - log_stability_epsilon(setting)
     return Condition(
         key="stability",
         label="Rows that the experimental stability bound allows on the whole cube",
@@ -134,10 +132,7 @@ def stability(setting: PrivateSamplingSetting) -> Condition | None:
         relation="<=",
         log_required=bound,
         log_actual=setting.log_rows,
-        remedies=(
-            remedy(setting, "rows", "at_most", bound),
-            remedy(setting, "epsilon", "at_least", setting.log_rows + math.log(per_row)),
-        ),
+        remedies=tuple(_of_a_certificate(setting, bound)),
         experimental=True,
         note="Unpublished: shown for comparison, never used to certify a release. The reduced space is the whole cube.",
     )
@@ -146,19 +141,18 @@ def stability(setting: PrivateSamplingSetting) -> Condition | None:
 def conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
     """Every condition that a private and accurate run needs."""
     return (
-        *validity_conditions(setting),
+        *_validity_conditions(setting),
         privacy_condition(setting),
-        *theorem_4_2(setting),
-        *promise_conditions(setting),
+        *(bound.condition(setting) for bound in ACCURACY),
     )
 
 
 def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     """All conditions, the single certificates, the smallest ε for these rows and the largest k for this ε."""
-    found = conditions(setting)
+    found, logs, experimental = conditions(setting), setting.logs, stability(setting)
     certificates = [theorem_4_1(setting), bounded_ratio(setting)]
-    experimental = stability(setting)
-    smallest = {c.key: log_smallest_epsilon(setting, c) for c in (*certificates, *([experimental] if experimental else []))}
+    alternatives = (*certificates, *([experimental] if experimental else []))
+    smallest = {c.key: _log_smallest_epsilon(setting, c) for c in alternatives}
     certified = min(smallest["theorem_4_1"], smallest["bounded_ratio"])
     error = 4 * setting.floor
     success = 1 - 4 * setting.failure_probability - math.exp(-setting.p * LN2 / 2)
@@ -166,11 +160,9 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         "epsilon_certified": exp_of(certified),
         **{f"epsilon_{key}": exp_of(value) for key, value in smallest.items()},
         **{f"largest_rows_{c.key}": _largest_rows(c) for c in certificates},
-        "dimension": round(exp_of(setting.log_dimension))
-        if setting.log_dimension < 53 * LN2
-        else exp_of(setting.log_dimension),
-        "reduced_space_size": exp_of(setting.log_reduced_space),
-        "log10_reduced_space_size": setting.log_reduced_space / LN10,
+        "dimension": round(exp_of(logs.dimension)) if logs.dimension < 53 * LN2 else exp_of(logs.dimension),
+        "reduced_space_size": exp_of(logs.m),
+        "log10_reduced_space_size": logs.m / LN10,
         "marginal_error": error,
         "success_probability": max(success, 0.0),
     }
@@ -185,38 +177,34 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         mechanism="private_sampling",
         title="Private sampling",
         conditions=found,
-        summary=summarise(found, promise, lambda parameter, log_value: conditions(changed(setting, parameter, log_value))),
-        alternatives=(*certificates, *([experimental] if experimental else [])),
+        summary=summarise(found, promise, lambda parameter, log_value: conditions(setting.changed(parameter, log_value))),
+        alternatives=alternatives,
         facts=facts,
         notes=_notes(setting, error, success),
-        symbols=_symbols(setting),
+        symbols={
+            r"\varepsilon": latex_number(logs.epsilon),
+            r"\delta": latex_number(logs.floor),
+            r"\Delta": latex_number(logs.ceiling),
+            r"\gamma": latex_number(logs.failure_probability),
+            r"\|f\|_\infty": latex_number(logs.max_frequency),
+            r"\binom{p}{\le d}": latex_number(logs.dimension),
+            "d": str(setting.degree),
+            "p": str(setting.p),
+            "n": latex_number(logs.n),
+            "m": latex_number(logs.m),
+            "k": latex_number(logs.rows),
+        },
     )
 
 
-def _symbols(setting: PrivateSamplingSetting) -> dict[str, str]:
-    return {
-        r"\varepsilon": latex_number(math.log(setting.epsilon)),
-        r"\delta": latex_number(math.log(setting.floor)),
-        r"\Delta": latex_number(math.log(setting.ceiling)),
-        r"\gamma": latex_number(math.log(setting.failure_probability)),
-        r"\|f\|_\infty": latex_number(setting.log_max_frequency),
-        r"\binom{p}{\le d}": latex_number(setting.log_dimension),
-        "d": str(setting.degree),
-        "p": str(setting.p),
-        "n": latex_number(setting.log_n),
-        "m": latex_number(setting.log_reduced_space),
-        "k": latex_number(setting.log_rows),
-    }
-
-
-def log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:
+def _log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:
     """ln of the ε at which a certificate's bound on k, which is linear in ε, meets the rows asked for.
 
     -inf where ε = 0 is enough, inf where none is.
     """
     if math.isinf(certificate.log_required):
         return -certificate.log_required
-    return math.log(setting.epsilon) + setting.log_rows - certificate.log_required
+    return setting.logs.epsilon + setting.log_rows - certificate.log_required
 
 
 def _largest_rows(certificate: Condition) -> float | None:
@@ -244,18 +232,6 @@ def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tup
         notes.append("m is the smallest that Theorem 4.2 allows.")
     notes.append("Theorem 4.1 is stated for replacing one record; the ceiling must not be chosen from the data.")
     return tuple(notes)
-
-
-def changed(setting: PrivateSamplingSetting, parameter: str, log_value: float) -> PrivateSamplingSetting:
-    """The setting with one parameter changed; a value that a float cannot hold becomes the nearest one that it can."""
-    change: dict[str, Any]
-    if parameter in ("n", "rows", "max_frequency"):
-        change = {f"log_{parameter}": log_value}
-    elif parameter == "reduced_space_size":
-        change = {"log_m": log_value}
-    else:
-        change = {parameter: round(exp_of(log_value)) if parameter == "p" else nearest_float(log_value)}
-    return replace(setting, **change)
 
 
 def verdict(

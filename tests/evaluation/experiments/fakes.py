@@ -5,25 +5,34 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from dpsyn.domain import Domain
 from dpsyn.evaluation.experiments.plan import Cell
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.evaluation.report import Baseline
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.privacy.spec import PrivacySpec
 
 
 def result_of(cell: Cell) -> CellResult:
     """A result that says which process made it."""
-    return CellResult(
-        key=cell.key,
-        label=cell.label,
-        mechanism=cell.config.name,
-        value=cell.value,
-        repeat=cell.repeat,
-        status="done",
-        measures=({"process": float(os.getpid())},),
-    )
+    return replace(CellResult.of(cell, "done"), measures=({"process": float(os.getpid())},))
+
+
+@dataclass(frozen=True)
+class DiesOnce(NoisyReweighting):
+    """Its process dies the first time that it is run."""
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> Any:
+        """Kill the own process, unless the file named by the environment says that it has happened."""
+        mark = Path(os.environ["DPSYN_TEST_MARK"])
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().calibrate(spec, domain, n)
 
 
 def work(cell: Cell, baseline: Baseline) -> CellResult:

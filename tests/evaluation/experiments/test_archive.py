@@ -15,18 +15,9 @@ import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError
-from dpsyn.evaluation.experiments import CellResult, Grid
-from dpsyn.evaluation.experiments.archive import (
-    archive_text,
-    claim_of,
-    guarantee_from_dict,
-    measures_of,
-    read_archive,
-    rows_from_csv,
-    rows_to_csv,
-)
-from dpsyn.evaluation.experiments.plan import config_from_dict, config_to_dict
-from dpsyn.evaluation.experiments.workspace import StoredGrid, StoredRun, Workspace
+from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease, Workspace
+from dpsyn.evaluation.experiments.archive import archive_text, claim_of, guarantee_from_dict, read_archive
+from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -54,8 +45,8 @@ def test_rows_come_back_as_they_were() -> None:
     pd.testing.assert_frame_equal(rows_from_csv(rows_to_csv(whole, AWKWARD), AWKWARD)[["codes"]], whole[["codes"]])
 
 
-def stored(name: str = "noisy_reweighting", sample: str = "asia", **settings: Any) -> StoredRun:
-    table = load_sample(sample).take(np.arange(400))
+def kept(name: str = "noisy_reweighting") -> MadeRelease:
+    table = load_sample("asia").take(np.arange(400))
     config = {
         "noisy_reweighting": dpsyn.NoisyReweighting(rows=60),
         "private_sampling": dpsyn.PrivateSampling(rows=5),
@@ -64,23 +55,22 @@ def stored(name: str = "noisy_reweighting", sample: str = "asia", **settings: An
     }[name]
     mechanism = config.calibrate(PrivacySpec(20.0, 1e-5), table.domain, n=table.n)
     release = mechanism(np.random.default_rng(0), table)
-    record = {
-        "record": release.record(seed=0),
-        "seed": 0,
-        "domain": table.domain.to_dict(),
-        "name": "",
-        "config": config_to_dict(config),
-    }
-    return StoredRun(1, "2024-01-02T03:04:05+00:00", "asia", "1 · mine", json.loads(json.dumps(record)), release.rows)
+    when = "2024-01-02T03:04:05+00:00"
+    return MadeRelease(1, "mine", release, 0, "asia", table.domain, 0.5, config, when=when)
 
 
 @pytest.mark.parametrize("name", ["noisy_reweighting", "private_sampling", "dp_cda", "dp_cda_as_published"])
 def test_runs_come_back(name: str) -> None:
-    run = stored(name)
-    (back,), grids = read_archive(archive_text([run], []).encode())
-    assert grids == []
-    assert (back.made, back.dataset, back.label, back.record) == (run.made, run.dataset, run.label, run.record)
-    pd.testing.assert_frame_equal(back.rows, run.rows)
+    made = kept(name)
+    (back,), experiments = read_archive(archive_text([made], []).encode())
+    assert experiments == []
+    for what in ("when", "dataset", "label", "seed", "seconds", "config", "domain"):
+        assert getattr(back, what) == getattr(made, what)
+    for what in ("guarantee", "mechanism", "seeded", "name"):
+        assert getattr(back.release, what) == getattr(made.release, what)
+    assert back.release.settings == json.loads(json.dumps(made.release.settings))
+    assert back.release.diagnostics == {}
+    pd.testing.assert_frame_equal(back.release.rows, made.release.rows)
 
 
 MEASURED = {
@@ -94,10 +84,10 @@ MEASURED = {
 
 
 def test_measures_come_back_and_records_without_any_are_read() -> None:
-    run = stored()
-    assert measures_of(run.record) is None
-    (back,), _ = read_archive(archive_text([replace(run, record=run.record | {"measured": MEASURED})], []))
-    assert measures_of(back.record) == MEASURED
+    (back,), _ = read_archive(archive_text([kept()], []))
+    assert back.measured is None
+    (back,), _ = read_archive(archive_text([replace(kept(), measured=MEASURED)], []))
+    assert back.measured == MEASURED
 
 
 def test_experiments_come_back() -> None:
@@ -107,11 +97,12 @@ def test_experiments_come_back() -> None:
         CellResult(c.key, c.label, "noisy_reweighting", c.value, c.repeat, "done", measures=({"e": 0.1 + 0.2},))
         for c in cells
     ]
-    facts = {"target": None, "degrees": [1, 2], "classifiers": ["random forest"], "references": {"e": {"real data": 1.0}}}
-    one = StoredGrid(1, "2024-01-02T03:04:05+00:00", "asia", "f00", "my grid", grid, facts, results)
-    runs, (back,) = read_archive(archive_text([], [one]))
-    assert runs == []
-    assert back == one
+    one = Experiment(1, "my grid", "asia", "f00", grid, None, (1, 2), ("random forest",), {"e": {"real data": 1.0}})
+    one.results = {result.key: result for result in results}
+    releases, (back,) = read_archive(archive_text([], [one]))
+    assert releases == []
+    assert back.results == one.results
+    assert replace(back, key=one.key).__dict__ == one.__dict__
 
 
 def test_a_refuted_claim_stays_refuted() -> None:
@@ -122,17 +113,17 @@ def test_a_refuted_claim_stays_refuted() -> None:
 
 
 def test_a_release_without_a_guarantee_cannot_come_back_with_one(tmp_path: Path) -> None:
-    run = stored("dp_cda_as_published")
-    Workspace(tmp_path).add_run(run.dataset, run.label, run.record, run.rows, made=run.made)
-    (kept,) = Workspace(tmp_path).runs()
-    (read,), _ = read_archive(archive_text([kept], []))
-    for back in (kept, read):
-        claim = claim_of(back.record["record"])
+    made = kept("dp_cda_as_published")
+    Workspace(tmp_path).keep(made)
+    (found,) = Workspace(tmp_path).releases()
+    (read,), _ = read_archive(archive_text([found], []))
+    for back in (found, read):
+        claim = back.release.guarantee
         assert claim.status == "published_but_wrong"
         assert claim.epsilon == float("inf")
         assert "NO GUARANTEE HOLDS" in claim.assumptions[0]
-        assert config_from_dict(back.record["config"]) == dpsyn.DPCDA.as_published("bronc", order_of_mixture=2)
-    data = json.loads(archive_text([run], []))
+        assert back.config == dpsyn.DPCDA.as_published("bronc", order_of_mixture=2)
+    data = json.loads(archive_text([made], []))
     data["runs"][0]["record"]["record"]["guarantee"] |= {"status": "proven", "epsilon": 10.0}
     with pytest.raises(DataError, match="must be 'published_but_wrong'"):
         read_archive(json.dumps(data))
@@ -161,7 +152,7 @@ def test_noise_as_published_is_read_with_the_status_and_the_epsilon_that_it_has(
 
 
 def broken(change: Any) -> str:
-    data = json.loads(archive_text([stored()], []))
+    data = json.loads(archive_text([kept()], []))
     change(data["runs"][0])
     return json.dumps(data)
 
@@ -178,6 +169,7 @@ def broken(change: Any) -> str:
         (lambda run: run["record"]["record"]["guarantee"].update(epsilon=-1), "not negative"),
         (lambda run: run["record"]["record"]["guarantee"].update(status="certain"), "'certain'"),
         (lambda run: run["record"]["config"].update(colour=3), "colour"),
+        (lambda run: run["record"]["record"].update(demonstration=False), "a seed"),
         (lambda run: run["record"].update(measured={"rows": 3}), "measures cannot be read"),
         (lambda run: run["record"].update(measured=MEASURED | {"measures": {"error": "low"}}), "must be numbers"),
         (lambda run: run["record"].update(measured=MEASURED | {"references": {"error": 1}}), "must be numbers"),
@@ -209,3 +201,38 @@ def test_numbers_outside_the_bounds_are_refused() -> None:
     for cell in ("1.5", "inf", "x", ""):
         with pytest.raises(DataError, match="row 1, column 'real'"):
             rows_from_csv(f"real\n{cell}\n0.5\n" if cell else 'real\n""\n', domain)
+
+
+def test_a_file_of_an_earlier_version_opens() -> None:
+    releases, experiments = read_archive((Path(__file__).parent / "old" / "old_export.json").read_bytes())
+    check_the_old_ones(releases, experiments)
+
+
+def check_the_old_ones(releases: list[MadeRelease], experiments: list[Experiment]) -> None:
+    """What the version before made for ``old/``: three releases and two experiments."""
+    one, published, bare = releases
+    table = load_sample("asia").take(np.arange(400))
+    learn, _ = table.split(0.25, np.random.default_rng(0))
+    again = dpsyn.NoisyReweighting(rows=12).calibrate(PrivacySpec(20.0, 1e-5), learn.domain, n=learn.n)
+    pd.testing.assert_frame_equal(one.release.rows, again(np.random.default_rng(3), learn).rows)
+    assert (one.name, one.seed, one.when, one.seconds) == ("Noisy reweighting no. 1", 3, "2026-01-01T03:04:05+00:00", 0.25)
+    assert one.release.guarantee == again(np.random.default_rng(3), learn).guarantee
+    assert one.config == dpsyn.NoisyReweighting(rows=12)
+    assert one.measured is not None
+    assert one.measured["target"] == "bronc"
+    assert one.measured["measures"]["2-way error, mean"] == 0.03976190476190476
+    assert one.measured["references"]["2-way error, mean"] == {"sampling floor": 0.04678571428571428}
+    assert published.release.guarantee.status == "published_but_wrong"
+    assert published.release.guarantee.epsilon == float("inf")
+    # As before names, settings and measures were kept with a release.
+    assert (bare.name, bare.config, bare.measured, bare.seed) == ("Noisy reweighting no. 3", None, None, None)
+    assert bare.domain.names == ("text", "whole", "real", "day")
+    assert len(bare.release.rows) == 9
+    mine, first = experiments
+    assert (mine.name, mine.target, mine.degrees) == ("mine against ε", "bronc", (1, 2))
+    assert [result.status for result in mine.results.values()] == ["done", "crashed", "done"]
+    assert len(mine.missing) == 2
+    assert mine.data is not None
+    assert mine.data.held_out == 0.25
+    assert mine.references["accuracy, logistic regression"]["real data"] > 0.5
+    assert (first.data, first.results, first.references) == (None, {}, {})

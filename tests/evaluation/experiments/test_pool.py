@@ -14,7 +14,7 @@ import pytest
 
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Grid
-from dpsyn.evaluation.experiments.pool import Event, run_in_pool
+from dpsyn.evaluation.experiments.run import Event, run_cells
 from dpsyn.evaluation.report import Baseline, real_baseline
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
@@ -33,16 +33,16 @@ def ended(events: list[Event]) -> dict[int, str]:
 
 
 def test_all_cells_run_in_other_processes(baseline: Baseline) -> None:
-    events = list(run_in_pool(CELLS, baseline, workers=2, run=fakes.work))
+    events = list(run_cells(CELLS, baseline, workers=2, run=fakes.work))
     assert ended(events) == dict.fromkeys(range(4), "done")
     processes = {e.result.measures[0]["process"] for e in events if e.result is not None}
     assert os.getpid() not in processes
     assert len(processes) <= 2
-    assert [e.kind for e in events].count("begun") == 4
+    assert [e.result for e in events].count(None) == 4
 
 
 def test_a_worker_computes_with_one_thread(baseline: Baseline) -> None:
-    found = [e.result for e in run_in_pool(CELLS[:2], baseline, workers=1, run=fakes.count_threads) if e.result is not None]
+    found = [e.result for e in run_cells(CELLS[:2], baseline, workers=1, run=fakes.count_threads) if e.result is not None]
     assert [r.status for r in found] == ["done", "done"]
     for result in found:
         (threads,) = result.measures
@@ -52,12 +52,12 @@ def test_a_worker_computes_with_one_thread(baseline: Baseline) -> None:
 
 def test_a_worker_that_dies_costs_its_cell_only(baseline: Baseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSYN_TEST_MARK", str(tmp_path / "died"))
-    events = list(run_in_pool(CELLS, baseline, workers=2, run=fakes.die_once))
+    events = list(run_cells(CELLS, baseline, workers=2, run=fakes.die_once))
     assert ended(events) == {0: "done", 1: "crashed", 2: "done", 3: "done"}
     (message,) = [e.result.message for e in events if e.result is not None and e.result.status == "crashed"]
     assert "died" in message
     again = [c for c in CELLS if c.repeat == 1]
-    assert ended(list(run_in_pool(again, baseline, workers=1, run=fakes.die_once))) == {1: "done"}
+    assert ended(list(run_cells(again, baseline, workers=1, run=fakes.die_once))) == {1: "done"}
 
 
 def test_a_worker_that_dies_before_it_has_the_data_costs_its_cell_only(baseline: Baseline) -> None:
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_before_it_has_the_data_costs_its_cell_only(baseline:
         end = time.monotonic() + 30
         while not killed and time.monotonic() < end:
             for process in psutil.Process().children():
-                if "spawn_main" in " ".join(process.cmdline()):
+                if "popen_loky" in " ".join(process.cmdline()):
                     process.kill()
                     killed.append(process.pid)
                     return
@@ -77,14 +77,14 @@ def test_a_worker_that_dies_before_it_has_the_data_costs_its_cell_only(baseline:
     heavy = functools.partial(fakes.work_with, b"x" * 5_000_000)
     killer = threading.Thread(target=kill_the_first)
     killer.start()
-    found = ended(list(run_in_pool(CELLS, baseline, workers=1, run=heavy)))
+    found = ended(list(run_cells(CELLS, baseline, workers=1, run=heavy)))
     killer.join()
     assert killed
     assert sorted(found.values()) == ["crashed", "done", "done", "done"]
 
 
 def test_a_worker_that_stumbles_goes_on(baseline: Baseline) -> None:
-    events = list(run_in_pool(CELLS, baseline, workers=1, run=fakes.stumble))
+    events = list(run_cells(CELLS, baseline, workers=1, run=fakes.stumble))
     assert ended(events) == {0: "done", 1: "crashed", 2: "done", 3: "done"}
     (message,) = [e.result.message for e in events if e.result is not None and e.result.status == "crashed"]
     assert "ZeroDivisionError: one over none" in message
@@ -98,8 +98,8 @@ def test_nothing_begins_while_paused(baseline: Baseline) -> None:
 
     until = time.monotonic() + 4
     starts = []
-    for event in run_in_pool(CELLS, baseline, workers=1, paused=paused, run=fakes.work):
-        if event.kind == "begun":
+    for event in run_cells(CELLS, baseline, workers=1, paused=paused, run=fakes.work):
+        if event.result is None:
             begun.append(event)
             starts.append(time.monotonic())
     assert len(starts) == 4
@@ -107,9 +107,9 @@ def test_nothing_begins_while_paused(baseline: Baseline) -> None:
 
 
 def test_stopping_leaves_no_process(baseline: Baseline) -> None:
-    events = run_in_pool(CELLS, baseline, workers=2, run=fakes.sleep)
-    assert next(events).kind == "begun"
-    workers = [p for p in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
+    events = run_cells(CELLS, baseline, workers=2, run=fakes.sleep)
+    assert next(events).result is None
+    workers = [p for p in psutil.Process().children(recursive=True) if "popen_loky" in " ".join(p.cmdline())]
     assert workers
     events.close()
     gone, alive = psutil.wait_procs(workers, timeout=10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
+from tests.evaluation.experiments import fakes
 
 SPEC = PrivacySpec(1.0)
 
@@ -57,6 +59,18 @@ def test_every_road_gives_the_same_numbers(baseline: Baseline) -> None:
     assert [r.measures for r in here] == [r.measures for r in processes]
     assert [r.repeat for r in here] == [0, 1]
     assert here[0].measures != here[1].measures
+
+
+def test_a_worker_that_dies_costs_its_cell_and_the_run_goes_on(
+    baseline: Baseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSYN_TEST_MARK", str(tmp_path / "died"))
+    plan = Grid({"deadly": fakes.DiesOnce(degree=1, rows=50)}, SPEC, repeats=3)
+    results = run_grid(plan, baseline.table, baseline=baseline, backend="joblib", workers=1)
+    assert [r.status for r in results] == ["crashed", "done", "done"]
+    assert "its process died (exit code -9)" in results[0].message
+    again = run_grid(plan, baseline.table, baseline=baseline, backend="joblib", workers=1, done=results)
+    assert [r.status for r in again] == ["done"] * 3
 
 
 def test_what_is_done_is_not_run_again(baseline: Baseline) -> None:

@@ -12,7 +12,7 @@ import pytest
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
 from dpsyn.data.source import DataSource
-from dpsyn.evaluation.experiments import Grid, experiment_script, results_frame, run_grid
+from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script, results_frame, run_grid
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -34,12 +34,8 @@ def test_the_script_gives_the_same_numbers(
     train, test = table.split(0.3, np.random.default_rng(4))
     settings = {"target": None, "degrees": (1, 2), "classifiers": ("logistic regression",)}
     expected = run_grid(GRID, train, holdout=test, backend="here", **settings)
-    text = experiment_script(
-        GRID,
-        DataSource(source, table.domain, sample, held_out=0.3, split_seed=4),
-        measure="2-way error, mean",
-        **settings,
-    )
+    data = DataSource(source, table.domain, sample, held_out=0.3, split_seed=4)
+    text = experiment_script(Experiment(1, "mine", source, "f00", GRID, data=data, **settings))
     (tmp_path / "again.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(tmp_path / "again.py"), run_name="__main__")

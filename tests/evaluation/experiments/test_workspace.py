@@ -2,62 +2,87 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import sqlite3
+import threading
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dpsyn.errors import DataError, ParameterError, WorkspaceError
-from dpsyn.evaluation.experiments import CellResult, Grid, Workspace
+from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, Workspace, read_archive
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
+from tests.evaluation.experiments.test_archive import AWKWARD, check_the_old_ones, kept
 
-ROWS = pd.DataFrame({"name": ["a", None, "ü"], "age": [1, 2, 3], "dose": [0.5, 1.5, float("nan")]})
+OLD = Path(__file__).parent / "old" / "old_workspace.sqlite"
+GRID = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
+
+
+def planned() -> Experiment:
+    return Experiment(1, "my grid", "people", "f00", GRID, "age", (1,), ("random forest",))
+
+
+def result(at: int, status: str = "done") -> CellResult:
+    cell = list(GRID.cells())[at]
+    measures = ({"e": 0.1 + 0.2},)
+    return CellResult(cell.key, cell.label, "noisy_reweighting", cell.value, cell.repeat, status, measures=measures)  # type: ignore[arg-type]
 
 
 def test_runs_survive(tmp_path: Path) -> None:
-    number = Workspace(tmp_path).add_run("people", "1 · demo", {"guarantee": {"epsilon": 1.0}}, ROWS)
-    other = Workspace(tmp_path).add_run("people", "2 · demo", {}, ROWS.head(1))
-    first, second = Workspace(tmp_path).runs()
-    assert (first.number, second.number) == (number, other)
-    assert first.record == {"guarantee": {"epsilon": 1.0}}
-    pd.testing.assert_frame_equal(first.rows, ROWS)
-    Workspace(tmp_path).remove_run(number)
-    assert [run.label for run in Workspace(tmp_path).runs()] == ["2 · demo"]
+    generator = np.random.default_rng(0)
+    codes = np.column_stack([generator.integers(0, size, 30) for size in AWKWARD.shape]).astype(np.int32)
+    rows = AWKWARD.decode(codes, generator)
+    made = replace(kept(), domain=AWKWARD, release=replace(kept().release, rows=rows))
+    other = replace(kept("private_sampling"), number=2, name="demo", when="2025-01-02T03:04:05+00:00")
+    for each in (other, made):
+        Workspace(tmp_path).keep(each)
+    first, second = Workspace(tmp_path).releases()
+    assert (first.key, second.key) == (made.key, other.key)
+    assert first.release.guarantee == made.release.guarantee
+    pd.testing.assert_frame_equal(first.release.rows, rows)
+    Workspace(tmp_path).remove(first)
+    assert [run.name for run in Workspace(tmp_path).releases()] == ["demo"]
 
 
-def test_a_record_is_replaced_and_a_release_that_is_gone_stays_gone(tmp_path: Path) -> None:
-    number = Workspace(tmp_path).add_run("people", "1 · demo", {"seed": 3}, ROWS)
-    Workspace(tmp_path).set_record(number, {"seed": 3, "measured": {"rows": 5}})
-    Workspace(tmp_path).set_record(number + 1, {"seed": 4})
-    (run,) = Workspace(tmp_path).runs()
-    assert run.record == {"seed": 3, "measured": {"rows": 5}}
-    pd.testing.assert_frame_equal(run.rows, ROWS)
+def test_a_release_is_replaced_and_one_that_is_gone_stays_gone(tmp_path: Path) -> None:
+    made, gone = kept(), kept()
+    Workspace(tmp_path).keep(made)
+    Workspace(tmp_path).keep_changes(replace(made, name="the best"))
+    Workspace(tmp_path).keep_changes(gone)
+    (run,) = Workspace(tmp_path).releases()
+    assert run.name == "the best"
+    pd.testing.assert_frame_equal(run.release.rows, made.release.rows)
 
 
 def test_experiments_survive_with_what_has_been_run(tmp_path: Path) -> None:
-    grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0), values=(0.5, 1.0), repeats=2)
-    number = Workspace(tmp_path).add_grid("people", "f00", "my grid", grid, {"target": "age"})
-    cells = list(grid.cells())
-    for cell, status in zip(cells[:2], ("done", "crashed"), strict=True):
-        result = CellResult(
-            cell.key, cell.label, "noisy_reweighting", cell.value, cell.repeat, status, measures=({"e": 0.25},)
-        )  # type: ignore[arg-type]
-        Workspace(tmp_path).add_result(number, result)
-    (found,) = Workspace(tmp_path).grids()
-    assert found.grid == grid
-    assert found.facts == {"target": "age"}
-    assert [r.status for r in found.results] == ["done", "crashed"]
-    better = CellResult(cells[1].key, "a", "noisy_reweighting", 1.0, 0, "done")
-    Workspace(tmp_path).add_result(number, better)
-    (found,) = Workspace(tmp_path).grids()
-    assert sorted(r.status for r in found.results) == ["done", "done"]
-    Workspace(tmp_path).remove_grid(number)
-    assert Workspace(tmp_path).grids() == []
-    with sqlite3.connect(tmp_path / "dpsyn.sqlite") as database:
-        assert database.execute("SELECT COUNT(*) FROM results").fetchone() == (0,)
-    database.close()
+    experiment = planned()
+    Workspace(tmp_path).keep(experiment)
+    for at, status in enumerate(("done", "crashed")):
+        assert Workspace(tmp_path).add_result(experiment, result(at, status))
+    (found,) = Workspace(tmp_path).experiments()
+    assert found.grid == GRID
+    assert found.target == "age"
+    assert list(found.results.values()) == [result(0), result(1, "crashed")]
+    Workspace(tmp_path).add_result(found, result(1))
+    (found,) = Workspace(tmp_path).experiments()
+    assert [r.status for r in found.results.values()] == ["done", "done"]
+    Workspace(tmp_path).remove(found)
+    assert Workspace(tmp_path).experiments() == []
+    assert list(tmp_path.glob("experiments/*")) == []
+
+
+def test_every_file_of_a_release_or_an_experiment_is_an_export(tmp_path: Path) -> None:
+    Workspace(tmp_path).keep(kept())
+    Workspace(tmp_path).keep(planned())
+    (release,), (experiment,) = tmp_path.glob("releases/*"), tmp_path.glob("experiments/*/*.json")
+    assert [len(found) for found in read_archive(release.read_bytes())] == [1, 0]
+    assert [len(found) for found in read_archive(experiment.read_bytes())] == [0, 1]
 
 
 def test_folders_that_cannot_be(tmp_path: Path) -> None:
@@ -71,28 +96,95 @@ def test_folders_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_a_result_of_an_experiment_that_is_gone_is_not_kept(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
-    number = workspace.add_grid(
-        "car", "mark", "ε", Grid({"a": NoisyReweighting()}, PrivacySpec(1.0, 1e-6), values=(1.0,)), {}
-    )
-    result = CellResult("key", "a", "noisy_reweighting", 1.0, 0, "done")
-    assert workspace.add_result(number, result)
-    workspace.remove_grid(number)
-    assert not workspace.add_result(number, result)
+    workspace, experiment = Workspace(tmp_path), planned()
+    workspace.keep(experiment)
+    assert workspace.add_result(experiment, result(0))
+    workspace.remove(experiment)
+    assert not workspace.add_result(experiment, result(0))
 
 
 def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "gone")
-    workspace.path.unlink()
-    workspace.folder.rmdir()
+    shutil.rmtree(workspace.folder)
+    for do in (workspace.releases, workspace.experiments, lambda: workspace.keep(kept()), lambda: workspace.remove(kept())):
+        with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
+            do()
     with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
-        workspace.runs()
+        workspace.add_result(planned(), result(0))
 
 
-def test_a_later_version_is_left_alone(tmp_path: Path) -> None:
-    Workspace(tmp_path)
+def test_a_later_version_and_a_broken_file_are_named_and_left_alone(tmp_path: Path) -> None:
+    made = kept()
+    Workspace(tmp_path).keep(made)
+    (path,) = tmp_path.glob("releases/*.json")
+    later = json.dumps(json.loads(path.read_text()) | {"version": 99})
+    for text, said in ((later, "version 99"), (later[:100], "no JSON file")):
+        path.write_text(text)
+        with pytest.raises(DataError, match=said) as fault:
+            Workspace(tmp_path).releases()
+        assert str(path) in str(fault.value)
+        assert path.read_text() == text
+
+
+def test_a_write_that_breaks_off_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = kept()
+    Workspace(tmp_path).keep(made)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(WorkspaceError, match="No space left"):
+            Workspace(tmp_path).keep(replace(made, name="half written"))
+    (tmp_path / "releases" / ".x.part").write_text("of a process that died")
+    (back,) = Workspace(tmp_path).releases()
+    assert back.name == "mine"
+    assert len(list(tmp_path.glob("releases/*.json"))) == 1
+
+
+def test_visits_on_one_folder_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    experiment = planned()
+    Workspace(tmp_path).keep(experiment)
+    made = [kept() for _ in range(4)]
+
+    def visit(at: int) -> None:
+        workspace = Workspace(tmp_path)
+        for _ in range(5):
+            workspace.keep(made[at])
+            workspace.add_result(experiment, result(at))
+            workspace.keep_changes(experiment)
+            workspace.releases()
+            workspace.experiments()
+
+    visits = [threading.Thread(target=visit, args=(at,)) for at in range(4)]
+    for each in visits:
+        each.start()
+    for each in visits:
+        each.join()
+    assert {found.key for found in Workspace(tmp_path).releases()} == {each.key for each in made}
+    assert [r.status for r in Workspace(tmp_path).experiments()[0].results.values()] == ["done"] * 4
+
+
+def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
+    shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
+    workspace = Workspace(tmp_path)
+    check_the_old_ones(workspace.releases(), workspace.experiments())
+    (beside,) = tmp_path.glob("dpsyn.sqlite*")
+    assert beside.read_bytes() == OLD.read_bytes()
+    # Nothing is read twice, and what was removed since does not come back.
+    workspace.remove(workspace.releases()[0])
+    assert len(Workspace(tmp_path).releases()) == 2
+    # A take-over that broke off is done again, and doubles nothing.
+    shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
+    check_the_old_ones(Workspace(tmp_path).releases(), Workspace(tmp_path).experiments())
+
+
+def test_an_earlier_workspace_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
     with sqlite3.connect(tmp_path / "dpsyn.sqlite") as database:
         database.execute("PRAGMA user_version = 99")
     database.close()
     with pytest.raises(DataError, match="later dpsyn"):
         Workspace(tmp_path)
+    assert (tmp_path / "dpsyn.sqlite").exists()

@@ -12,9 +12,7 @@ import pytest
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.classifiers import Classification
-from dpsyn.evaluation.figures.columns import column_info, draw_column
-from dpsyn.evaluation.figures.marginals import draw_errors, draw_heatmap, errors_info, heatmap_info, shared_upper
-from dpsyn.evaluation.figures.scores import draw_scores, scores_info
+from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
 from dpsyn.kit.plotly import bar_style, dot_style, shorten
 from dpsyn.table import Table
@@ -57,22 +55,23 @@ def _checked(figure: Any) -> dict[str, Any]:
     return data
 
 
+def _heatmap(matrix: pd.DataFrame) -> dict[str, Any]:
+    return _checked(draw_heatmaps({"Pairs": matrix})["Pairs"])
+
+
 def test_colour_scale_is_shared_and_never_empty() -> None:
     small, large = pd.DataFrame([[0.0, 0.1], [0.1, 0.0]]), pd.DataFrame([[0.0, np.nan], [np.nan, 0.4]])
-    assert shared_upper([small, large]) == 0.4
-    assert shared_upper([small]) == 0.1
-    assert shared_upper([pd.DataFrame([[0.0]])]) == 0.01
-    assert heatmap_info(small, "t").upper == 0.1
-    assert heatmap_info(small, "t", 0.4).upper == 0.4
+    assert [f.data[0].zmax for f in draw_heatmaps({"small": small, "large": large}).values()] == [0.4, 0.4]
+    assert _heatmap(small)["data"][0]["zmax"] == 0.1
+    assert _heatmap(pd.DataFrame([[0.0]]))["data"][0]["zmax"] == 0.01
 
 
 def test_heatmap() -> None:
     matrix = pd.DataFrame([[0.1, np.nan], [np.nan, 0.2]], columns=["x <i>", "a column with a very long name"])
-    info = heatmap_info(matrix, "Pairs", 0.5)
-    assert info.values == ((0.1, None), (None, 0.2))
-    data = _checked(draw_heatmap(info))
+    data = _heatmap(matrix)
     (trace,) = data["data"]
-    assert (trace["zmin"], trace["zmax"]) == (0, 0.5)
+    assert trace["z"] == [[0.1, None], [None, 0.2]]
+    assert (trace["zmin"], trace["zmax"]) == (0, 0.2)
     assert trace["text"][0] == [
         "x &lt;i&gt;<br>total variation 0.1000",
         "x &lt;i&gt; × a column with a very long name<br>not measured",
@@ -84,7 +83,7 @@ def test_heatmap() -> None:
 
 def test_heatmap_of_64_columns_names_all_of_them_without_numbers() -> None:
     names = [f"feature {j}" for j in range(64)]
-    data = _checked(draw_heatmap(heatmap_info(pd.DataFrame(np.zeros((64, 64)), columns=names), "Pairs")))
+    data = _heatmap(pd.DataFrame(np.zeros((64, 64)), columns=names))
     assert data["layout"]["xaxis"]["ticktext"] == names
     assert data["layout"]["height"] >= 64 * 12
     assert "texttemplate" not in data["data"][0]
@@ -92,55 +91,43 @@ def test_heatmap_of_64_columns_names_all_of_them_without_numbers() -> None:
 
 def test_names_that_are_cut_to_the_same_text_stay_apart() -> None:
     names = ["the same long beginning " + end for end in ("one", "two")]
-    data = _checked(draw_heatmap(heatmap_info(pd.DataFrame([[0.0, 0.3], [0.3, 0.0]], columns=names), "Pairs")))
+    data = _heatmap(pd.DataFrame([[0.0, 0.3], [0.3, 0.0]], columns=names))
     assert len(set(data["layout"]["xaxis"]["ticktext"])) == 1
     assert data["layout"]["xaxis"]["tickvals"] == [0, 1]
 
 
 def test_errors_by_degree(reports: dict[str, Report]) -> None:
-    info = errors_info(reports)
-    assert info.releases == (LONG, "one row")
-    assert info.degrees == (1, 2, 3)
     floor = reports["one row"].noise_floor
     assert floor is not None
-    for d in (1, 2, 3):
-        assert info.mean[0][d - 1] == reports[LONG].marginals[d].mean
-        assert info.largest[1][d - 1] == reports["one row"].marginals[d].max
-        assert info.floor_mean[d - 1] == floor.marginals[d].mean
-        assert info.floor_largest[d - 1] == floor.marginals[d].max
-    data = _checked(draw_errors(info))
+    data = _checked(draw_errors(reports))
     bars = [t for t in data["data"] if t["type"] == "bar"]
     lines = [t for t in data["data"] if t["type"] == "scatter"]
+    for d in (1, 2, 3):
+        assert bars[0]["y"][d - 1] == reports[LONG].marginals[d].mean
+        assert bars[3]["y"][d - 1] == reports["one row"].marginals[d].max
+        assert lines[0]["y"][4 * d - 4] == floor.marginals[d].mean
+        assert lines[1]["y"][4 * d - 4] == floor.marginals[d].max
     assert (len(bars), len(lines)) == (4, 2)
     assert {t["name"] for t in bars} == {shorten(LONG, 40), "one row"}
     assert all(LONG in t["hovertemplate"] for t in bars if t["name"] != "one row")
     assert sum(t["showlegend"] for t in data["data"]) == 3
-    assert lines[0]["y"][:3] == [info.floor_mean[0]] * 3
+    assert lines[0]["y"][:3] == [floor.marginals[1].mean] * 3
     assert data["layout"]["xaxis"]["ticktext"] == ["1 column", "2 columns", "3 columns"]
     assert "Total variation" in data["layout"]["yaxis"]["title"]["text"]
 
 
 def test_errors_without_held_out_rows_and_with_different_degrees() -> None:
     first, second = (evaluate(REAL, HELD.frame, degrees=d) for d in ((1, 2), (2,)))
-    info = errors_info({"first": first, "second": second})
-    assert info.floor_mean == info.floor_largest == ()
-    assert info.mean[1] == (None, second.marginals[2].mean)
-    data = _checked(draw_errors(info))
+    data = _checked(draw_errors({"first": first, "second": second}))
+    assert data["data"][1]["y"] == [None, second.marginals[2].mean]
     assert {t["type"] for t in data["data"]} == {"bar"}
 
 
 def test_scores(reports: dict[str, Report]) -> None:
-    info = scores_info(reports)
-    assert not isinstance(info, str)
     result = reports["one row"].classification
     assert isinstance(result, Classification)
-    assert info.classifiers == ("logistic regression", "random forest")
-    assert info.accuracy[1] == tuple(score.accuracy for score in result.synthetic)
-    assert info.auc[1] == (None, None)
-    assert info.real_accuracy == tuple(score.accuracy for score in result.real.scores)
-    assert info.majority_accuracy == result.real.majority_accuracy
-    assert info.skipped == {}
-    data = _checked(draw_scores(info))
+    data = _checked(draw_scores(reports))
+    assert data["layout"]["xaxis"]["ticktext"] == ["logistic regression", "random forest"]
     assert "ill" in data["layout"]["title"]["text"]
     absent = [t for t in data["data"] if t.get("mode") == "text"]
     assert len(absent) == 1
@@ -148,27 +135,29 @@ def test_scores(reports: dict[str, Report]) -> None:
     assert "one class only" in absent[0]["customdata"][0]
     dots = [t for t in data["data"] if t.get("mode") == "markers"]
     assert len(dots) == 4
-    assert dots[0]["y"] == list(info.accuracy[0])
+    first = reports[LONG].classification
+    assert isinstance(first, Classification)
+    assert [t["y"] for t in dots[:2]] == [[score.accuracy for score in c.synthetic] for c in (first, result)]
+    assert dots[3]["y"] == [None, None]
+    (on_real, _) = [t for t in data["data"] if t.get("name") == "Trained on real rows"]
+    assert on_real["y"][::4] == [score.accuracy for score in result.real.scores]
     dashed = [t for t in data["data"] if t.get("line", {}).get("dash") == "dot"]
-    assert [t["y"][0] for t in dashed] == [info.majority_accuracy, 0.5]
+    assert [t["y"][0] for t in dashed] == [result.real.majority_accuracy, 0.5]
 
 
 def test_scores_that_were_skipped(reports: dict[str, Report]) -> None:
     without = evaluate(REAL, HELD.frame, holdout=HELD)
-    assert scores_info({"a": without}) == "no target column was chosen"
-    info = scores_info({"a": without, **reports})
-    assert not isinstance(info, str)
-    assert info.skipped == {"a": "no target column was chosen"}
-    assert info.releases == tuple(reports)
+    assert draw_scores({"a": without}) == "no target column was chosen"
+    data = _checked(draw_scores({"a": without, **reports}))
+    assert [t["name"] for t in data["data"] if t.get("mode") == "markers"][:2] == [shorten(name, 40) for name in reports]
 
 
 def test_shares_of_one_column() -> None:
     attribute = DOMAIN["colour <b>"]
-    info = column_info(attribute, np.array([0, 0, 0, 1], dtype=np.int32), {"r": np.array([1], dtype=np.int32)})
-    assert info.labels == ("red & green", "blue")
-    assert info.real == (0.75, 0.25)
-    assert info.shares == ((0.0, 1.0),)
-    data = _checked(draw_column(info))
+    codes = np.array([0, 0, 0, 1], dtype=np.int32)
+    data = _checked(draw_column(attribute, codes, {"r": np.array([1], dtype=np.int32)}))
+    assert data["data"][0]["text"] == ["red &amp; green", "blue"]
+    assert [t["y"] for t in data["data"]] == [[0.75, 0.25], [0.0, 1.0]]
     assert [t["name"] for t in data["data"]] == ["Real", "r"]
     assert data["layout"]["xaxis"]["ticktext"] == ["red &amp; green", "blue"]
     assert data["layout"]["xaxis"]["title"]["text"] == "colour &lt;b&gt;"
@@ -177,26 +166,25 @@ def test_shares_of_one_column() -> None:
 def test_many_categories_are_added_up_and_bins_are_not() -> None:
     attribute = Attribute("city", "categorical", categories=tuple(f"city {j} with a long name" for j in range(100)))
     codes = np.repeat(np.arange(100), np.arange(1, 101)).astype(np.int32)
-    info = column_info(attribute, codes, {"r": codes[:10]})
-    assert len(info.labels) == 30
-    assert info.labels[-1] == "(71 others)"
-    assert info.labels[0] == "city 71 with a long name"
-    assert sum(info.real) == pytest.approx(1)
-    assert info.shares[0][-1] == pytest.approx(1)
-    data = _checked(draw_column(info))
+    data = _checked(draw_column(attribute, codes, {"r": codes[:10]}))
+    real, release = data["data"]
+    assert len(real["text"]) == 30
+    assert real["text"][-1] == "(71 others)"
+    assert sum(real["y"]) == pytest.approx(1)
+    assert release["y"][-1] == pytest.approx(1)
     assert data["layout"]["xaxis"]["ticktext"][0] == "city 71 with a lo…"
     assert data["data"][0]["text"][0] == "city 71 with a long name"
     numeric = Attribute("x", "numeric", lower=0, upper=1, bins=50)
-    assert len(column_info(numeric, np.arange(50, dtype=np.int32), {}).labels) == 50
+    assert len(draw_column(numeric, np.arange(50, dtype=np.int32), {}).data[0].x) == 50
 
 
 def test_no_releases_and_no_rows_are_refused() -> None:
     with pytest.raises(ParameterError, match="reports"):
-        errors_info({})
+        draw_errors({})
     with pytest.raises(ParameterError, match="reports"):
-        scores_info({})
+        draw_scores({})
     with pytest.raises(ParameterError, match="codes"):
-        column_info(DOMAIN["ill"], np.array([], dtype=np.int32), {})
+        draw_column(DOMAIN["ill"], np.array([], dtype=np.int32), {})
 
 
 def test_the_first_twenty_releases_look_different() -> None:

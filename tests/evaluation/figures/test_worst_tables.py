@@ -9,7 +9,7 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.figures.worst_tables import draw_table, table_info
+from dpsyn.evaluation.figures.comparison import draw_table, table_info
 from dpsyn.evaluation.marginals import total_variation
 
 DOMAIN = Domain.of(

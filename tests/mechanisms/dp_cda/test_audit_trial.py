@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.audit_trial import HALVED, MOVED, POISSON, PUBLISHED, REPLACED, audit_mixing
+from dpsyn.mechanisms.dp_cda.audit import HALVED, MOVED, POISSON, PUBLISHED, REPLACED, audit_mixing
 from dpsyn.privacy.audit import Audit
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "guarantees.md"

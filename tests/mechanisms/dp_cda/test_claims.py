@@ -8,8 +8,9 @@ from scipy.stats import norm
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.claims import Claim, claims, gaussian_attack, printed_third_moment
+from tests.mechanisms.dp_cda import changes
 
 DIGITS = {
     "n": 1797,
@@ -87,7 +88,7 @@ def test_where_the_printed_formula_says_five(n: int, sigma: float, attained: flo
     """N = T, l = 1, one class, the label term left out: the pair "all equal but one record" is above 5 for every N tried."""
     shared = {"order_of_mixture": 1, "sigma": sigma, "delta": 1e-5, "rows": n}
     assert dp_cda.published_epsilon(n=n, label_sigma=math.inf, **shared) == pytest.approx(5.0, abs=0.005)
-    found = mixing.add_remove_epsilon(clip_norm=1.0, class_size=n, **shared)
+    found = changes.add_remove_epsilon(clip_norm=1.0, class_size=n, **shared)
     assert found == pytest.approx(attained, abs=0.02)
 
 
@@ -95,16 +96,18 @@ def test_the_numbers_are_those_of_the_accountants() -> None:
     """Classes that are not balanced, fewer rows than records, another norm."""
     found = by_key(smallest_class=100, rows=500, sigma=0.5, clip_norm=2.0)
     shared = {"order_of_mixture": 4, "sigma": 0.5, "delta": 1e-5, "clip_norm": 2.0}
-    exact = mixing.replace_one_epsilon(class_sizes=[100, 100], rows=50, **shared)
-    balanced = mixing.replace_one_epsilon(class_sizes=[179, 179], rows=50, **shared)
+    exact = changes.replace_one_epsilon(class_sizes=[100, 100], rows=50, **shared)
+    balanced = changes.replace_one_epsilon(class_sizes=[179, 179], rows=50, **shared)
     assert found["published_bound"].numbers["exact"] == pytest.approx(exact, rel=0.02)
     assert found["class_counts"].numbers["epsilon_balanced"] == pytest.approx(balanced, rel=0.02)
     assert found["picked_order"].numbers["epsilon_together"] == pytest.approx(10 * exact, rel=0.02)
-    rdp = dp_cda.corrected_rdp_epsilon(population=100, rows=50, label_sigma=math.inf, **shared)
-    assert found["tight_analysis"].numbers["rdp"] == rdp
+    sizes = (1e-5, 4, 2.0, [100, 100], [50, 50], "rdp")
+    assert found["tight_analysis"].numbers["rdp"] == dp_cda_epsilon(0.5, *sizes)
+    meant = dp_cda.corrected_rdp_epsilon(population=100, rows=50, label_sigma=math.inf, **shared)
+    assert found["label_noise"].numbers["epsilon_without"] == meant
     needed = found["tight_analysis"].numbers["sigma_rdp"]
     assert needed is not None
-    again = dp_cda.corrected_rdp_epsilon(population=100, rows=50, label_sigma=math.inf, **(shared | {"sigma": needed}))
+    again = dp_cda_epsilon(needed, *sizes)
     assert 0.94 * exact <= again <= 1.02 * exact
     misprint = found["misprinted_factor"].numbers
     assert misprint["published"] == dp_cda.published_epsilon(n=1797, rows=500, **shared)

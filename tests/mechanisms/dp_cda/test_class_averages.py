@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from dpsyn.mechanisms.dp_cda._class_averages import class_averages, distinct_draws, poisson_averages
+from dpsyn.mechanisms.dp_cda._averaging import class_averages, distinct_draws, poisson_averages
 
 
 @pytest.mark.parametrize(("size", "order"), [(5, 1), (5, 3), (6, 6), (7, 5), (9, 2)])

@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import published as published_mixing
-from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon, replace_same_class_epsilon
+from dpsyn.mechanisms.dp_cda import counterexamples as published_mixing
+from tests.mechanisms.dp_cda.changes import add_remove_epsilon, replace_same_class_epsilon
 
 DELTA = 1e-5
 POPULATIONS = {"MNIST": (60_000, 6000, 6000), "digits": (1797, 179, 179), "adult_min": (32_561, 7841, 16_280)}
@@ -162,7 +162,8 @@ def test_z_score_attack_holds_in_a_simulation():
     """The two worst datasets are z-scored and mixed for real; the refuted ε is about what counting finds, and not more."""
     from scipy.stats import beta
 
-    from dpsyn.mechanisms.dp_cda._feature_map import class_averages, clip_to_ball
+    from dpsyn.mechanisms.dp_cda._averaging import class_averages
+    from dpsyn.mechanisms.dp_cda._feature_map import clip_to_ball
 
     n, features, order, sigma, delta, classes = 40, 3, 2, 6.0, 0.05, 2
     claimed = dp_cda.z_score_attack_epsilon(
@@ -217,3 +218,14 @@ def test_wrong_arguments_of_the_others():
             dp_cda.z_score_attack_epsilon(**arguments)
     with pytest.raises(ParameterError, match="smallest_order"):
         dp_cda.corrected_rdp_epsilon(order_of_mixture=4, sigma=0.5, population=100, rows=10, delta=DELTA, smallest_order=1)
+
+
+def test_the_digits_attack_refutes_the_claim() -> None:
+    found = dp_cda.published_attack(n=1797, features=64, classes=10, order_of_mixture=4, epsilon=10.0, delta=1e-5)
+    assert found is not None
+    assert found[0] == pytest.approx(0.272, abs=5e-4)
+    assert found[1] >= 1795
+
+
+def test_a_claim_that_cannot_be_made_is_not_attacked() -> None:
+    assert dp_cda.published_attack(n=1797, features=64, classes=10, order_of_mixture=4, epsilon=1.0, delta=1e-5) is None

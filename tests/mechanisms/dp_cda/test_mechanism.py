@@ -18,10 +18,12 @@ from scipy.stats import chi2
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, InputError, ParameterError
-from dpsyn.mechanisms.dp_cda._class_sizes import count_margin
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, class_averages, clip_to_ball, simplex
-from dpsyn.mechanisms.dp_cda.accounting.exact import add_remove_epsilon, calibrate_sigma, replace_one_epsilon
+from dpsyn.mechanisms.dp_cda._averaging import class_averages
+from dpsyn.mechanisms.dp_cda._checks import count_margin
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball, simplex
+from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma
 from dpsyn.privacy.noise import NoiseSource
+from tests.mechanisms.dp_cda.changes import add_remove_epsilon, replace_one_epsilon
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)
 

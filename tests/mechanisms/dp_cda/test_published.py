@@ -14,7 +14,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, InputError, NotCalibratedError, ParameterError
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA, published_rows
 from dpsyn.mechanisms.dp_cda._published import z_scored
-from dpsyn.mechanisms.dp_cda.accounting.published import published_epsilon, published_sigma
+from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.spec import Guarantee
 from tests.conftest import mixed_table

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.theorems import (
     MixingSetting,
     conditions,
@@ -17,6 +16,7 @@ from dpsyn.mechanisms.dp_cda.theorems import (
     plain_gaussian_sigma,
 )
 from dpsyn.privacy.spec import PrivacySpec
+from tests.mechanisms.dp_cda import changes
 
 SPEC = PrivacySpec(2.0, 1e-5)
 SETTING = MixingSetting(n=2000, spec=SPEC, classes=2, smallest_class=600, order_of_mixture=4, rows=40)
@@ -66,7 +66,7 @@ def test_exact_accounting_is_that_of_the_accountant() -> None:
     verdict = dp_cda_verdict(replace(SETTING, exact=True))
     sigma = verdict.facts["sigma_exact"]
     assert verdict["noise"].required == pytest.approx(sigma)
-    known = mixing.replace_one_epsilon(
+    known = changes.replace_one_epsilon(
         order_of_mixture=4, sigma=sigma, clip_norm=1.0, class_sizes=[600, 600], rows=20, delta=1e-5, tolerance=1e-4
     )
     assert 0.96 * 2.0 < known <= 2.0

@@ -15,9 +15,9 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError
 from dpsyn.mechanisms.dp_cda import clipping, noisy_averages
+from dpsyn.mechanisms.dp_cda._budget import StandardRelease
 from dpsyn.mechanisms.dp_cda._config import FLOATING_NOISE_ASSUMPTION
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard
-from dpsyn.mechanisms.dp_cda._standard import StandardRelease
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon

@@ -13,7 +13,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting import user_functions
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
-from dpsyn.solvers.contrasts import all_codes
+from dpsyn.solvers.contingency import all_codes
 
 
 def moved(family: Family) -> tuple[int, float, int, float]:

@@ -14,7 +14,7 @@ from scipy import stats
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, DomainError, ParameterError
-from dpsyn.mechanisms.noisy_reweighting._values import smooth_rows
+from dpsyn.mechanisms.noisy_reweighting._fit import smooth_rows
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import continuous_delta

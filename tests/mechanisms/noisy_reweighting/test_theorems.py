@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.setting import ReweightingSetting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import contingency_family, walsh_family
+from dpsyn.mechanisms.noisy_reweighting.setting import ReweightingSetting, contingency_family, walsh_family
 from dpsyn.mechanisms.noisy_reweighting.theorems import changed, conditions, noisy_reweighting_verdict
 from dpsyn.privacy.zcdp import zcdp_rho
-from dpsyn.theory.conditions import Condition
+from dpsyn.theory.conditions import Condition, Remedy
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR
 
 
@@ -204,6 +203,75 @@ def check_inverses(setting: ReweightingSetting) -> None:
             if remedy.parameter == "failure_probability" and math.exp(beyond) >= 1:
                 continue
             assert not by_key(changed(setting, remedy.parameter, beyond))[key].holds, (key, str(remedy))
+
+
+EXTREMES = [
+    {},
+    {"accuracy": 0.5, "failure_probability": 0.2, "log_rows": math.log(10**6)},
+    {"accuracy": 1e-3, "epsilon": 0.01, "log_m": 0.0},
+    {"accuracy": 0.02, "epsilon": 1e4, "failure_probability": 1e-300, "log_m": math.log(10**12), "log_rows": 0.0},
+    {"accuracy": 0.7, "failure_probability": 0.3, "log_n": 0.0, "log_m": math.log(50), "log_condition_number": 30.0},
+    {"log_n": 80.0, "log_rows": 80.0, "epsilon": 1e-4, "accuracy": 0.3},
+]
+
+
+@pytest.mark.parametrize("change", EXTREMES, ids=range(len(EXTREMES)))
+@pytest.mark.parametrize(
+    ("name", "noise", "corrected"),
+    [
+        *((name, "laplace", corrected) for name in ("ASIA", "ADULT") for corrected in (True, False)),
+        ("CAR", "gaussian", True),
+    ],
+)
+def test_every_remedy_by_brute_force(name: str, noise: str, corrected: bool, change: dict[str, float]) -> None:
+    """At the threshold and on its side the condition holds, before it does not; where there is none, no value does."""
+    stats = BUILT_IN[name]
+    families = {stats.p: walsh_family(stats.p, 2), None: contingency_family(stats.sizes or (), 2)}
+    for bits, family in families.items():
+        setting = ReweightingSetting(
+            **{"family": family, "log_n": math.log(stats.n), "epsilon": 1.0, "accuracy": 0.1, "log_rows": 5.0, **change},
+            delta=1e-6 if noise == "gaussian" else 0.0,
+            noise=noise,
+            corrected=corrected,
+            bits=bits,
+        )  # type: ignore[arg-type]
+        for key, found in by_key(setting).items():
+            assert len({remedy.parameter for remedy in found.remedies}) == len(found.remedies)
+            for remedy in found.remedies:
+                try_out(setting, key, remedy)
+
+
+def try_out(setting: ReweightingSetting, key: str, remedy: Remedy) -> None:
+    def holds(log_value: float) -> bool:
+        return by_key(changed(setting, remedy.parameter, log_value))[key].holds
+
+    up = 1 if remedy.side == "at_least" else -1
+    if remedy.log_value is None:
+        assert remedy.reason
+        if remedy.parameter == "p":
+            assert not holds(math.log(setting.family.degree))
+            return
+        # Up to where the theorem, or the arithmetic, ends.
+        end = {"accuracy": math.log(0.5), "failure_probability": math.log(0.25) - 1e-12}.get(remedy.parameter, 700.0)
+        assert not any(holds(end - up * step) for step in (0.0, 0.1, 1.0, 10.0, 100.0, 600.0)), (key, str(remedy))
+        return
+    if remedy.parameter == "p":
+        value = round(math.exp(remedy.log_value))
+        assert value == 10**7 or [holds(math.log(p)) for p in (value, value + 1)] == [True, False], (key, str(remedy))
+        tried = range(setting.family.degree, 300, 37)
+        assert all(holds(math.log(p)) == (p <= value) for p in tried), (key, str(remedy))
+        return
+    within = {"failure_probability": -1e-9, "accuracy": 700.0, "epsilon": 700.0}.get(remedy.parameter, 2e3)
+    for step in (0.0, 1e-9, 1e-3, 1.0, 50.0, 600.0):
+        assert holds(max(min(remedy.log_value + up * step, within), -700.0)), (key, str(remedy), step)
+    nearest = [1e-6, 1e-3, 1.0, 50.0]
+    if remedy.integer and remedy.log_value < math.log(1e6):
+        value = round(math.exp(remedy.log_value))
+        nearest = [math.log(value / (value - up))] if value > 1 else []
+    for step in nearest:
+        before = remedy.log_value - up * abs(step)
+        if before < within and before > -700.0:
+            assert not holds(before), (key, str(remedy), step)
 
 
 @given(SETTINGS, st.floats(1.01, 1e3))

@@ -8,20 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.certificate_answers import (
+from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
     PROVEN,
     certificate_answers,
     crossings,
-    enough,
     log_epsilon,
     smallest,
 )
 from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
-from dpsyn.mechanisms.private_sampling.theorems import changed, private_sampling_verdict
+from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ASIA
+from dpsyn.theory.logarithms import at_most
 
 ON_THE_CUBE = sampling_setting(ASIA, PrivacySpec(1.0), reduced_space_size=256)
 FAR = 300 * math.log(10)
@@ -65,7 +65,6 @@ def test_the_experimental_bound_crosses_and_is_never_the_certificate() -> None:
     costs = {c: log_epsilon(beyond, c) for c in CERTIFICATES}
     assert min(costs, key=costs.__getitem__) == "stability"
     answers = {a.certificate: a for a in certificate_answers(beyond)}
-    assert answers["stability"].experimental
     assert not answers["stability"].certifies
     assert answers["bounded_ratio"].certifies
     assert math.exp(costs["stability"]) == pytest.approx(0.257, rel=2e-3)
@@ -80,7 +79,7 @@ def test_crossing_in_n_and_m_by_hand(setting: PrivateSamplingSetting) -> None:
         assert [c.log_value for c in found] == [pytest.approx(at_n, abs=1e-9)]
     else:
         assert found == ()
-    at_m = setting.log_reduced_space - gap / 0.75
+    at_m = setting.logs.m - gap / 0.75
     found = crossings(setting, "reduced_space_size", 0, FAR, PROVEN)
     if 0 < at_m < FAR:
         assert [c.log_value for c in found] == [pytest.approx(at_m, abs=1e-9)]
@@ -94,11 +93,11 @@ def test_sides_of_every_crossing_in_the_box(setting: PrivateSamplingSetting, var
     found = crossings(setting, vary, *ends)  # type: ignore[arg-type]
     assert len([c for c in found if {c.first, c.second} == set(PROVEN)]) <= 1
     for c in found:
-        there = changed(setting, vary, c.log_value)
+        there = setting.changed(vary, c.log_value)
         # Near the end of the box the stability bound is so steep that 1e-13 in the root is 1e-9 in ln ε.
         assert log_epsilon(there, c.first) == pytest.approx(log_epsilon(there, c.second), abs=1e-6)
         assert log_epsilon(there, c.first) == pytest.approx(c.log_epsilon, abs=1e-6)
-        before, after = (changed(setting, vary, c.log_value + step) for step in (-1e-5, 1e-5))
+        before, after = (setting.changed(vary, c.log_value + step) for step in (-1e-5, 1e-5))
         assert log_epsilon(before, c.first) <= log_epsilon(before, c.second)
         assert log_epsilon(after, c.second) <= log_epsilon(after, c.first)
 
@@ -117,7 +116,8 @@ def test_answers_are_those_of_the_verdict(setting: PrivateSamplingSetting) -> No
         assert answer.smallest_epsilon == pytest.approx(verdict.facts[f"epsilon_{key}"])
     best = next(a for a in answers.values() if a.certifies)
     assert best.smallest_epsilon == pytest.approx(verdict.facts["epsilon_certified"])
-    assert enough(setting) == verdict["rows_upper"].holds
+    cheapest = log_epsilon(setting, smallest(setting))
+    assert at_most(cheapest, math.log(setting.epsilon)) == verdict["rows_upper"].holds
 
 
 @settings(max_examples=50)
@@ -139,7 +139,7 @@ def test_costs_fall_with_n_and_grow_with_k_and_m(setting: PrivateSamplingSetting
         now = log_epsilon(setting, certificate)
         assert log_epsilon(replace(setting, log_n=setting.log_n + math.log(factor)), certificate) <= now + 1e-9
         assert log_epsilon(replace(setting, log_rows=setting.log_rows + math.log(factor)), certificate) >= now
-        more = replace(setting, log_m=setting.log_reduced_space + math.log(factor))
+        more = replace(setting, log_m=setting.logs.m + math.log(factor))
         assert log_epsilon(more, certificate) >= now - 1e-9
 
 

@@ -20,8 +20,8 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     theorem_4_1_log_epsilon,
     whole_cube_geometry,
 )
-from dpsyn.solvers.dimension import walsh_dimension
-from dpsyn.solvers.walsh import walsh_matrix
+from dpsyn.solvers.contingency import walsh_dimension
+from dpsyn.solvers.contrasts import walsh_matrix
 
 
 def _theorem(n: float, p: int = 8, m: float = 256, floor: float = 0.25, ceiling: float = 2.0, degree: int = 2) -> float:

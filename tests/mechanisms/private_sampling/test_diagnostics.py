@@ -7,11 +7,11 @@ import pytest
 
 import dpsyn
 from dpsyn.data.samples import load_sample
-from dpsyn.mechanisms.private_sampling import _diagnostics
-from dpsyn.mechanisms.private_sampling._densities import Densities
-from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
-from dpsyn.mechanisms.private_sampling._space_size import space_size
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.mechanisms.private_sampling import _mechanism
+from dpsyn.mechanisms.private_sampling._reduced_space import draw_space, space_size
+from dpsyn.mechanisms.private_sampling._solve import Densities, match
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.table import Table
 
 LOOSE = dpsyn.PrivacySpec(1e9)
@@ -69,7 +69,7 @@ def test_binding_cells_have_the_shares_of_the_data_and_the_most_important_one_is
     found = _run(dpsyn.PrivateSampling(floor=0.05, ceiling=100.0, rows=1), asia)
     cells = found["binding"]
     assert found["least_shrinkage"] == pytest.approx(0.1, abs=1e-7)
-    assert 0 < len(cells) <= _diagnostics.CELLS_TOLD
+    assert 0 < len(cells) <= _mechanism.CELLS_TOLD
     assert [abs(cell["dual"]) for cell in cells] == sorted((abs(cell["dual"]) for cell in cells), reverse=True)
     for cell in cells:
         rows = np.ones(asia.n, dtype=bool)
@@ -82,7 +82,7 @@ def test_binding_cells_have_the_shares_of_the_data_and_the_most_important_one_is
 
 
 def test_duals_of_cells_are_derivatives_of_the_least_shrinkage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_diagnostics, "CELLS_TOLD", 10**6)
+    monkeypatch.setattr(_mechanism, "CELLS_TOLD", 10**6)
     generator = np.random.default_rng(4)
     domain = dpsyn.Domain.of(
         dpsyn.Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True)
@@ -92,11 +92,11 @@ def test_duals_of_cells_are_derivatives_of_the_least_shrinkage(monkeypatch: pyte
     codes = np.minimum((0.6 * level + 0.4 * generator.random((300, 3))) * (2, 3, 2), (1, 2, 1)).astype(np.int32)
     densities = Densities.on(draw_space(space_size(domain, 2, None), generator), 0.1, 3.0)
     problem = densities.problem_of(codes)
-    matched = densities.match(problem)
+    matched = match(problem)
     assert matched.linear is not None
     shrinkage = matched.linear.shrinkage
     assert 0 < shrinkage < 1
-    cells = _diagnostics.binding_cells(domain, densities.basis, problem, matched)
+    cells = _mechanism.binding_cells(domain, densities.basis, problem, matched)
     duals = {(cell["columns"], cell["values"]): cell["dual"] for cell in cells}
 
     def total(row: np.ndarray) -> float:
@@ -114,7 +114,7 @@ def test_duals_of_cells_are_derivatives_of_the_least_shrinkage(monkeypatch: pyte
     values = densities.basis.matrix(points)
     for come, go in [(0, 11), (3, 5), (7, 2), (10, 4)]:
         moved = densities.problem(problem.target + step * (values[:, come] - values[:, go]))
-        after = densities.match(moved).linear
+        after = match(moved).linear
         assert after is not None
         slope = (after.shrinkage - shrinkage) / step
         errors.append(abs(slope - (1 - shrinkage) * (total(points[come]) - total(points[go]))))

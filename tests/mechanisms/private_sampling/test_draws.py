@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 from dpsyn.mechanisms.private_sampling._draws import draw_rows
-from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, draw_space
-from dpsyn.mechanisms.private_sampling._space_size import SpaceSize
-from dpsyn.solvers.solution import ClippedDensity, KeptDensity
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, SpaceSize, draw_space
+from dpsyn.solvers.matching import ClippedDensity, KeptDensity
 
 FLOOR, CEILING = 0.2, 2.5
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsyn.mechanisms.private_sampling.accuracy import missed_accuracy
+from dpsyn.mechanisms.private_sampling.answers import floor_window
+from dpsyn.mechanisms.private_sampling.bounds import missed_accuracy
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.floor_window import floor_window
 from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.theorems import privacy_condition
 from dpsyn.privacy.spec import PrivacySpec

@@ -169,7 +169,7 @@ def test_slopes_are_derivatives_of_the_log_density() -> None:
     directions = np.random.default_rng(0).normal(size=(3, len(slopes)))
     for direction in directions:
         step = 1e-5 * direction * (np.arange(len(direction)) > 0)
-        moved = meter.densities.match(meter.densities.problem(meter._problem.target + step))
+        moved = _solve.match(meter.densities.problem(meter._problem.target + step))
         change = np.log(moved.ratio) - logs
         predicted = step @ slopes
         closest = [float(np.abs(change - one).min()) for one in predicted]

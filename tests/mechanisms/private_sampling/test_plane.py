@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.accuracy import missed_accuracy, promise_conditions, theorem_4_2
-from dpsyn.mechanisms.private_sampling.plane import REGIONS, at_p, column, columns
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, missed_accuracy
+from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, at_p, column, columns
 from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.theorems import bounded_ratio, theorem_4_1
 from dpsyn.privacy.spec import PrivacySpec
@@ -41,7 +41,7 @@ SETTINGS = st.builds(
 
 @given(SETTINGS)
 def test_quick_answer_is_that_of_the_conditions(setting: PrivateSamplingSetting) -> None:
-    slow = {c.key for c in (*theorem_4_2(setting), *promise_conditions(setting)) if not c.holds}
+    slow = {b.key for b in ACCURACY if not b.condition(setting).holds}
     assert set(missed_accuracy(setting)) - {"box"} == slow
     assert ("box" in missed_accuracy(setting)) == (not setting.is_valid)
 
@@ -68,7 +68,7 @@ def test_the_ideal_cube_becomes_accurate_where_the_window_opens() -> None:
     first = min(able)
     assert first - 1 in [c.p for c in cut]
     assert missed_accuracy(at_p(GOOD, first - 1, "ideal", log_n=200.0)) == ("m_upper",)
-    assert 4 * math.log(math.exp(GOOD.log_smallest_m)) / math.log(2) == pytest.approx(first, rel=0.05)
+    assert 4 * math.log(math.exp(GOOD.logs.smallest_m)) / math.log(2) == pytest.approx(first, rel=0.05)
     assert column(GOOD, first, "ideal").log_accurate_n == pytest.approx((first - 1) * math.log(2))
 
 

@@ -10,10 +10,17 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import FailureError, ParameterError
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.mechanisms.private_sampling import _space_size as sizes_module
-from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
-from dpsyn.mechanisms.private_sampling._space_size import SpaceSize, default_draws, norm_comparison, safe_draws, space_size
-from dpsyn.solvers.contrasts import ContrastBasis, all_codes
+from dpsyn.mechanisms.private_sampling import _reduced_space as sizes_module
+from dpsyn.mechanisms.private_sampling._reduced_space import (
+    SpaceSize,
+    default_draws,
+    draw_space,
+    norm_comparison,
+    safe_draws,
+    space_size,
+)
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.table import Table
 
 LOOSE = dpsyn.PrivacySpec(epsilon=1e9)

@@ -12,13 +12,12 @@ from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon
 from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.theorems import (
     bounded_ratio,
-    changed,
     conditions,
     private_sampling_verdict,
     stability,
     theorem_4_1,
 )
-from dpsyn.solvers.dimension import walsh_dimension
+from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.theory.conditions import Condition, Remedy
 
 LN2 = math.log(2)
@@ -83,12 +82,12 @@ def test_ratio_beats_theorem_4_1_below_7e8_rows_of_asia() -> None:
 @given(SETTINGS)
 def test_bounds_are_the_inverse_of_the_certificates(setting: PrivateSamplingSetting) -> None:
     log_epsilon = theorem_4_1_log_epsilon(
-        log_rows=setting.log_largest_rows_theorem_4_1,
+        log_rows=setting.logs.largest_rows_theorem_4_1,
         floor=setting.floor,
         ceiling=setting.ceiling,
         degree=setting.degree,
         log_dimension=math.log(walsh_dimension(setting.p, setting.degree)),
-        log_m=setting.log_reduced_space,
+        log_m=setting.logs.m,
         log_n=setting.log_n,
     )
     assert log_epsilon == pytest.approx(math.log(setting.epsilon), abs=1e-9)
@@ -145,7 +144,7 @@ def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: Priv
             beyond_float = remedy.parameter in real and abs(remedy.log_value) > 700
             if beyond_search or beyond_float:
                 continue
-            at = all_conditions(changed(setting, remedy.parameter, remedy.log_value)).get(key)
+            at = all_conditions(setting.changed(remedy.parameter, remedy.log_value)).get(key)
             if at is None:
                 continue
             assert at.holds, (key, str(remedy))
@@ -154,7 +153,7 @@ def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: Priv
                 continue
             if remedy.parameter == "floor" and math.exp(beyond) >= 1:
                 continue
-            moved = all_conditions(changed(setting, remedy.parameter, beyond)).get(key)
+            moved = all_conditions(setting.changed(remedy.parameter, beyond)).get(key)
             assert moved is None or not moved.holds, (key, str(remedy))
 
 
@@ -204,7 +203,7 @@ def test_an_unusable_box_is_a_condition_that_fails(floor: float, ceiling: float,
     remedy = found[missed].remedy(missed)
     assert remedy is not None
     assert remedy.log_value is not None
-    assert {c.key: c for c in conditions(changed(bad, missed, remedy.log_value))}[missed].holds
+    assert {c.key: c for c in conditions(bad.changed(missed, remedy.log_value))}[missed].holds
 
 
 def test_add_remove_leaves_only_the_ratio() -> None:

@@ -25,7 +25,7 @@ from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
-from dpsyn.mechanisms.dp_cda.accounting.published import published_epsilon, published_sigma
+from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
 Accountant = Literal["published", "rdp", "exact"]

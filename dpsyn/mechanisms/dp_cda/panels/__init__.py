@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import streamlit as st
 
+from dpsyn.data.images import label_column
+from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
-from dpsyn.kit import screen, widgets
+from dpsyn.kit import screen, visit, widgets
 from dpsyn.kit.panel import empty
 from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.dp_cda.accounting._classes import Variant
+from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
+from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.dp_cda.panels import _code as code
-from dpsyn.mechanisms.dp_cda.panels._audit import audit
-from dpsyn.mechanisms.dp_cda.panels._controls import Bench, choose
-from dpsyn.mechanisms.dp_cda.panels._noise import noise
-from dpsyn.mechanisms.dp_cda.panels._order import order
-from dpsyn.mechanisms.dp_cda.panels._paper import paper
-from dpsyn.mechanisms.dp_cda.panels._pictures import pictures
+from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
+from dpsyn.mechanisms.dp_cda.panels._views import noise, order, pictures
 
-VIEWS: dict[str, Callable[[Bench], None]] = {
+VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "Noise and budget": noise,
     "What mixing does": pictures,
     "Order of mixture": order,
     "Against the paper": paper,
     "Audit": audit,
 }
+ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
+VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}
 
 
 def inside(current: Dataset) -> None:
@@ -33,11 +38,11 @@ def inside(current: Dataset) -> None:
     @st.fragment
     def live() -> None:
         try:
-            bench = choose(current)
+            inside = _choose(current)
         except DpsynError as fault:
             empty(widgets.humanise(str(fault)))
             return
-        if bench is None:
+        if inside is None:
             return
         chosen = st.segmented_control(
             "View",
@@ -48,7 +53,123 @@ def inside(current: Dataset) -> None:
             label_visibility="collapsed",
             bind="query-params",
         )
-        screen.offer(lambda: code.noise(bench))  # a view that shows something else offers its own
-        VIEWS[chosen](bench)
+        screen.offer(lambda: code.noise(current, inside))  # a view that shows something else offers its own
+        VIEWS[chosen](current, inside)
 
     live()
+
+
+def _choose(current: Dataset) -> Inside | None:
+    """The sliders and, below them, what follows. None, with the reason shown, if there is nothing to mix."""
+    if not current.classes:
+        empty(
+            "DP-CDA mixes records of one class, and this table has no column that can be one: 2 to 50 categories and no "
+            "empty cells. Say so on the page Data if one of the columns is a category."
+        )
+        if st.button("Load the handwritten digits instead", icon=":material/image:", key="in_cda_digits"):
+            visit.use_sample("digits")
+            st.rerun()
+        return None
+    with st.container(border=True):
+        first, second = st.columns(3, gap="medium"), st.columns(4, gap="medium")
+    options = list(current.classes)
+    usual = label_column(current.table.domain, options) or current.target
+    target = first[0].selectbox(
+        "Class",
+        options,
+        index=options.index(usual) if usual in options else 0,
+        key=f"in_cda_target_{current.tag}",
+        bind="query-params",
+    )
+    variant = first[1].selectbox(
+        "A row averages",
+        list(VARIANT_NAMES),
+        format_func=VARIANT_NAMES.__getitem__,
+        key="in_cda_variant",
+        bind="query-params",
+        help="Poisson: every record of a class is taken with probability l/Nₖ and the sum divided by l. One record then "
+        "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
+    )
+    with second[0]:
+        epsilon = widgets.epsilon_slider(
+            "in_cda_epsilon", value=10.0, why="It starts at 10, the ε of the lessons.", bind="query-params"
+        )
+    with second[1]:
+        delta = widgets.delta_slider("in_cda_delta", bind="query-params")
+    order_of_mixture = second[2].select_slider(
+        "l (order of mixture)",
+        ORDERS,
+        4,
+        key="in_cda_order",
+        bind="query-params",
+        help="How many records of a class are averaged into one synthetic row.",
+    )
+    learn = current.parts[0]
+    rows = first[2].select_slider(
+        "T (rows in all)",
+        ROWS,
+        min(ROWS, key=lambda count: abs(math.log(count / max(learn.n, 1)))),
+        key=f"in_cda_rows_{current.tag}",
+        bind="query-params",
+        format_func=lambda count: f"{count:,}",
+        help="Shared equally among the classes. Every further row costs privacy.",
+    )
+    clip = second[3].slider(
+        "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", bind="query-params",
+        help="Longer records are shortened to it. The noise shrinks with c, and so do the records.",
+    )  # fmt: skip
+    inside = Inside(_records(current, target), epsilon, delta, int(order_of_mixture), int(rows), float(clip), variant)
+    impossible = _impossible(inside)
+    if impossible:
+        empty(impossible)
+        return None
+    _figures(inside)
+    return inside
+
+
+def _impossible(inside: Inside) -> str:
+    """Why no class can be mixed; empty if one can."""
+    records, largest = inside.records, max(inside.records.sizes)
+    if records.dimension == 0:
+        return "Every column beside the class holds one value only: there is nothing to mix."
+    if not inside.kept:
+        smaller = f"Take l = {largest} or smaller." if largest else ""
+        return f"No class has {inside.order_of_mixture} records: the largest has {largest:,}. {smaller}"
+    if inside.rows < len(records.classes):
+        return f"T = {inside.rows:,} rows are fewer than the {len(records.classes)} classes: one row a class at least."
+    return ""
+
+
+def _figures(inside: Inside) -> None:
+    records, order_of_mixture = inside.records, inside.order_of_mixture
+    with st.spinner("Accounting …"):
+        sigma = inside.sigma
+        published = sigma_for(inside.sizes, order_of_mixture, inside.epsilon, "published")
+    widgets.facts(
+        {
+            "σ, exact accounting": widgets.number(sigma),
+            "σ, published but wrong": widgets.number(published),
+            "Signal to noise of a row": widgets.number(inside.signal().to_noise(sigma)),
+            "Rows a class, Tₖ": f"{inside.rows_per_class:,}",
+            "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",
+        }
+    )
+    left_out = [name for k, name in enumerate(records.classes) if k not in inside.kept]
+    if left_out:
+        st.warning(
+            f"No rows can be made of {listed(left_out)}: fewer than l = {order_of_mixture} records. The pictures "
+            f"leave {'it' if len(left_out) == 1 else 'them'} out; a smaller l keeps more classes.",
+            icon=":material/warning:",
+        )
+    if len(inside.kept) == 1:
+        st.caption(f"Only one class is mixed, {records.classes[inside.kept[0]]}: no record can change its label.")
+
+
+def _records(current: Dataset, target: str) -> Records:
+    """The records of the rows that mechanisms see, remembered within the session for this revision and class."""
+    memory: dict[tuple[int, str], Records] = st.session_state.setdefault("_mixing_records", {})
+    key = (current.revision, target)
+    if key not in memory:
+        memory.clear()
+        memory[key] = Records(current.parts[0], target)
+    return memory[key]

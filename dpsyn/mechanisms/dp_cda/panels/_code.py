@@ -6,149 +6,100 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpsyn.kit.code import imports_of, script
-from dpsyn.mechanisms.dp_cda.mixing_noise import MixingFacts
-from dpsyn.mechanisms.dp_cda.panels._controls import Bench
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.dp_cda.inside import Inside
 
-_FIGURES = "dpsyn.mechanisms.dp_cda.figures"
+_ROOM = "dpsyn.mechanisms.dp_cda"
 _TITLE = "DP-CDA from the inside: it reads the private rows."
 
 
-def _sizes(bench: Bench) -> str:
-    return f"""
-records = records_of(train, {bench.records.target!r})
-kept = records.mixable({bench.order_of_mixture})  # codes of the classes with l records or more
-counts = tuple(records.sizes[k] for k in kept)
-sizes = Sizes(counts, {bench.rows_per_class}, {bench.delta!r}, {bench.clip_norm!r}, {bench.variant!r})
-"""
-
-
-def _noise(bench: Bench) -> str:
-    return f"""{_sizes(bench)}noise = noise_info(sizes, {bench.epsilon!r}, {bench.order_of_mixture})
-sigma = noise.sigma("exact") or 0.0
-"""
-
-
-_SIZES = {"accounting": "Sizes", "noise": "noise_info", "records": "records_of"}
-
-
-def noise(bench: Bench) -> str:
-    """σ by three accountants, the budget class by class, and what clipping cuts."""
-    body = f"""{_noise(bench)}
-print(noise.verdict)
-for accountant in ("exact", "published"):
-    print(accountant, "sigma =", noise.sigma(accountant))
-draw_noise(noise).save("noise.html")
-budget = budget_info(
-    classes=records.classes,
-    sizes=records.sizes,
-    rows_per_class={bench.rows_per_class},
-    order_of_mixture={bench.order_of_mixture},
-    sigma=sigma,
-    clip_norm={bench.clip_norm!r},
-    delta={bench.delta!r},
-    target={bench.epsilon!r},
-    variant={bench.variant!r},
+def _script(current: Dataset, inside: Inside, body: str, **figures: str) -> str:
+    """A script that begins with the settings and the noise of the mechanism."""
+    begun = f"""
+records = Records(train, {inside.records.target!r})
+inside = Inside(
+    records,
+    epsilon={inside.epsilon!r},
+    delta={inside.delta!r},
+    order_of_mixture={inside.order_of_mixture},
+    rows={inside.rows},
+    clip_norm={inside.clip_norm!r},
+    variant={inside.variant!r},
 )
-print("binding:", budget.binding.name, "epsilon =", budget.binding.epsilon)
-draw_budget(budget).save("budget.html")
-norms = norms_info(records, {bench.clip_norm!r})
-print(f"clipping shortens {{norms.cut:.4%}} of the records")
+print("sigma =", inside.sigma)  # of inside.mechanism, which takes the class sizes for public
+"""
+    imports = imports_of(f"{_ROOM}.figures", **figures) + f"from {_ROOM}.inside import Inside, Records\n"
+    return script(_TITLE, begun + body.lstrip("\n"), current, imports)
+
+
+def noise(current: Dataset, inside: Inside) -> str:
+    """σ by three accountants, the budget class by class, and what clipping cuts."""
+    body = """
+noise = noise_info(inside.sizes, inside.epsilon, inside.order_of_mixture)
+print(noise.verdict)
+for line in noise.lines:
+    print(line.accountant, "sigma =", line.sigma)
+draw_noise(noise).save("noise.html")
+names = [records.classes[k] for k in inside.kept]
+budgets = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
+print("binding:", budgets[0].name, "epsilon =", budgets[0].epsilon)
+draw_budget(budgets, inside.sigma, inside.rows_per_class, inside.epsilon).save("budget.html")
+norms = clipping_of(inside)
+print(f"clipping shortens {norms.share_cut:.4%} of the records")
 draw_norms(norms).save("norms.html")
 """
-    imports = imports_of(
-        _FIGURES,
-        accounting="Sizes",
-        budget="budget_info, draw_budget",
-        noise="draw_noise, noise_info",
-        norms="draw_norms, norms_info",
-        records="records_of",
-    )
-    return script(_TITLE, body, bench.current, imports)
+    what = "class_budgets, clipping_of, draw_budget, draw_noise, draw_norms, noise_info"
+    return _script(current, inside, body, noise=what)
 
 
-def images(bench: Bench, side: int, seed: int, classes: Sequence[int]) -> str:
+def images(current: Dataset, inside: Inside, side: int, seed: int, classes: Sequence[int]) -> str:
     """A record, its average and the row that would be released, as images."""
-    body = f"""{_noise(bench)}
-found = stages_info(
-    records,
-    {side},  # pixels a side
-    order_of_mixture={bench.order_of_mixture},
-    sigma=sigma,
-    epsilon={bench.epsilon!r},
-    radius={bench.clip_norm!r},
-    seed={seed},
-    classes={list(classes)!r},
-    variant={bench.variant!r},
-)
-print("sigma =", sigma)
+    body = f"""
+found = stages_info(inside, {side}, seed={seed}, classes={list(classes)!r})  # {side} pixels a side
 print(found.subtitle)
 draw_images(found).write_html("images.html")
 """
-    return script(_TITLE, body, bench.current, imports_of(_FIGURES, **_SIZES, images="draw_images, stages_info"))
+    return _script(current, inside, body, rows="draw_images, stages_info")
 
 
-def points(bench: Bench, seed: int, axes: tuple[str, str] | None, classes: Sequence[int]) -> str:
+def points(current: Dataset, inside: Inside, seed: int, axes: tuple[str, str] | None, classes: Sequence[int]) -> str:
     """Records, averages and rows as points of a plane."""
-    body = f"""{_noise(bench)}
-found = points_info(
-    records,
-    order_of_mixture={bench.order_of_mixture},
-    sigma=sigma,
-    epsilon={bench.epsilon!r},
-    radius={bench.clip_norm!r},
-    seed={seed},
-    axes={axes!r},
-    classes={list(classes)!r},
-    variant={bench.variant!r},
-)
-print("sigma =", sigma)
+    body = f"""
+found = points_info(inside, seed={seed}, axes={axes!r}, classes={list(classes)!r})
 print(f"these two directions carry {{found.explained:.4%}} of the variance")
 draw_points(found).write_html("points.html")
 """
-    return script(_TITLE, body, bench.current, imports_of(_FIGURES, **_SIZES, points="draw_points, points_info"))
+    return _script(current, inside, body, rows="draw_points, points_info")
 
 
-def order(bench: Bench, asked: Mapping[str, Any] | None = None) -> str:
-    """Noise and signal against l, and what was asked to be measured, if anything."""
-    body = f"""{_sizes(bench)}
-found = order_info(records, sizes, epsilon={bench.epsilon!r}, here={bench.order_of_mixture})
-print("best l =", found.best)
-draw_needed(found).save("noise_needed.html")
-draw_order(found).save("signal.html")
+def order(current: Dataset, inside: Inside) -> str:
+    """Noise and signal against l."""
+    body = """
+points = order_points(inside)
+print("best l =", best_order(points))
+draw_needed(points, inside).save("noise_needed.html")
+draw_order(points, inside).save("signal.html")
 """
-    imports = imports_of(_FIGURES, accounting="Sizes", order="draw_needed, draw_order, order_info", records="records_of")
-    if asked is not None:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in asked.items())
-        body += f"""
-measured = accuracy_by_order(train, test, {arguments})
-print(measured.summary().to_string())
-"""
-        imports = "from dpsyn.evaluation.order_of_mixture import accuracy_by_order\n" + imports
-    return script(_TITLE, body, bench.current, imports)
+    return _script(current, inside, body, order="best_order, draw_needed, draw_order, order_points")
 
 
-def paper(bench: Bench, facts: MixingFacts, orders: Sequence[int], *, attack: bool) -> str:
+def paper(facts: Mapping[str, Any], orders: Sequence[int], attacked: Mapping[str, Any] | None) -> str:
     """The published formula beside the exact ε, and the pair that breaks the z-score."""
     body = f"""
-found = published_info({facts!r}, orders={tuple(orders)!r})
-print(found.verdict)
-draw_published(found).save("published.html")
+found, gaps = published_info({dict(facts)!r}, orders={tuple(orders)!r})
+print(where_too_small(gaps))
+draw_epsilon_against_sigma(found).save("published.html")
 """
-    if attack:
+    if attacked is not None:
+        arguments = "".join(f"    {name}={value!r},\n" for name, value in attacked.items())
         body += f"""
-attack = attack_info(
-    n={bench.current.table.n},
-    features={len(bench.current.table.domain) - 1},
-    classes={len(bench.records.classes)},
-    order_of_mixture={bench.order_of_mixture},
-    epsilon={bench.epsilon!r},
-    delta={bench.delta!r},
-    clip_norm={bench.clip_norm!r},
-)
-print("claimed:", attack.claimed, "sigma:", attack.sigma, "proven: epsilon >=", attack.refuted)
+attack = published_attack(
+{arguments})
+print("claimed:", {attacked["epsilon"]!r}, "sigma and proven, epsilon >=:", attack)
 """
-    imports = imports_of(_FIGURES, published="draw_published, published_info", z_score="attack_info")
-    imports += "from dpsyn.mechanisms.dp_cda.mixing_noise import MixingFacts\n"
+    imports = f"from {_ROOM}.counterexamples import published_attack\n" + imports_of(
+        f"{_ROOM}.figures", feasibility="draw_epsilon_against_sigma", paper="published_info, where_too_small"
+    )
     return script("Where the published guarantee of DP-CDA breaks.", body, None, imports)
 
 
@@ -158,9 +109,7 @@ def audit(epsilon: float, delta: float, order_of_mixture: int, runs: int) -> str
 found = audit_mixing(epsilon={epsilon!r}, delta={delta!r}, order_of_mixture={order_of_mixture}, runs={runs})
 for name, audit in found.items():
     print(name, "claimed:", audit.claim, "at least:", audit.epsilon, "refuted" if audit.refuted else "not refuted")
-draw_audits(audits_info(found)).save("audits.html")
+draw_audits(found).save("audits.html")
 """
-    imports = "from dpsyn.mechanisms.dp_cda.audit_trial import audit_mixing\n" + imports_of(
-        _FIGURES, audits="audits_info, draw_audits"
-    )
+    imports = f"from {_ROOM}.audit import audit_mixing\n" + imports_of(f"{_ROOM}.figures", paper="draw_audits")
     return script("Audits of DP-CDA.", body, None, imports)

@@ -10,9 +10,15 @@ import pandas as pd
 
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, ORANGE, PURPLE, log_axis
-from dpsyn.mechanisms.noisy_reweighting.setting import Noise, ReweightingSetting, reweighting_setting
-from dpsyn.mechanisms.noisy_reweighting.statistics_family import FamilyChoice
-from dpsyn.mechanisms.noisy_reweighting.theorem_table import VARIANTS, Variant, variant_name, variant_setting
+from dpsyn.mechanisms.noisy_reweighting.figures import named_lines
+from dpsyn.mechanisms.noisy_reweighting.setting import (
+    FamilyChoice,
+    Noise,
+    ReweightingRow,
+    Variant,
+    reweighting_setting,
+    reweighting_table,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -44,14 +50,13 @@ class ReweightingInfo:
     """Smallest errors.
 
     Attributes:
-        title, subtitle: what is shown; which variant is the best here.
+        subtitle: which variant is the best here.
         lines: one per variant; Gaussian ones only with a privacy δ above 0.
         here: log10 ε and log10 of the smallest error of the statistics and noise chosen.
         here_text: its numbers.
         best: the corrected variant with the smallest error at this ε.
     """
 
-    title: str
     subtitle: str
     lines: tuple[ErrorLine, ...]
     here: tuple[float, float]
@@ -81,48 +86,38 @@ def reweighting_info(
         statistics: what "you are here" matches; as in :func:`dpsyn.feasibility`.
         noise: what it uses.
     """
-    base = reweighting_setting(
-        stats, spec, degree=degree, failure_probability=failure_probability, statistics=statistics, noise=noise
-    )
-    settings = [(variant, variant_setting(base, variant, stats)) for variant in VARIANTS]
-    usable = [(variant, setting) for variant, setting in settings if setting is not None]
-    now = {variant: _log_error(setting, spec.epsilon) for variant, setting in usable}
+    shared: dict[str, Any] = {"degree": degree, "failure_probability": failure_probability}
+    base = reweighting_setting(stats, spec, statistics=statistics, noise=noise, **shared)
+    rows = [row for row in reweighting_table(stats, spec, **shared) if not row.reason]
+    now = {row.variant: _log_error(row, spec.epsilon) for row in rows}
+    names = {row.variant: row.name for row in rows}
     lines = tuple(
-        ErrorLine(
-            variant,
-            variant_name(variant),
-            _ORDERS,
-            tuple(_log_error(setting, 10**order) / LN10 for order in _ORDERS),
-        )
-        for variant, setting in usable
+        ErrorLine(row.variant, row.name, _ORDERS, tuple(_log_error(row, 10**order) / LN10 for order in _ORDERS))
+        for row in rows
     )
     best = min((v for v in now if v[2]), key=lambda v: now[v])
     mine: Variant = (base.family.name, noise, True)
-    shown = format_log(now[best], 3, "at_least")
     verdict = "" if now[best] < 0 else " An error of 1 says nothing."
     missing = "" if base.delta > 0 else " Gaussian noise needs a privacy δ."
     return ReweightingInfo(
-        title="Smallest error that can be promised",
-        subtitle=f"Best at ε = {short(spec.epsilon)}: {variant_name(best)}, within {shown} of every statistic."
-        f"{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound.",
+        subtitle=f"Best at ε = {short(spec.epsilon)}: {names[best]}, within {format_log(now[best], 3, 'at_least')} of every "
+        f"statistic.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound.",
         lines=lines,
         here=(math.log10(spec.epsilon), now[mine] / LN10),
-        here_text=f"{stats.name}, {variant_name(mine)}: smallest error {format_log(now[mine], 4, 'at_least')} "
+        here_text=f"{stats.name}, {names[mine]}: smallest error {format_log(now[mine], 4, 'at_least')} "
         f"at ε = {short(spec.epsilon)}",
         best=best,
     )
 
 
-def _log_error(setting: ReweightingSetting, epsilon: float) -> float:
-    there = replace(setting, epsilon=epsilon)
-    return math.log(8) + max(there.log_sigma + there.log_spread, (there.log_sampling - there.log_n) / 2)
+def _log_error(row: ReweightingRow, epsilon: float) -> float:
+    return math.log(8) + replace(row.setting, epsilon=epsilon).log_smallest_accuracy
 
 
 def draw_reweighting(info: ReweightingInfo) -> Any:
     """An Altair chart of :class:`ReweightingInfo`."""
     import altair as alt
 
-    labels = [line.label for line in info.lines]
     points = [(line.label, *at) for line in info.lines for at in zip(line.log10_epsilon, line.log10_error, strict=True)]
     rows = [
         {"series": label, "x": x, "y": y, "epsilon": short(10**x, 4), "error": format_log(y * LN10, 4, "at_least")}
@@ -130,28 +125,19 @@ def draw_reweighting(info: ReweightingInfo) -> Any:
     ]
     across = (min(_ORDERS[0], info.here[0]), max(_ORDERS[-1], info.here[0]))
     y_domain = _layers.domain_of([*(y for _, _, y in points), 0.0, info.here[1]])
-    x = alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(across))
-    y = alt.Y("y:Q", axis=log_axis("8 · accuracy", **_layers.fine_ticks(y_domain)), scale=_layers.scale(y_domain))
-    styles = [_STYLES[line.variant] for line in info.lines]
-    legend = {"title": None, "sort": None, "legend": _layers.legend(labels)}
-    lines = (
-        alt.Chart(pd.DataFrame(rows))
-        .mark_line(strokeWidth=2, clip=True)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("series:N", scale=alt.Scale(domain=labels, range=[s[0] for s in styles]), **legend),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=labels, range=[s[1] for s in styles]), **legend),
-            tooltip=[
-                alt.Tooltip("series:N", title="statistics and noise"),
-                alt.Tooltip("epsilon:N", title="ε"),
-                alt.Tooltip("error:N", title="8 · accuracy at least"),
-            ],
-        )
+    styles = {line.label: _STYLES[line.variant] for line in info.lines}
+    lines = named_lines(
+        pd.DataFrame(rows),
+        alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(across)),
+        alt.Y("y:Q", axis=log_axis("8 · accuracy", **_layers.fine_ticks(y_domain)), scale=_layers.scale(y_domain)),
+        styles,
+        {"series:N": "statistics and noise", "epsilon:N": "ε", "error:N": "8 · accuracy at least"},
+        width=2,
     )
     layers = [
         *_layers.rules([(0.0, "error 1: says nothing")], y_domain, labels_left=False),
         lines,
         _layers.here("you are here", *info.here, info.here_text, across, y_domain),
     ]
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, line_length=_layers.WIDE_LINE)
+    title, longest = "Smallest error that can be promised", _layers.WIDE_LINE
+    return _layers.finish(alt.layer(*layers), title, info.subtitle, legend_labels=list(styles), line_length=longest)

@@ -2,24 +2,338 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import streamlit as st
 
-from dpsyn.errors import DpsynError
-from dpsyn.kit import widgets
-from dpsyn.kit.panel import empty
-from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.noisy_reweighting.panels._audit import audit_panel
-from dpsyn.mechanisms.noisy_reweighting.panels._controls import Bench, choose
-from dpsyn.mechanisms.noisy_reweighting.panels._density import fitted_panels, support_panels
-from dpsyn.mechanisms.noisy_reweighting.panels._noise import noise_panels
+from dpsyn.errors import DpsynError, ParameterError
+from dpsyn.kit import code, formulas, screen, widgets
+from dpsyn.kit.charts import show_chart
+from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit.visit import Dataset, calibrated
+from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
+from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget, draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
+from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
+from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density, Inside, columns_that_fit
+from dpsyn.notation import short
+from dpsyn.privacy.audit import Audit
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.table import Table
+
+_NOISE: tuple[Noise, ...] = ("laplace", "gaussian")
+_REMEMBERED = 6
+_ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
+_DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
+_FACTORS = {1.0: "as calibrated", 0.75: "a quarter too small", 0.5: "half of what it should be"}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that the panels draw from.
+
+    Attributes:
+        current: the dataset.
+        columns: those in use.
+        spec: ε and, for Gaussian noise, δ.
+        config: degree and noise; all else as the Generator has it.
+        seed: of noise and draws.
+    """
+
+    current: Dataset
+    columns: tuple[str, ...]
+    spec: PrivacySpec
+    config: NoisyReweighting
+    seed: int
+
+    @cached_property
+    def rows(self) -> Table:
+        """The rows to learn from, over these columns."""
+        return self.current.parts[0].project(self.columns)
+
+    @property
+    def mechanism(self) -> NoisyReweightingMechanism:
+        """The mechanism as the Generator runs it, calibrated to all rows that it would see."""
+        return calibrated(self.config, self.spec, self.rows)
+
+    @property
+    def run(self) -> Inside:
+        """One run of it with this seed, remembered within the visit."""
+        memory: dict[object, Inside] = st.session_state.setdefault("reweighting_runs", {})
+        key = (self.current.revision, self.columns, self.spec, self.config, self.seed)
+        if key not in memory:
+            run = Inside(self.mechanism, self.rows, self.seed)
+            if len(memory) >= _REMEMBERED:
+                memory.pop(next(iter(memory)))
+            memory[key] = run
+        return memory[key]
+
+    def script(
+        self, body: str, imports: str, title: str = "Noisy reweighting from the inside: it reads the private rows."
+    ) -> str:
+        """Python that prints and draws what a view shows; ``mechanism``, ``spec`` and its ``rows`` are at hand."""
+        begun = f"""
+rows = train.project({self.columns!r})
+spec = {code.written(self.spec)}
+mechanism = {code.written(self.config)}.calibrate(spec, rows.domain, n=rows.n)
+"""
+        package = "dpsyn.mechanisms.noisy_reweighting"
+        lines = "".join(f"from {package}.{line}\n" for line in imports.splitlines())
+        return code.script(title, begun + body, self.current, lines)
+
+
+def _choose(current: Dataset) -> Bench | None:
+    """The sliders; None, with the reason shown, if there is nothing to fit."""
+    with st.container(border=True):
+        first = st.columns([1.3, 1, 1, 1], gap="medium")
+        with first[0]:
+            epsilon = widgets.epsilon_slider("in_nr_epsilon", bind="query-params")
+        noise = first[1].segmented_control(
+            "Noise",
+            _NOISE,
+            default="laplace",
+            required=True,
+            format_func=str.title,
+            key="in_nr_noise",
+            bind="query-params",
+            help="Laplace noise gives pure ε, Gaussian noise needs δ.",
+        )
+        with first[2]:
+            delta = widgets.delta_slider("in_nr_delta", bind="query-params", disabled=noise == "laplace")
+        degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", bind="query-params")
+        spec = PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0)
+        second = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
+        fitting = columns_that_fit(current.table.domain, degree)
+        columns = second[0].multiselect(
+            "Columns",
+            current.table.domain.names,
+            default=fitting or None,
+            key=f"in_nr_columns_{current.tag}_{degree}",
+            bind="query-params",
+            help="Few enough to fit while you watch: at most 1,200 cells in all tables of d columns.",
+        )
+        with second[1]:
+            seed = widgets.seed_control("in_nr_seed", "Draw noise again")
+    if not columns:
+        if fitting:
+            empty("Choose at least one column.")
+        else:
+            empty(
+                f"Every column here has too many codes for statistics of degree {degree} that can be fitted while you "
+                "watch. Give numeric columns fewer bins on the page Data, or lower d."
+            )
+        return None
+    return Bench(current, tuple(columns), spec, NoisyReweighting(degree=degree, noise=noise), seed)
+
+
+def _noise(bench: Bench) -> None:
+    """Noise against n by family, and the budget of the mechanism: these follow from the domain."""
+    left, right = st.columns([3, 2], gap="medium")
+    private = reads_domain(bench.current)
+    with (
+        left,
+        panel("How much noise", private, "One average of the data: what privacy costs it, and what chance does anyway."),
+    ):
+        n = _count("n (rows)", _ROWS, "in_nr_n", bench)
+        degree = bench.config.degree
+        body = f"""
+families = noise_by_family(rows.domain, spec, degree={degree})
+for each in families:
+    print(each.family, each.statistics, "statistics, noise at n:", each.at({n}))
+draw_noise(families, {n}).save("noise.html")
+print(mechanism.guarantee)
+for part in mechanism.calibrated()["ledger"]:
+    print("   ", part)
+"""
+        screen.offer(lambda: bench.script(body, "figures.noise import draw_noise, noise_by_family"))
+        families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
+        show_chart(draw_noise(families, n), key="in_nr_noise_chart")
+        st.dataframe(
+            {
+                "Family": [each.family for each in families],
+                "|F|": [f"{each.statistics:,}" for each in families],
+                "L1": [widgets.number(each.l1) for each in families],
+                "L2": [widgets.number(each.l2) for each in families],
+                "Noise at n": [widgets.number(each.at(n)) for each in families],
+                "Meets sampling at n": [widgets.number(float(math.ceil(each.drowned_below))) for each in families],
+            },
+            hide_index=True,
+        )
+    with right, panel("Where the budget goes", private, "The mechanism as the Generator would run it on these columns."):
+        mechanism = bench.mechanism
+        guarantee, facts = mechanism.guarantee, mechanism.facts()
+        found = budget_info(
+            facts["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=facts["accounting"]
+        )
+        show_chart(draw_budget(found), key="in_nr_budget_chart")
+        st.dataframe(
+            {
+                "Part": [entry.name for entry in found.entries],
+                "Numbers": [f"{entry.count:,}" for entry in found.entries],
+                found.entries[0].letter: [widgets.number(entry.spent) for entry in found.entries],
+                "Noise scale": [widgets.number(entry.scale) for entry in found.entries],
+            },
+            hide_index=True,
+        )
+        st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
+        formulas.expander(claim(guarantee, facts), PAPER)
+
+
+def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
+    """A number of rows; at first the one nearest to those at hand."""
+    nearest = min(offered, key=lambda count: abs(math.log(count / max(bench.rows.n, 1))))
+    key = f"{key}_{bench.current.tag}"
+    return st.select_slider(label, offered, nearest, format_func=lambda count: f"{count:,}", key=key, bind="query-params")
+
+
+def _density() -> Density:
+    return st.segmented_control(
+        "Density",
+        list(DENSITIES),
+        default="entropy",
+        required=True,
+        format_func=DENSITIES.__getitem__,
+        key="in_nr_objective",
+        bind="query-params",
+    )
+
+
+def _fitted(bench: Bench) -> None:
+    """True, noisy and fitted statistics, and the worst tables. Reads the private rows."""
+    density = _density()
+    body = f"""
+run = Inside(mechanism, rows, seed={bench.seed})
+print(len(run.noisy), "statistics of", rows.n, "rows, noise of standard deviation", set(run.deviations))
+print("root mean squared error of the noisy and of the fitted ones:", run.errors({density!r}))
+draw_statistics(run, {density!r}).save("statistics.html")
+draw_worst_tables(run, {density!r}).save("worst_tables.html")
+"""
+    screen.offer(lambda: bench.script(body, "figures.run import draw_statistics, draw_worst_tables\ninside import Inside"))
+    run = bench.run
+    points = f"{len(run.masses(density)):,}"
+    whole = len(run.masses(density)) == run.domain.size
+    deviation, several = widgets.number(run.deviations.max()), len(set(run.deviations)) > 1
+    st.caption(
+        f"{len(run.noisy):,} {'Walsh functions' if run.mechanism.family == 'walsh' else 'cells of tables'} of "
+        f"{run.table.n:,} rows, noise of standard deviation {'up to ' if several else ''}{deviation} on each average; the "
+        f"density lies on {f'all {points} points of the domain' if whole else f'{points} drawn points'} and was fitted in "
+        f"{short(run.seconds(density), 2)} s."
+    )
+    left, right = st.columns(2, gap="medium")
+    with left, panel("Statistics", True):
+        show_chart(draw_statistics(run, density), key="in_nr_statistics_chart")
+    with right, panel("Tables", True):
+        show_chart(draw_worst_tables(run, density), key="in_nr_tables_chart")
+
+
+def _support(bench: Bench) -> None:
+    """Support of three densities, and the error that drawing rows adds. Reads the private rows."""
+    run = bench.run
+    left, right = st.columns(2, gap="medium")
+    with left, panel("Support of the density", True, "Three densities near the same noisy statistics."):
+        show_chart(draw_support(run), key="in_nr_support_chart")
+        st.dataframe(
+            {
+                "Density": list(DENSITIES.values()),
+                "Points": [f"{run.carrying(each):,}" for each in DENSITIES],
+                "Worth": [f"{run.effective(each):,.1f}" for each in DENSITIES],
+                "Mean error": [widgets.number(run.table_errors(run.fitted(each).cells).mean()) for each in DENSITIES],
+            },
+            hide_index=True,
+        )
+    with right, panel("Rows from the density", True, "The last step: k rows. How much error does drawing add?"):
+        density = _density()
+        k = _count("k (rows drawn)", _DRAWN, "in_nr_k", bench)
+        body = f"""
+run = Inside(mechanism, rows, seed={bench.seed})
+for each in DENSITIES:
+    error = run.table_errors(run.fitted(each).cells).mean()
+    print(each, "points:", run.carrying(each), "worth:", run.effective(each), "mean error:", error)
+draw_support(run).save("support.html")
+draw_draws(run, {density!r}, k={k}, seed={bench.seed}).save("draws.html")
+"""
+        imports = "figures.run import draw_draws, draw_support\ninside import DENSITIES, Inside"
+        screen.offer(lambda: bench.script(body, imports))
+        show_chart(draw_draws(run, density, k=k, seed=bench.seed), key="in_nr_draws_chart")
+
+
+def _audit(bench: Bench) -> None:
+    """20,000 runs a side of the mechanism's own noise, on request, with a fault on purpose if one likes."""
+    with panel(
+        "Audit the guarantee",
+        reads_domain(bench.current),
+        "20,000 runs on each of two tables that differ in one row, the worst there is: how well do the noisy statistics "
+        "tell them apart? The bound on ε holds with 99 % confidence. No row of the data is used.",
+    ):
+        left, right = st.columns([1, 1], gap="medium", vertical_alignment="bottom")
+        factor = left.segmented_control(
+            "Noise in the mechanism under audit",
+            list(_FACTORS),
+            default=1.0,
+            required=True,
+            format_func=_FACTORS.__getitem__,
+            key="in_nr_factor",
+            bind="query-params",
+            help="A fault on purpose, to see that the audit finds it.",
+        )
+        body = f"""
+found = audit_noisy_reweighting(mechanism, noise_factor={factor!r}, generator=np.random.default_rng())
+print("claimed:", found.claim, "at least, by the runs:", found.epsilon)
+print("refuted" if found.refuted else "nothing speaks against the claim")
+"""
+        title = "An audit of noisy reweighting."
+        screen.offer(lambda: bench.script(body, "audit import audit_noisy_reweighting", title))
+        mechanism = bench.mechanism
+        if mechanism.statistic_count > 400:
+            raise ParameterError("columns", f"{mechanism.statistic_count:,} statistics", "at most 400 while you wait")
+        if not right.button("Run the audit", icon=":material/search_check:", key="in_nr_audit"):
+            return
+        with st.spinner("Running the noisy statistics 40,000 times …"):
+            found = audit_noisy_reweighting(mechanism, noise_factor=factor, generator=np.random.default_rng())
+        _verdict(found)
+
+
+def _verdict(found: Audit) -> None:
+    strongest = found.sharpest
+    figures = {
+        "ε claimed": rounded_up(found.claim or 0.0, 4),
+        "ε at least, by the runs": widgets.number(math.floor(found.epsilon * 1000) / 1000),
+    }
+    if strongest is not None:
+        figures[f"at δ = {widgets.number(strongest.delta)}: claimed"] = rounded_up(strongest.claim or 0.0, 3)
+        figures["there at least"] = widgets.number(math.floor(strongest.epsilon * 1000) / 1000)
+    widgets.facts(figures)
+    sentence = (
+        f"{_share(found)} of the runs on one table fall into the set that tells the two apart best, {_share(found, False)} "
+        f"on the other: ε ≥ {math.floor(found.epsilon * 1000) / 1000:g} at δ = {found.delta:g}."
+    )
+    if strongest is not None:
+        sentence += (
+            f" A fault in the noise shows best at δ = {strongest.delta:.3g}: {_share(strongest)} against "
+            f"{_share(strongest, False)}, so ε ≥ {math.floor(strongest.epsilon * 1000) / 1000:g} there, and the "
+            f"calibration claims {strongest.claim or 0.0:.3g}."
+        )
+    sentence = widgets.humanise(sentence)
+    if found.refuted:
+        st.error(f"**The claim is refuted.** {sentence}", icon=":material/gpp_bad:")
+    else:
+        st.success(f"**Nothing speaks against the claim.** {sentence}", icon=":material/verified_user:")
+
+
+def _share(found: Audit, likelier: bool = True) -> str:
+    return f"{(found.hits if likelier else found.misses) / found.tested:.2%}"
+
 
 VIEWS: dict[str, Callable[[Bench], None]] = {
-    "Noise and budget": noise_panels,
-    "Fitted statistics": fitted_panels,
-    "Support and rows": support_panels,
-    "Audit": audit_panel,
+    "Noise and budget": _noise,
+    "Fitted statistics": _fitted,
+    "Support and rows": _support,
+    "Audit": _audit,
 }
 
 
@@ -29,7 +343,7 @@ def inside(current: Dataset) -> None:
     @st.fragment
     def live() -> None:
         try:
-            bench = choose(current)
+            bench = _choose(current)
         except DpsynError as fault:
             empty(widgets.humanise(str(fault)))
             return

@@ -12,13 +12,9 @@ from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer
 from dpsyn.kit.widgets import power_of_ten
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting.condition_number import ConditionNumberRow, condition_number_table
 from dpsyn.mechanisms.noisy_reweighting.figures.feasibility import draw_reweighting, reweighting_info
-from dpsyn.mechanisms.noisy_reweighting.theorem_table import (
-    ConditionNumberRow,
-    condition_number_table,
-    reweighting_frame,
-    reweighting_table,
-)
+from dpsyn.mechanisms.noisy_reweighting.setting import reweighting_frame, reweighting_table
 from dpsyn.theory.logarithms import LN10
 
 _KINDS = {
@@ -88,9 +84,9 @@ info = reweighting_info(statistics, spec, degree={degree}, failure_probability={
 draw_reweighting(info).save("noise_and_accuracy.html")
 """
     imports = (
+        "from dpsyn.mechanisms.noisy_reweighting.condition_number import condition_number_table\n"
         "from dpsyn.mechanisms.noisy_reweighting.figures.feasibility import draw_reweighting, reweighting_info\n"
-        "from dpsyn.mechanisms.noisy_reweighting.theorem_table import condition_number_table\n"
-        "from dpsyn.mechanisms.noisy_reweighting.theorem_table import reweighting_frame, reweighting_table\n"
+        "from dpsyn.mechanisms.noisy_reweighting.setting import reweighting_frame, reweighting_table\n"
     )
     return code.on_feasibility(explorer, body, imports)
 

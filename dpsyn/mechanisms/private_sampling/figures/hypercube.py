@@ -1,4 +1,4 @@
-"""The Boolean cube of one to four bits, with the data's density and h* at every corner."""
+"""The Boolean cube of one to four bits: the data's density and h* at its corners, and what Walsh functions measure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ import pandas as pd
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
+from dpsyn.kit import layers as _layers
 from dpsyn.kit.plotly import finish, safe, shorten
-from dpsyn.kit.theme import GUIDE, HERE
+from dpsyn.kit.theme import BLUE, GUIDE, HERE, YELLOW
+from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import View, label_places
-from dpsyn.mechanisms.private_sampling.figures.instance import Density, Instance
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun
+from dpsyn.solvers.contingency import column_sets
+from dpsyn.solvers.contrasts import walsh_matrix
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ class Corner:
 
 
 @dataclass(frozen=True)
-class Discs:
+class _Discs:
     """Corners whose discs share an entry of the legend, by position, and what Plotly is told about their colour."""
 
     name: str
@@ -72,14 +76,12 @@ class HypercubeInfo:
     """The corners and edges of a cube.
 
     Attributes:
-        title: what is shown.
         columns: the bits' names, in order.
         corners: all 2^p of them.
         edges: pairs of corners that differ in one bit.
         largest_ratio: the box's ceiling, at which the colours end.
     """
 
-    title: str
     columns: tuple[str, ...]
     corners: tuple[Corner, ...]
     edges: tuple[tuple[int, int], ...]
@@ -115,27 +117,24 @@ def as_bits(table: Table, chosen: dict[str, str | None]) -> Table:
     return Table(pd.DataFrame(frame), Domain.of(attributes), table.name)
 
 
-def hypercube_info(instance: Instance, density: Density) -> HypercubeInfo:
+def hypercube_info(run: SmallRun, floor: float, ceiling: float) -> HypercubeInfo:
     """Data of :func:`draw_hypercube`.
 
     Raises:
-        ParameterError: the instance is not a whole cube of one to four bits.
+        ParameterError: S is not a whole cube of one to four bits.
     """
-    p = len(instance.space.sizes)
-    if not (instance.space.whole and p <= MOST_BITS and instance.domain.is_binary):
-        raise ParameterError("instance", instance.space.sizes, f"the whole cube of 1 to {MOST_BITS} bits")
-    labels = [attribute.labels() for attribute in instance.domain.attributes]
-    names = instance.domain.names
+    size, domain = run.space.size, run.table.domain
+    p = len(size.shape)
+    if not (size.whole and p <= MOST_BITS and domain.is_binary):
+        raise ParameterError("run", size.shape, f"the whole cube of 1 to {MOST_BITS} bits")
+    labels = [attribute.labels() for attribute in domain.attributes]
+    ratio = run.matched(floor, ceiling).ratio
     corners = []
     for at, bits in enumerate(product((0, 1), repeat=p)):
-        row = ", ".join(f"{name} = {labels[j][bit]}" for j, (name, bit) in enumerate(zip(names, bits, strict=True)))
-        share = float(instance.counts[at] / instance.n)
-        corners.append(Corner(_place(bits), bits, row, share, float(density.ratio[at] / instance.space.m)))
+        row = ", ".join(f"{name} = {labels[j][bit]}" for j, (name, bit) in enumerate(zip(domain.names, bits, strict=True)))
+        corners.append(Corner(_place(bits), bits, row, float(run.counts[at] / run.table.n), float(ratio[at] / size.m)))
     edges = [(i, i + step) for i in range(2**p) for step in (2**j for j in range(p)) if not i & step]
-    shape = {1: "line", 2: "square", 3: "cube", 4: "cube in a cube"}[p]
-    return HypercubeInfo(
-        f"The {shape} of {p} bit{'s' if p > 1 else ''}", names, tuple(corners), tuple(edges), density.ceiling
-    )
+    return HypercubeInfo(domain.names, tuple(corners), tuple(edges), ceiling)
 
 
 def _place(bits: tuple[int, ...]) -> tuple[float, float, float]:
@@ -155,26 +154,26 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
         "colorbar": {"title": {"text": "m·h*", "side": "right"}, "thickness": 12, "len": 0.7, "x": 1.0},
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
-    discs = [Discs("density h* (disc)", tuple(range(len(info.corners))), colours)]
-    hover = [_hover(info, corner) for corner in info.corners]
+    discs = [_Discs("density h* (disc)", tuple(range(len(info.corners))), colours)]
+    times = len(info.corners)
+    hover = [
+        f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
+        f"<br>density h*: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
+        for corner in info.corners
+    ]
     bits = ", ".join(shorten(name, 16) for name in info.columns)
-    return draw_corners(info, discs, words, hover, title=f"{info.title}: {bits}")
-
-
-def _hover(info: HypercubeInfo, corner: Corner) -> str:
-    return (
-        f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * len(info.corners):.2f} × uniform)"
-        f"<br>density h*: {corner.density:.2%} ({corner.density * len(info.corners):.2f} × uniform)"
-    )
+    p = len(info.columns)
+    shape = {1: "line", 2: "square", 3: "cube", 4: "cube in a cube"}[p]
+    return _draw_corners(info, discs, words, hover, title=f"The {shape} of {p} bit{'s' if p > 1 else ''}: {bits}")
 
 
 def first_view(bits: int, height: float) -> View:
-    """How a cube of so many bits is first seen in a scene of ``height`` pixels."""
+    """How a cube is first seen in a scene of ``height`` pixels."""
     return View(_EYES[bits], _UNITS[bits], height)
 
 
-def draw_corners(
-    info: HypercubeInfo, discs: Sequence[Discs], words: Sequence[str], hover: Sequence[str], *, title: str
+def _draw_corners(
+    info: HypercubeInfo, discs: Sequence[_Discs], words: Sequence[str], hover: Sequence[str], *, title: str
 ) -> go.Figure:
     """The cube with discs for h* and rings for the data, areas being shares, and words and a hover text at every corner."""
     import plotly.graph_objects as go
@@ -247,3 +246,154 @@ def draw_corners(
         }
     )
     return figure
+
+
+# --- Walsh functions --------------------------------------------------------------------------------------------------
+
+SIGNS = {1: ("w<sub>J</sub> = +1", BLUE), -1: ("w<sub>J</sub> = −1", YELLOW)}
+DATA, DENSITY = "data fₙ (ring)", "density h* (disc)"
+_ROW = 23
+
+
+@dataclass(frozen=True)
+class Average:
+    """One Walsh function: the columns of J, and its averages over the rows and under h*.
+
+    ``matched`` says whether |J| ≤ d, so that h* has 1 − λ times the average of the rows (the constant has 1 in both).
+    """
+
+    columns: tuple[str, ...]
+    data: float
+    density: float
+    matched: bool
+
+    @property
+    def name(self) -> str:
+        """J as a product of short names."""
+        return " × ".join(shorten(column, 14) for column in self.columns) or "∅, the constant 1"
+
+
+@dataclass(frozen=True)
+class WalshInfo:
+    """A chosen Walsh function w_J(x) = Π_{j∈J} x_j, where 1 stands for x_j = +1 and 0 for x_j = −1, and all the others.
+
+    Attributes:
+        cube: corners and edges, with both densities.
+        chosen: the columns of J in the order of the cube; none for the constant function.
+        signs: w_J at every corner, ±1.
+        averages: of all 2^p functions, by |J| and then in the order of the columns.
+        degree: d.
+        shrinkage: λ.
+        meaning: what the average of the chosen function says about the table of the columns in J.
+    """
+
+    cube: HypercubeInfo
+    chosen: tuple[str, ...]
+    signs: tuple[int, ...]
+    averages: tuple[Average, ...]
+    degree: int
+    shrinkage: float
+    meaning: str
+
+    @property
+    def here(self) -> Average:
+        """The averages of the chosen function."""
+        return next(average for average in self.averages if average.columns == self.chosen)
+
+
+def walsh_info(run: SmallRun, chosen: Sequence[str], floor: float, ceiling: float) -> WalshInfo:
+    """Data of :func:`draw_walsh` and :func:`draw_averages`.
+
+    Raises:
+        ParameterError: S is not a whole cube of one to four bits, or J has a column that the cube has not.
+    """
+    cube, degree = hypercube_info(run, floor, ceiling), run.space.size.degree
+    names, p = cube.columns, len(cube.columns)
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
+        raise ParameterError("chosen", unknown[0], f"columns of the cube: {', '.join(names)}")
+    wanted = tuple(name for name in names if name in chosen)
+    functions = walsh_matrix(2 * np.array([corner.bits for corner in cube.corners]) - 1, p)
+    data = functions @ np.array([corner.data for corner in cube.corners])
+    under = functions @ np.array([corner.density for corner in cube.corners])
+    sets = [tuple(names[j] for j in columns) for columns in column_sets(p, p)]
+    averages = tuple(
+        Average(columns, float(a), float(h), len(columns) <= degree) for columns, a, h in zip(sets, data, under, strict=True)
+    )
+    signs = tuple(int(sign) for sign in functions[sets.index(wanted)])
+    shrinkage = run.matched(floor, ceiling).shrinkage
+    return WalshInfo(cube, wanted, signs, averages, degree, shrinkage, _meaning(run, wanted))
+
+
+def _meaning(run: SmallRun, chosen: Sequence[str]) -> str:
+    if not chosen:
+        return "The constant function is 1 everywhere: its average says that shares sum to 1."
+    if len(chosen) == 1:
+        zero, one = run.table.domain[chosen[0]].labels()
+        return f"Its average is the share of {chosen[0]} = {one} minus the share of {chosen[0]} = {zero}."
+    if len(chosen) == 2:
+        return f"Its average is the share of rows with equal bits in {' and '.join(chosen)} minus the share of the others."
+    return (
+        "Its average is the share of rows with an even number of zero bits in these columns minus the share of the others."
+    )
+
+
+def draw_walsh(info: WalshInfo) -> go.Figure:
+    """The cube of :func:`draw_hypercube`, its discs coloured by the sign of w_J.
+
+    The average under h* is the area of the discs of one colour minus that of the other; that of the data, of the rings.
+    """
+    discs = [
+        _Discs(name, tuple(i for i, found in enumerate(info.signs) if found == sign), {"color": colour})
+        for sign, (name, colour) in SIGNS.items()
+        if sign in info.signs
+    ]
+    marks = ["+" if sign > 0 else "−" for sign in info.signs]
+    words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in zip(marks, info.cube.corners, strict=True)]
+    hover = [
+        f"w<sub>J</sub> = {mark}1 at {safe(corner.row)}<br>data fₙ: {corner.data:.2%}<br>density h*: {corner.density:.2%}"
+        for mark, corner in zip(marks, info.cube.corners, strict=True)
+    ]
+    named = ", ".join(shorten(name, 16) for name in info.chosen)
+    return _draw_corners(info.cube, discs, words, hover, title=f"The Walsh function of {{{named}}}")
+
+
+def draw_averages(info: WalshInfo) -> Any:
+    """An Altair chart: a line per function, its average over the rows (ring) and under h* (disc); J is on a band."""
+    import altair as alt
+
+    labels = _labels(info.averages)
+    rows = [
+        {"function": label, "average": value, "whose": whose, "text": f"{value:+.4f}", "degree": len(average.columns)}
+        for label, average in zip(labels, info.averages, strict=True)
+        for whose, value in ((DENSITY, average.density), (DATA, average.data))
+    ]
+    scale = _layers.scale((-1.08, 1.08))
+    y = alt.Y("function:N", sort=labels, axis=alt.Axis(title=None, labelLimit=190, labelOverlap=False, grid=False))
+    here = labels[info.averages.index(info.here)]
+    band = alt.Chart(pd.DataFrame([{"function": here, "low": -1.08, "high": 1.08}])).mark_rect(color=GUIDE, opacity=0.25)
+    zero = alt.Chart(pd.DataFrame([{"x": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4])
+    dots = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("average:Q", axis=alt.Axis(title="average of the function", tickCount=5), scale=scale),
+        y=y,
+        tooltip=tips({"function": "J", "whose": "over", "text": "average"}),
+    )
+    series = [DENSITY, DATA]
+    marks = dots.mark_point(strokeWidth=2.5, opacity=1).encode(
+        **channels(series, "whose", color=(BLUE, HERE), fill=(BLUE, "transparent"), size=(60, 150))
+    )
+    chart = alt.layer(
+        band.encode(y=y, x=alt.X("low:Q", scale=scale), x2=alt.X2("high")), zero.encode(x=alt.X("x:Q", scale=scale)), marks
+    )
+    words = (
+        f"λ = {info.shrinkage:.4f}, d = {info.degree}: h* has 1 − λ times the data's average of 1 to d columns; beyond, "
+        "it leaves 0 unless the box forces more, for it is as near to uniform as can be."
+    )
+    title = "What every Walsh function measures"
+    return _layers.finish(chart, title, words, legend_labels=series, plot=max(160, _ROW * len(labels)))
+
+
+def _labels(averages: Sequence[Average]) -> list[str]:
+    """A name for every function; the columns in full where short names would coincide."""
+    short = [average.name for average in averages]
+    return short if len(set(short)) == len(short) else [" × ".join(average.columns) or "∅" for average in averages]

@@ -4,28 +4,121 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, log_axis
-from dpsyn.mechanisms.private_sampling.accuracy import SHORT_NAMES, missed_accuracy
+from dpsyn.mechanisms.private_sampling.answers import why_not
+from dpsyn.mechanisms.private_sampling.bounds import SHORT_NAMES, missed_accuracy
+from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.feasibility import p_range
-from dpsyn.mechanisms.private_sampling.plane import REGIONS, Column, Region, Spread, columns
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.setting import LN2, Bounds, PrivateSamplingSetting, sampling_setting
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import BUILT_IN
 from dpsyn.theory.logarithms import LN10, at_most, format_log
 
-LN2 = math.log(2)
-LARGEST_LOG10_N = 30.0
+Spread = Literal["data", "ideal"]
+REGIONS = (
+    "accurate, private by Theorem 4.1",
+    "accurate, private by the ratio only",
+    "accurate, not certified private",
+    "private by Theorem 4.1, not accurate",
+    "private by the ratio only, not accurate",
+    "neither",
+)
 _FAINT = "rgba(136,136,136,0.4)"
-_COLOURS: dict[Region, str] = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLOW, _FAINT), strict=True))
+_COLOURS = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLOW, _FAINT), strict=True))
+_LARGEST_LOG10_N = 30.0
+_HOVER = {
+    "p:": "p",
+    "private": "private by Theorem 4.1 from n =",
+    "ratio": "private by the ratio at",
+    "accurate": "accurate from n =",
+    "missing": "stands in the way of accuracy",
+}
+
+
+def region(*, accurate: bool, theorem: bool, ratio: bool) -> str:
+    """Which of REGIONS it is."""
+    return REGIONS[(0 if accurate else 3) + (0 if theorem else 1 if ratio else 2)]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One p of the (p, n) plane: every condition that depends on n is monotone in it, so two thresholds cut the column.
+
+    Attributes:
+        p: number of bits.
+        log_private_n: ln of the n from which on Theorem 4.1 allows the rows; inf where no n does.
+        log_accurate_n: ln of the n from which on all conditions of Theorem 4.2 hold; inf where no n does.
+        ratio: the bounded ratio allows the rows (at any n).
+        missing: keys of the accuracy conditions that fail at every n.
+    """
+
+    p: int
+    log_private_n: float
+    log_accurate_n: float
+    ratio: bool
+    missing: tuple[str, ...]
+
+    def region(self, log_n: float) -> str:
+        """What holds at this n."""
+        accurate, theorem = at_most(self.log_accurate_n, log_n), at_most(self.log_private_n, log_n)
+        return region(accurate=accurate, theorem=theorem, ratio=self.ratio)
+
+
+def _ratio_allows(setting: PrivateSamplingSetting) -> bool:
+    """Whether the bounded ratio allows the rows."""
+    return setting.is_valid and at_most(setting.log_rows, setting.log_largest_rows_ratio)
+
+
+def at_p(setting: PrivateSamplingSetting, p: int, spread: Spread, *, log_n: float | None = None) -> PrivateSamplingSetting:
+    """The setting at another p, and at another n.
+
+    ``"data"`` keeps ‖f‖∞ as far as n rows in 2^p cells can have it; ``"ideal"`` spreads the rows as evenly as they can be.
+    Either way ‖f‖∞ >= max(1/n, 2^{-p}), because some cell has at least that share.
+    """
+    if spread not in ("data", "ideal"):
+        raise ParameterError("spread", spread, "'data' or 'ideal'")
+    at_n = setting.log_n if log_n is None else log_n
+    least = max(-at_n, -p * LN2)
+    share = least if spread == "ideal" else max(least, setting.log_max_frequency)
+    return replace(setting, p=p, log_n=at_n, log_max_frequency=min(share, 0.0))
+
+
+def column(setting: PrivateSamplingSetting, p: int, spread: Spread = "data") -> Column:
+    """The two thresholds in n at one p."""
+    endless = at_p(setting, p, spread, log_n=1e6)
+    missing = missed_accuracy(endless)
+    theorem = math.inf
+    if not why_not(setting, "theorem_4_1"):
+        theorem = 2 * (setting.log_rows - endless.logs._replace(n=0.0).largest_rows_theorem_4_1)
+    # ‖f‖∞ >= 1/n, so ‖f‖∞ <= Δ/2^p also asks for n >= 2^p/Δ.
+    accurate = math.inf if missing else max(endless.logs.smallest_n, p * LN2 - setting.logs.ceiling)
+    return Column(p, theorem, accurate, _ratio_allows(setting), missing)
+
+
+def columns(setting: PrivateSamplingSetting, values: Sequence[int], spread: Spread = "data") -> tuple[Column, ...]:
+    """Columns at these p, and at both sides of every p between them at which accuracy begins or ends to be possible."""
+    found = [column(setting, p, spread) for p in sorted(set(values))]
+    extra = []
+    for left, right in pairwise(found):
+        if bool(left.missing) != bool(right.missing):
+            low, high = left, right
+            while high.p - low.p > 1:
+                middle = column(setting, (low.p + high.p) // 2, spread)
+                if bool(middle.missing) == bool(left.missing):
+                    low = middle
+                else:
+                    high = middle
+            extra += [low, high]
+    return tuple(sorted({c.p: c for c in (*found, *extra)}.values(), key=lambda c: c.p))
 
 
 @dataclass(frozen=True)
@@ -35,7 +128,7 @@ class Place:
     name: str
     p: int
     log10_n: float
-    region: Region
+    region: str
     text: str
 
 
@@ -60,11 +153,11 @@ class PlaneInfo:
     x_domain: tuple[float, float]
     y_domain: tuple[float, float]
 
-    def regions(self) -> tuple[Region, ...]:
+    def regions(self) -> tuple[str, ...]:
         """The regions that occur, in their fixed order."""
         return tuple(r for r in REGIONS if any(r == region for c in self.columns for region, _, _ in self.cut(c)))
 
-    def cut(self, one: Column) -> tuple[tuple[Region, float, float], ...]:
+    def cut(self, one: Column) -> tuple[tuple[str, float, float], ...]:
         """The regions of one column from below, each with its ends in log10 n."""
         low, high = self.y_domain
         inner = sorted({t / LN10 for t in (one.log_private_n, one.log_accurate_n) if low < t / LN10 < high})
@@ -78,13 +171,8 @@ def plane_info(
     *,
     spread: Spread = "data",
     with_paper: bool = True,
-    degree: int = 2,
-    floor: float = 0.25,
-    ceiling: float = 2.0,
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
     largest_p: int | None = None,
+    **bounds: Unpack[Bounds],
 ) -> PlaneInfo:
     """Thresholds in n at about 120 values of p, and where datasets lie.
 
@@ -94,13 +182,8 @@ def plane_info(
         spread: what ‖f‖∞ is elsewhere in the plane: ``"data"``: that of the first dataset; ``"ideal"``: rows spread as
             evenly as possible, 2^{-p} from n = 2^p on. Never below max(1/n, 2^{-p}), which n rows in 2^p cells cannot be.
         with_paper: also the four datasets of Pierquin et al. (2023).
-        degree: d.
-        floor: the papers' δ.
-        ceiling: the papers' Δ.
-        failure_probability: γ.
-        rows: k.
-        reduced_space_size: m; None takes the smallest that Theorem 4.2 allows at each p.
         largest_p: right end of the map; default 140, or more if a dataset needs it.
+        bounds: as in :func:`sampling_setting`.
 
     Raises:
         ParameterError: no dataset, an unknown ``spread``, or a value with which the formulas mean nothing.
@@ -111,45 +194,39 @@ def plane_info(
     names = {s.name for s in given}
     others = given[1:] + [s for s in BUILT_IN.values() if with_paper and s.name not in names]
 
-    def setting(one: DatasetStatistics) -> PrivateSamplingSetting:
-        return sampling_setting(
-            one,
-            spec,
-            degree=min(degree, one.p) if one is not given[0] else degree,
-            floor=floor,
-            ceiling=ceiling,
-            failure_probability=failure_probability,
-            rows=rows,
-            reduced_space_size=reduced_space_size,
-        )
-
-    mine = setting(given[0])
+    mine = sampling_setting(given[0], spec, **bounds)
     widest = max(s.p for s in (*given, *others))
-    values = p_range(widest, degree, largest_p)
-    cut = columns(mine, values, spread)
-    top = max(LARGEST_LOG10_N, *(math.log10(s.n) + 2 for s in (*given, *others)))
+    cut = columns(mine, p_range(widest, mine.degree, largest_p), spread)
+    top = max(_LARGEST_LOG10_N, *(math.log10(s.n) + 2 for s in (*given, *others)))
     return PlaneInfo(
         title="Where private sampling works",
         subtitle=_words(mine, cut, spread),
         columns=cut,
-        places=tuple(_place(s, setting(s)) for s in others),
+        places=tuple(_place(s, _at(s, mine)) for s in others),
         here=_place(given[0], mine),
         x_domain=(float(cut[0].p), float(cut[-1].p)),
         y_domain=(0.0, top),
     )
 
 
+def _at(stats: DatasetStatistics, mine: PrivateSamplingSetting) -> PrivateSamplingSetting:
+    """The setting with another dataset."""
+    return replace(
+        mine,
+        p=stats.p,
+        log_n=math.log(stats.n),
+        log_max_frequency=math.log(stats.max_frequency),
+        degree=min(mine.degree, stats.p),
+    )
+
+
 def _place(stats: DatasetStatistics, setting: PrivateSamplingSetting) -> Place:
     missing = missed_accuracy(setting)
-    ratio = setting.is_valid and at_most(setting.log_rows, setting.log_largest_rows_ratio)
-    theorem = setting.is_valid and setting.replace_one and at_most(setting.log_rows, setting.log_largest_rows_theorem_4_1)
-    if missing:
-        region = REGIONS[3] if theorem else REGIONS[4] if ratio else REGIONS[5]
-    else:
-        region = REGIONS[0] if theorem else REGIONS[1] if ratio else REGIONS[2]
+    theorem = not why_not(setting, "theorem_4_1") and at_most(setting.log_rows, setting.logs.largest_rows_theorem_4_1)
+    where = region(accurate=not missing, theorem=theorem, ratio=_ratio_allows(setting))
     fails = f"; fails for accuracy: {_list(missing)}" if missing else ""
-    text = f"{stats.name}: p = {stats.p}, n = {stats.n:,}, ‖fₙ‖∞ = {format_log(setting.log_max_frequency)}: {region}{fails}"
-    return Place(stats.name, stats.p, math.log10(stats.n), region, text)
+    text = f"{stats.name}: p = {stats.p}, n = {stats.n:,}, ‖fₙ‖∞ = {format_log(setting.log_max_frequency)}: {where}{fails}"
+    return Place(stats.name, stats.p, math.log10(stats.n), where, text)
 
 
 def _list(keys: Sequence[str]) -> str:
@@ -182,8 +259,8 @@ def _runs(info: PlaneInfo) -> list[dict[str, Any]]:
     return rows
 
 
-def _corner(region: Region, run: int, p: float, low: float, high: float) -> dict[str, Any]:
-    return {"region": region, "run": run, "p": p, "low": low, "high": high}
+def _corner(where: str, run: int, p: float, low: float, high: float) -> dict[str, Any]:
+    return {"region": where, "run": run, "p": p, "low": low, "high": high}
 
 
 def _strips(info: PlaneInfo) -> list[dict[str, Any]]:
@@ -214,17 +291,11 @@ def draw_plane(info: PlaneInfo) -> Any:
     present = list(info.regions())
     x = alt.X("p:Q", title="number of bits p", scale=_layers.scale(info.x_domain), axis=alt.Axis(tickMinStep=1))
     y = alt.Y("low:Q", axis=log_axis("rows of data n"), scale=_layers.scale(info.y_domain))
-    colour = alt.Color(
-        "region:N",
-        title=None,
-        sort=None,
-        scale=alt.Scale(domain=present, range=[_COLOURS[r] for r in present]),
-        legend=_layers.legend(present),
-    )
+    colour = channels(present, "region", color=[_COLOURS[r] for r in present])
     areas = (
         alt.Chart(pd.DataFrame(_runs(info)))
         .mark_area(opacity=0.45, clip=True)
-        .encode(x=x, y=y, y2=alt.Y2("high"), color=colour, detail=alt.Detail("run:N"))
+        .encode(x=x, y=y, y2=alt.Y2("high"), detail=alt.Detail("run:N"), **colour)
     )
     hover = (
         alt.Chart(pd.DataFrame(_strips(info)))
@@ -234,13 +305,15 @@ def draw_plane(info: PlaneInfo) -> Any:
             x2=alt.X2("right"),
             y=alt.Y("low:Q"),
             y2=alt.Y2("high"),
-            tooltip=[
-                alt.Tooltip("p:Q", title="p"),
-                alt.Tooltip("private:N", title="private by Theorem 4.1 from n ="),
-                alt.Tooltip("ratio:N", title="private by the ratio at"),
-                alt.Tooltip("accurate:N", title="accurate from n ="),
-                alt.Tooltip("missing:N", title="stands in the way of accuracy"),
-            ],
+            tooltip=tips(
+                {
+                    "p:": "p",
+                    "private": "private by Theorem 4.1 from n =",
+                    "ratio": "private by the ratio at",
+                    "accurate": "accurate from n =",
+                    "missing": "stands in the way of accuracy",
+                }
+            ),
         )
     )
     end = min(info.x_domain[1], info.y_domain[1] * LN10 / LN2)

@@ -11,9 +11,11 @@ import streamlit as st
 
 from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.private_sampling.figures.instance import Instance, make_instance
-from dpsyn.mechanisms.private_sampling.figures.space import Space, comfortable_columns, largest_whole, make_space, most_draws
-from dpsyn.solvers.dimension import contrast_dimension
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
+from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun, comfortable_columns, largest_whole, most_draws, small_space
+from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.table import Table
 
 DRAWS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000, 20_000, 50_000)
@@ -41,6 +43,16 @@ class Settings:
     draws: int | None
     seed: int
 
+    @property
+    def box_exists(self) -> bool:
+        """Whether any density fits."""
+        return self.ceiling >= 1 + self.floor
+
+    @property
+    def space_key(self) -> tuple[object, ...]:
+        """What S is made of, beside the columns."""
+        return self.columns, self.degree, self.draws, self.seed if self.draws else None
+
 
 def remembered(key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
     """``make()``, kept in the session under the key; the oldest of a few is forgotten."""
@@ -53,12 +65,11 @@ def remembered(key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
     return memory[key]
 
 
-def space_of(current: Dataset, settings: Settings) -> Space:
+def space_of(current: Dataset, settings: Settings) -> ReducedSpace:
     """S as the widgets ask for it."""
     sizes = tuple(current.table.domain[name].size for name in settings.columns)
-    degree = min(settings.degree, len(sizes))
-    key = ("space", sizes, degree, settings.draws, settings.seed if settings.draws else None)
-    return remembered(key, lambda: make_space(sizes, degree, draws=settings.draws, seed=settings.seed))
+    key = ("space", sizes, *settings.space_key[1:])
+    return remembered(key, lambda: small_space(sizes, settings.degree, draws=settings.draws, seed=settings.seed))
 
 
 def rows_of(current: Dataset, columns: tuple[str, ...]) -> Table:
@@ -66,21 +77,26 @@ def rows_of(current: Dataset, columns: tuple[str, ...]) -> Table:
     return remembered(("rows", current.revision, columns), lambda: current.parts[0].project(columns))
 
 
-def instance_of(current: Dataset, settings: Settings) -> Instance:
-    """S with the rows that a mechanism would see.
+def run_of(current: Dataset, settings: Settings) -> SmallRun:
+    """A run on S with the rows that a mechanism would see.
 
     Raises:
         ParameterError: too large for pictures that follow a slider.
         FailureError: step 2 failed on this S.
     """
-    space = space_of(current, settings)
-    table = rows_of(current, settings.columns)
-    key = ("instance", current.revision, settings.columns, settings.degree, settings.draws, settings.seed)
-    instance = remembered(key, lambda: make_instance(space, table))
-    if "reach" not in instance.__dict__:
-        with st.spinner("Solving the linear program for every floor and ceiling …"):
-            _ = instance.reach
-    return instance
+    space, table = space_of(current, settings), rows_of(current, settings.columns)
+    return remembered(("run", current.revision, *settings.space_key), lambda: SmallRun(space, table))
+
+
+def config_of(settings: Settings, table: Table) -> PrivateSampling:
+    """The mechanism that draws one row with these settings."""
+    return PrivateSampling(
+        degree=settings.degree,
+        floor=settings.floor,
+        ceiling=settings.ceiling,
+        rows=1,
+        reduced_space_size=settings.draws or table.domain.size,
+    )
 
 
 def choose(current: Dataset) -> Settings | None:
@@ -151,7 +167,7 @@ def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int
 
 def box_note(settings: Settings) -> None:
     """Says when the box leaves nothing to choose or does not exist."""
-    if settings.ceiling - settings.floor <= 1 + 1e-12 or settings.floor >= 0.5:
+    if is_degenerate(settings.floor, settings.ceiling):
         st.warning(
             "This box is degenerate: only the uniform density fits, so λ = 1 and the output ignores the data. "
             f"Take floor below 1/2 and ceiling above 1 + floor = {widgets.number(1 + settings.floor)}.",

@@ -14,17 +14,28 @@ from dpsyn.kit import code, screen, widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer, Slider
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.mechanisms.private_sampling.certificate_answers import CertificateAnswer, certificate_answers
-from dpsyn.mechanisms.private_sampling.figures.certificates import AXES, certificates_info, draw_certificates
+from dpsyn.mechanisms.private_sampling.answers import (
+    SYMBOLS,
+    CertificateAnswer,
+    Inverse,
+    certificate_answers,
+    inverse_frame,
+    sampling_inverses,
+)
+from dpsyn.mechanisms.private_sampling.figures.certificates import (
+    AXES,
+    certificates_info,
+    draw_certificates,
+    draw_floor_tradeoff,
+    floor_tradeoff_info,
+)
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
     draw_reduced_space,
     draw_rows_bound,
     reduced_space_info,
     rows_bound_info,
 )
-from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info
 from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
-from dpsyn.mechanisms.private_sampling.inverses import SYMBOLS, Inverse, inverse_frame, sampling_inverses
 from dpsyn.mechanisms.private_sampling.panels import paper_tables
 from dpsyn.mechanisms.private_sampling.setting import sampling_setting
 
@@ -170,10 +181,9 @@ draw_floor_tradeoff(floor_tradeoff_info(statistics, spec, **settings)).save("tra
 """
     imports = (
         "from dpsyn.mechanisms.private_sampling.figures.certificates import certificates_info, draw_certificates\n"
-        "from dpsyn.mechanisms.private_sampling.figures.floor_tradeoff import draw_floor_tradeoff, floor_tradeoff_info\n"
+        "from dpsyn.mechanisms.private_sampling.figures.certificates import draw_floor_tradeoff, floor_tradeoff_info\n"
         "from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info\n"
-        "from dpsyn.mechanisms.private_sampling.certificate_answers import certificate_answers\n"
-        "from dpsyn.mechanisms.private_sampling.inverses import inverse_frame, sampling_inverses\n"
+        "from dpsyn.mechanisms.private_sampling.answers import certificate_answers, inverse_frame, sampling_inverses\n"
         "from dpsyn.mechanisms.private_sampling.setting import sampling_setting\n"
     )
     return code.on_feasibility(explorer, body, imports)

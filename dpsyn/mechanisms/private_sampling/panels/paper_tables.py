@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import code, jobs, screen, visit, widgets
+from dpsyn.kit import code, screen, widgets
 from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import Explorer
 from dpsyn.kit.widgets import humanise
-from dpsyn.mechanisms.private_sampling.calibration import CALIBRATE, Calibration
 from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_rows_bound, rows_bound_info
-from dpsyn.mechanisms.private_sampling.figures.tractability import draw_tractability, tractability_info
-from dpsyn.mechanisms.private_sampling.paper_tables import paper_tables
-from dpsyn.mechanisms.private_sampling.tractability import (
+from dpsyn.mechanisms.private_sampling.tables import (
+    MONTH,
     PUBLISHED_LARGEST_P,
     PUBLISHED_YEARS,
     YEAR,
     largest_p_within,
+    paper_tables,
     quadprog_seconds,
 )
 from dpsyn.theory.datasets import ideal_cube
@@ -55,16 +52,15 @@ def show(explorer: Explorer) -> None:
         "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
         "smallest that leaves the linear program a solution other than the uniform density."
     )
-    widgets.heading("Is it tractable?", explorer.private)
+    widgets.heading("Is it tractable?", False)
     years = quadprog_seconds(1.2e8) / YEAR
     st.markdown(
         f"- By the paper's rule for quadprog (0.1 s at size 1,000, growing like m²) a program of m = 1.2 × 10⁸ takes "
         f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
-        f"- Within a month the rule reaches p ≤ {largest_p_within(30 * 86400)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
-        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: see the times "
-        "below, for the data and the sliders of this page."
+        f"- Within a month the rule reaches p ≤ {largest_p_within(MONTH)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
+        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: Inside shows "
+        "under “5 · Time” what it takes."
     )
-    _tractability(explorer)
     screen.offer(lambda: _code(explorer, epsilon))
 
 
@@ -78,36 +74,11 @@ def grouped(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(Row=names, Quantity=quantities).rename(columns={"Row": ""})
 
 
-def _tractability(explorer: Explorer) -> None:
-    calibration: Calibration | None = st.session_state.get("calibration", {}).get("value")
-    show_chart(draw_tractability(tractability_info(explorer.stats, calibration, **_bounds(explorer))), key="tractability")
-    label = "Measure this machine" if calibration is None else "Measure this machine again"
-    if st.button(
-        label, icon=":material/timer:", disabled=visit.job() is not None, help="Times small programs for some seconds."
-    ):
-        context = {"done": visit.keep_value, "key": "calibration"}
-        visit.set_job(jobs.start(CALIBRATE, label="Timing the LP and the QP", context=context))
-        st.rerun()
-
-
-def _bounds(explorer: Explorer) -> dict[str, Any]:
-    return explorer.only("degree", "floor", "ceiling", "failure_probability", "reduced_space_size")
-
-
 def _code(explorer: Explorer, epsilon: float) -> str:
-    """The tables of the paper, printed and recomputed, and the predicted times."""
+    """The tables of the paper, printed and recomputed."""
     body = f"""for table in paper_tables({epsilon!r}):
     print(table.title)
     print(table.frame.to_string())
     print(*table.errata, sep="\\n")
-info = tractability_info(
-    statistics,
-    None,
-{code.arguments(**_bounds(explorer))})
-draw_tractability(info).save("times.html")
 """
-    imports = (
-        "from dpsyn.mechanisms.private_sampling.figures.tractability import draw_tractability, tractability_info\n"
-        "from dpsyn.mechanisms.private_sampling.paper_tables import paper_tables\n"
-    )
-    return code.on_feasibility(explorer, body, imports)
+    return code.on_feasibility(explorer, body, "from dpsyn.mechanisms.private_sampling.tables import paper_tables\n")

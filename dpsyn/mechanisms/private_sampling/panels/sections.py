@@ -3,25 +3,327 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import screen
+from dpsyn.kit import formulas, screen, widgets
+from dpsyn.kit.charts import show_chart, show_figure
+from dpsyn.kit.panel import empty, panel, reads_domain
 from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
+from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density, draw_spectrum, written_bound
+from dpsyn.mechanisms.private_sampling.figures.hypercube import (
+    MOST_BITS,
+    as_bits,
+    draw_averages,
+    draw_hypercube,
+    draw_walsh,
+    hypercube_info,
+    walsh_info,
+)
+from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
+    AXES,
+    BindingInfo,
+    binding_info,
+    draw_binding,
+    draw_shrinkage,
+    shrinkage_info,
+)
+from dpsyn.mechanisms.private_sampling.formulas import PAPER, threshold_formula
 from dpsyn.mechanisms.private_sampling.panels import code
-from dpsyn.mechanisms.private_sampling.panels.controls import Settings, choose
-from dpsyn.mechanisms.private_sampling.panels.density import show_density
+from dpsyn.mechanisms.private_sampling.panels.controls import (
+    Settings,
+    box_note,
+    choose,
+    remembered,
+    rows_of,
+    run_of,
+    space_of,
+)
 from dpsyn.mechanisms.private_sampling.panels.privacy import show_privacy
-from dpsyn.mechanisms.private_sampling.panels.shrinkage import show_shrinkage
-from dpsyn.mechanisms.private_sampling.panels.space import show_space
-from dpsyn.mechanisms.private_sampling.panels.timing import show_timing
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
+from dpsyn.mechanisms.private_sampling.tables import quadprog_seconds
+
+_MOST_VALUES = 200
+
+
+def _show_space(current: Dataset, settings: Settings) -> None:
+    """The spectrum of W Wᵀ/m against the threshold."""
+    with panel(
+        "Is the reduced space good enough?",
+        badge=reads_domain(current),
+        caption="Step 1 draws S without looking at the data; step 2 tests that the functions $w_J$ stay independent on it. "
+        "The test bounds how far one row can move the answer, and it fails or passes for every dataset alike.",
+    ):
+        space = space_of(current, settings)
+        bound = written_bound(space)
+        left, right = st.columns([3, 1], gap="medium")
+        show_chart(draw_spectrum(space), key="is_spectrum", place=left)
+        with right:
+            st.metric(r"$\sigma_{\min}(W)$", widgets.number(space.smallest_singular_value))
+            st.metric(f"must reach √m/(2{bound})", widgets.number(space.threshold))
+            if not space.passes:
+                st.error("Failure: the algorithm stops here. Draw S again, or take more points.", icon=":material/block:")
+            else:
+                st.success("Step 2 passes.", icon=":material/check_circle:")
+            line = threshold_formula(
+                reduced_space_size=space.m,
+                degree=space.size.degree,
+                cube=bound != "B",
+                smallest=space.smallest_singular_value,
+                threshold=space.threshold,
+            )
+            formulas.expander([line], PAPER)
+            if bound == "B":
+                st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
+            distinct = len(np.unique(space.codes, axis=0))
+            st.caption(
+                f"{space.size.dimension:,} functions, {space.m:,} points"
+                + (
+                    ": the whole domain, on which the functions are orthonormal, so every eigenvalue is 1."
+                    if space.size.whole
+                    else f", {distinct:,} of them distinct. The grey band is where independent draws of this size "
+                    "settle (Marchenko and Pastur)."
+                )
+            )
+
+
+def _show_shrinkage(current: Dataset, settings: Settings) -> None:
+    """λ along both sliders, and why it is not smaller."""
+    floor, ceiling = settings.floor, settings.ceiling
+    run: SmallRun | None = None
+    with panel(
+        "How much of the uniform density must be mixed in",
+        badge=True,
+        caption="The linear program of step 4 finds the least λ for which (1 − λ)·data + λ·uniform can be matched by a "
+        "density between 2·floor and ceiling − floor. Move the sliders.",
+    ):
+        box_note(settings)
+        if not settings.box_exists:
+            empty("Even λ = 1 does not fit: the ceiling must be at least 1 + floor.")
+            return
+        run = run_of(current, settings)
+        if "reach" not in run.__dict__:
+            with st.spinner("Solving the linear program for every floor and ceiling …"):
+                _ = run.reach
+        screen.offer(lambda: code.shrinkage(current, settings))
+        left, right = st.columns(2, gap="medium")
+        for column, axis in zip((left, right), AXES, strict=True):
+            info = shrinkage_info(run, axis, floor=floor, ceiling=ceiling)
+            show_chart(draw_shrinkage(info), key=f"is_against_{axis}", place=column)
+    if run is None:
+        return
+    with panel("Why λ cannot be smaller", badge=True):
+        found = binding_info(run, floor=floor, ceiling=ceiling)
+        if not found.cells:
+            empty("λ = 0: some density in the box has the very marginals of the data. Nothing binds.")
+            return
+        left, right = st.columns([3, 2], gap="medium")
+        show_chart(draw_binding(found), key="is_binding", place=left)
+        with right:
+            st.markdown(proof(found, settings))
+
+
+def proof(info: BindingInfo, settings: Settings) -> str:
+    """The certificate in words."""
+    lines = [
+        f"**λ = {info.shrinkage:.4f}**, and this is the proof that no smaller one will do. Put the dual values β on the "
+        "cells.",
+        "- The data score 1 more than the uniform density.\n"
+        f"- No density in the box scores more than {info.reach:.4f} above it.\n"
+        f"- Mixing scales the data's score to 1 − λ, so 1 − λ ≤ {info.reach:.4f}.",
+    ]
+    if info.alone is not None:
+        lines.append(
+            f"The strictest single cell is *{info.alone.text}* with {info.alone.data:.2%} of the rows, where the box allows "
+            f"{info.alone.least:.2%} to {info.alone.most:.2%}: alone it forces λ ≥ {info.alone.alone:.4f}."
+        )
+    if info.empty:
+        lines.append(
+            f"{info.empty:,} of the {info.tables:,} cells of tables with at most d columns are empty. Each forces "
+            f"λ ≥ 2·floor = {widgets.number(2 * settings.floor)}, whatever the ceiling."
+        )
+    if any(cell.share < 0 for cell in info.cells):
+        lines.append("A bar to the left gives some of the conflict back: tables overlap.")
+    return "\n\n".join(lines)
+
+
+def _show_density(current: Dataset, settings: Settings) -> None:
+    """The histogram of m·h*, and the hypercube."""
+    left, right = st.columns(2, gap="medium")
+    with (
+        left,
+        panel(
+            "h* against the uniform density",
+            badge=True,
+            caption="Among all densities in the box with the shrunken marginals, step 5 takes the one closest to uniform.",
+        ),
+    ):
+        box_note(settings)
+        if not settings.box_exists:
+            empty("No density fits: the ceiling must be at least 1 + floor.")
+        else:
+            screen.offer(lambda: code.density(current, settings))
+            info = density_info(run_of(current, settings), settings.floor, settings.ceiling)
+            show_chart(draw_density(info), key="is_histogram")
+            shares = {"λ": info.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
+            widgets.facts({name: f"{share:.1%}" for name, share in shares.items()})
+            if info.data_above is not None:
+                st.caption(f"{info.data_above:.1%} of the rows lie where the data's own density is above the ceiling.")
+    with (
+        right,
+        panel(
+            "Both densities on a cube",
+            badge=True,
+            caption="Private sampling of up to four bits on their whole cube: rings are the data, discs are h*. Turn it.",
+        ),
+    ):
+        found = _cube(current, settings)
+    if found is not None:
+        _walsh(current, settings, *found)
+
+
+def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], SmallRun] | None:
+    """The columns of the cube and both densities on it; they are returned for what else is drawn on it."""
+    domain = current.table.domain
+    options = [name for name in domain.names if 2 <= domain[name].size <= _MOST_VALUES]
+    if not options:
+        empty("No column has two values, or a few to set one of them against the rest.")
+        return None
+    first = [name for name in options if domain[name].size == 2] or options
+    wanted = [name for name in (current.target, *first) if name in options]
+    names = st.multiselect(
+        "Columns on the cube", options, default=list(dict.fromkeys(wanted))[:MOST_BITS], max_selections=MOST_BITS,
+        key=f"is_cube_{current.tag}", bind="query-params",
+    )  # fmt: skip
+    if not names:
+        empty("Choose one to four columns.")
+        return None
+    chosen: dict[str, str | None] = dict.fromkeys(names)
+    many = [name for name in names if domain[name].size > 2]
+    if many:
+        for name, column in zip(many, st.columns(len(many)), strict=True):
+            labels = domain[name].labels()
+            chosen[name] = column.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{current.tag}_{name}", bind="query-params")
+    if not settings.box_exists:
+        empty("No density fits: the ceiling must be at least 1 + floor.")
+        return None
+    degree = min(settings.degree, len(names))
+    key = ("cube", current.revision, tuple(chosen.items()), degree)
+    run: SmallRun = remembered(
+        key, lambda: SmallRun(small_space((2,) * len(names), degree), as_bits(rows_of(current, tuple(names)), chosen))
+    )
+    show_figure(draw_hypercube(hypercube_info(run, settings.floor, settings.ceiling)), key="is_cube")
+    shrinkage = run.matched(settings.floor, settings.ceiling).shrinkage
+    same = not many and set(names) == set(settings.columns)
+    of = "as for the histogram" if same else f"the histogram has the {len(settings.columns)} columns chosen above"
+    st.caption(f"λ = {shrinkage:.4f} for {'these columns' if same else 'these columns alone, each as one bit'}; {of}.")
+    return chosen, run
+
+
+def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], run: SmallRun) -> None:
+    """One Walsh function on the cube, and the averages of all."""
+    with panel(
+        "Walsh functions on the cube",
+        badge=True,
+        caption="A column counts +1 for a one and −1 for a zero; $w_J$ is the product over the columns in J. Private "
+        "sampling multiplies the averages of the functions of 1 to d columns by 1 − λ: every table of up to d columns is "
+        "(1 − λ)·data + λ·uniform, the data's own only where λ = 0.",
+    ):
+        names = run.table.domain.names
+        chosen = st.pills(
+            "J, the columns that are multiplied", names, selection_mode="multi", default=names[:2],
+            key=f"is_walsh_{current.tag}", bind="query-params",
+            help="Several, one, or none: without a column $w_J$ is 1 everywhere.",
+        )  # fmt: skip
+        info = walsh_info(run, [name for name in chosen if name in names], settings.floor, settings.ceiling)
+        screen.offer(lambda: code.density(current, settings, bits, info.chosen))
+        left, right = st.columns(2, gap="medium")
+        with left:
+            show_figure(draw_walsh(info), key="is_walsh_cube")
+            st.caption(info.meaning)
+        with right:
+            widgets.facts(
+                {
+                    "$w_J$ over the rows": f"{info.here.data:+.4f}",
+                    "$w_J$ under h*": f"{info.here.density:+.4f}",
+                    "(1 − λ) × rows": f"{(1 - info.shrinkage) * info.here.data:+.4f}"
+                    if info.chosen and info.here.matched
+                    else "—",
+                }
+            )
+            show_chart(draw_averages(info), key="is_walsh_averages")
+
+
+def _show_time(current: Dataset, settings: Settings) -> None:
+    """What the two programs took here and in this visit's releases, and about how long a run takes."""
+    with panel(
+        "How long it takes",
+        badge=True,
+        caption="Running times depend on the private rows, so they are for teaching too.",
+    ):
+        if not settings.box_exists:
+            empty("There is nothing to time: the ceiling must be at least 1 + floor.")
+            return
+        run = run_of(current, settings)
+        screen.offer(lambda: code.time(current, settings))
+        rows = [*released(st.session_state.get("releases", [])), *_times_here(run, settings.floor, settings.ceiling)]
+        if rows:
+            st.dataframe(widgets.with_thousands(pd.DataFrame(rows)), hide_index=True, height="content")
+        else:
+            empty("Nothing was solved: only the uniform density fits.")
+        st.caption(
+            f"C = {run.space.size.dimension:,} functions, m = {run.space.m:,} points: a rough estimate, without the data, "
+            f"says {widgets.number(rough_seconds(run.space.size))} s on two cores for a whole run, right to a factor of a "
+            "few. The paper's rule for the quadratic program is 0.1 s · (m/1000)²."
+        )
+
+
+def _times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, object]]:
+    """What both programs took, a line each; none where only the uniform density fits."""
+    matched = run.matched(floor, ceiling)
+    seconds = [None if found is None else found.seconds for found in (matched.linear, matched.quadratic)]
+    return _lines("here, now", run.space.points, run.space.size.dimension, *seconds)
+
+
+def released(releases: list[Any]) -> list[dict[str, object]]:
+    """The same of the runs of private sampling of this visit."""
+    lines: list[dict[str, object]] = []
+    for made in releases:
+        found = made.release.diagnostics
+        if made.release.mechanism == PrivateSampling.name and "linear program" in found.get("seconds", {}):
+            seconds = found["seconds"]
+            label = f"release {made.number} · {made.dataset}"
+            points, functions = int(found["distinct_points"]), int(found["functions"])
+            lines += _lines(label, points, functions, seconds["linear program"], seconds.get("quadratic program"))
+    return lines
+
+
+def _lines(run: str, m: int, functions: int, linear: float | None, quadratic: float | None) -> list[dict[str, object]]:
+    return [
+        {
+            "Run": run,
+            "m": m,
+            "C": functions,
+            "Program": program,
+            "Measured": f"{widgets.number(seconds)} s",
+            "Paper's rule": f"{widgets.number(quadprog_seconds(m))} s" if program == "QP" else "—",
+        }
+        for program, seconds in (("LP", linear), ("QP", quadratic))
+        if seconds is not None
+    ]
+
 
 SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
-    "1 · Reduced space": show_space,
-    "2 · Why λ": show_shrinkage,
-    "3 · Density": show_density,
+    "1 · Reduced space": _show_space,
+    "2 · Why λ": _show_shrinkage,
+    "3 · Density": _show_density,
     "4 · Privacy": show_privacy,
-    "5 · Time": show_timing,
+    "5 · Time": _show_time,
 }
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda._feature_map import class_averages
+from dpsyn.mechanisms.dp_cda._averaging import class_averages
 from dpsyn.mechanisms.dp_cda.accounting import _pld
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from tests.mechanisms.dp_cda import changes
 
 # An independent computation at delta = 1e-5 and c = 1: dataset, epsilon, l, the published sigma, sigma by exact add/remove,
 # same-class and label-change accounting, and the three true epsilons at the published sigma.
@@ -67,9 +68,9 @@ def three_epsilons(dataset: str, order: int, sigma: float) -> tuple[float, float
     sizes, rows = SHAPES[dataset]
     shared = {"order_of_mixture": order, "sigma": sigma, "clip_norm": 1.0, "rows": rows, "delta": DELTA, "tolerance": 3e-3}
     return (
-        mixing.add_remove_epsilon(class_size=sizes[0], **shared),
-        mixing.replace_same_class_epsilon(class_size=sizes[0], **shared),
-        mixing.replace_one_epsilon(class_sizes=sizes, **shared),
+        changes.add_remove_epsilon(class_size=sizes[0], **shared),
+        changes.replace_same_class_epsilon(class_size=sizes[0], **shared),
+        changes.replace_one_epsilon(class_sizes=sizes, **shared),
     )
 
 
@@ -83,9 +84,9 @@ def test_the_reference_sigma_is_the_smallest_within_one_per_cent(row):
     sizes, rows = SHAPES[row[0]]
     shared = {"order_of_mixture": row[2], "clip_norm": 1.0, "rows": rows, "delta": DELTA, "tolerance": 3e-3}
     for sigma, epsilon in (
-        (row[4], lambda s: mixing.add_remove_epsilon(class_size=sizes[0], sigma=s, **shared)),
-        (row[5], lambda s: mixing.replace_same_class_epsilon(class_size=sizes[0], sigma=s, **shared)),
-        (row[6], lambda s: mixing.replace_one_epsilon(class_sizes=sizes, sigma=s, **shared)),
+        (row[4], lambda s: changes.add_remove_epsilon(class_size=sizes[0], sigma=s, **shared)),
+        (row[5], lambda s: changes.replace_same_class_epsilon(class_size=sizes[0], sigma=s, **shared)),
+        (row[6], lambda s: changes.replace_one_epsilon(class_sizes=sizes, sigma=s, **shared)),
     ):
         assert epsilon(1.01 * sigma) < row[1] < epsilon(0.99 * sigma)
 
@@ -100,7 +101,7 @@ def test_calibration_finds_the_reference_sigma_and_meets_the_target(dataset, ord
     same_class = mixing.calibrate_sigma(epsilon=10, class_sizes=sizes[:1], **shared)
     assert (neighbour, same_class, full) == pytest.approx(row[4:7], rel=0.01)
     for sigma, tolerance in ((full, 3e-4), (full * (1 - 1e-3), 1e-3)):
-        found = mixing.replace_one_epsilon(class_sizes=sizes, sigma=sigma, tolerance=tolerance, **shared)
+        found = changes.replace_one_epsilon(class_sizes=sizes, sigma=sigma, tolerance=tolerance, **shared)
         assert (found <= 10 * (1 + 1e-12)) == (sigma == full)
 
 
@@ -116,7 +117,7 @@ def test_one_row_has_a_closed_form():
     from scipy.optimize import brentq
 
     exact = brentq(excess, 0, 20)
-    found = mixing.add_remove_epsilon(
+    found = changes.add_remove_epsilon(
         order_of_mixture=2, sigma=1 / shift, clip_norm=1.0, class_size=10, rows=1, delta=delta, tolerance=1e-5
     )
     assert exact <= found <= exact * 1.001
@@ -125,8 +126,8 @@ def test_one_row_has_a_closed_form():
 def test_without_sampling_it_is_the_gaussian_mechanism():
     shared = {"order_of_mixture": 7, "sigma": 0.5, "clip_norm": 2.0, "class_size": 7, "rows": 9, "delta": 1e-6}
     exact = _pld.gaussian_epsilon(math.sqrt(9) * (4 / 7) / 0.5, 1e-6)
-    assert mixing.add_remove_epsilon(**shared) == pytest.approx(exact, rel=1e-9)
-    assert mixing.replace_same_class_epsilon(**shared) == pytest.approx(exact, rel=1e-9)
+    assert changes.add_remove_epsilon(**shared) == pytest.approx(exact, rel=1e-9)
+    assert changes.replace_same_class_epsilon(**shared) == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize(("shift", "delta", "epsilon"), [(1.0, 1e-5, 4.37717), (1e-3, 1e-5, 0.0019387), (0.1, 0.5, 0.0)])
@@ -236,13 +237,13 @@ def test_epsilon_of_losses_by_hand():
 
 def test_full_replace_one_is_the_largest_over_all_pairs_of_classes():
     sizes, shared = (40, 35, 90, 300, 37), {"order_of_mixture": 6, "sigma": 0.3, "clip_norm": 1.0, "delta": 1e-4}
-    every = [mixing.replace_same_class_epsilon(class_size=size, rows=30, **shared) for size in sizes]
+    every = [changes.replace_same_class_epsilon(class_size=size, rows=30, **shared) for size in sizes]
     every += [
-        mixing.label_change_epsilon(class_size_from=a, class_size_to=b, rows_from=30, rows_to=30, **shared)
+        changes.label_change_epsilon(class_size_from=a, class_size_to=b, rows_from=30, rows_to=30, **shared)
         for a, b in permutations(sizes, 2)
     ]
-    assert mixing.replace_one_epsilon(class_sizes=sizes, rows=30, **shared) == pytest.approx(max(every), rel=2e-3)
-    assert mixing.replace_one_epsilon(class_sizes=sizes[:1], rows=30, **shared) == pytest.approx(every[0], rel=1e-9)
+    assert changes.replace_one_epsilon(class_sizes=sizes, rows=30, **shared) == pytest.approx(max(every), rel=2e-3)
+    assert changes.replace_one_epsilon(class_sizes=sizes[:1], rows=30, **shared) == pytest.approx(every[0], rel=1e-9)
 
 
 @settings(max_examples=8)
@@ -255,7 +256,7 @@ def test_full_replace_one_is_the_largest_over_all_pairs_of_classes():
 )
 def test_epsilon_falls_with_class_size_and_noise_and_grows_with_rows(order, size, rows, multiplier, growth):
     def epsilon(size: int, multiplier: float, rows: int) -> float:
-        return mixing.replace_one_epsilon(
+        return changes.replace_one_epsilon(
             order_of_mixture=order,
             sigma=2 * multiplier / order,
             clip_norm=1.0,
@@ -273,7 +274,7 @@ def test_epsilon_falls_with_class_size_and_noise_and_grows_with_rows(order, size
 
 @pytest.mark.parametrize("sigma", [0.0, 1e-160, 1e-9, 1e-3, 1e3, 1e9])
 def test_extreme_noise(sigma):
-    found = mixing.replace_one_epsilon(
+    found = changes.replace_one_epsilon(
         order_of_mixture=3, sigma=sigma, clip_norm=1.0, class_sizes=(50, 60), rows=100, delta=1e-5
     )
     if sigma < 1e-150:
@@ -288,14 +289,14 @@ def test_extreme_noise(sigma):
 def test_calibration_over_many_orders_of_magnitude(epsilon):
     shared = {"order_of_mixture": 3, "clip_norm": 1.0, "class_sizes": (50, 60), "rows": 10, "delta": 1e-5}
     sigma = mixing.calibrate_sigma(epsilon=epsilon, **shared)
-    assert mixing.replace_one_epsilon(sigma=sigma, tolerance=3e-4, **shared) <= epsilon * (1 + 1e-9)
-    assert mixing.replace_one_epsilon(sigma=0.98 * sigma, tolerance=3e-4, **shared) > epsilon
+    assert changes.replace_one_epsilon(sigma=sigma, tolerance=3e-4, **shared) <= epsilon * (1 + 1e-9)
+    assert changes.replace_one_epsilon(sigma=0.98 * sigma, tolerance=3e-4, **shared) > epsilon
 
 
 def test_clip_norm_only_scales():
     shared = {"order_of_mixture": 3, "class_sizes": (50, 60), "rows": 10, "delta": 1e-5}
-    one = mixing.replace_one_epsilon(sigma=0.5, clip_norm=1.0, **shared)
-    assert mixing.replace_one_epsilon(sigma=1.25, clip_norm=2.5, **shared) == pytest.approx(one, rel=1e-9)
+    one = changes.replace_one_epsilon(sigma=0.5, clip_norm=1.0, **shared)
+    assert changes.replace_one_epsilon(sigma=1.25, clip_norm=2.5, **shared) == pytest.approx(one, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,7 @@ def test_clip_norm_only_scales():
 def test_wrong_arguments_name_the_field(field, change):
     shared = {"order_of_mixture": 4, "sigma": 1.0, "clip_norm": 1.0, "class_sizes": (50, 60), "rows": 10, "delta": 1e-5}
     with pytest.raises(ParameterError) as caught:
-        mixing.replace_one_epsilon(**(shared | change))
+        changes.replace_one_epsilon(**(shared | change))
     assert caught.value.field == field
 
 
@@ -378,4 +379,4 @@ def test_a_very_large_epsilon_is_calibrated_without_overflow(epsilon: float) -> 
     shared = {"order_of_mixture": 4, "clip_norm": 1.0, "class_sizes": [500, 500], "rows": 2, "delta": 1e-5}
     sigma = mixing.calibrate_sigma(epsilon=epsilon, **shared)
     assert 0 < sigma < 0.2
-    assert mixing.replace_one_epsilon(sigma=sigma, **shared) <= epsilon * 1.005
+    assert changes.replace_one_epsilon(sigma=sigma, **shared) <= epsilon * 1.005

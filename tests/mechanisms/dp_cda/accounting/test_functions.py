@@ -101,7 +101,7 @@ def test_the_published_accountant_cannot_go_below_its_last_order():
 
 
 def test_renyi_accounting_is_an_upper_bound_and_that_of_another_implementation_of_the_same_theorem():
-    from dpsyn.mechanisms.dp_cda.accounting.published import corrected_rdp_epsilon
+    from dpsyn.mechanisms.dp_cda.counterexamples import corrected_rdp_epsilon
 
     arguments = (DELTA, 8, 1.0, [500, 500], [500, 500])
     theirs = dp_cda_epsilon(0.2, *arguments, accountant="rdp", neighbouring="replace_same_class")
@@ -330,7 +330,7 @@ def test_the_plan_has_the_largest_ratio_of_averages_to_noise():
 
 def test_the_variance_of_averages_in_the_plan_is_that_of_averages():
     """Averages of l records of norm 1 around 0, one dimension: (1/l)(N-l)/(N-1), and (1/l)(1-l/N) for Poisson sums."""
-    from dpsyn.mechanisms.dp_cda._class_averages import class_averages, poisson_averages
+    from dpsyn.mechanisms.dp_cda._averaging import class_averages, poisson_averages
 
     members = np.where(np.arange(30) % 2 == 0, 1.0, -1.0)[:, None]
     random = np.random.default_rng(4)

@@ -8,6 +8,8 @@ import pytest
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     EpsilonAgainstSigmaInfo,
     SigmaNeededInfo,
@@ -16,6 +18,9 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     epsilon_against_sigma_info,
     sigma_needed_info,
 )
+from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
+from dpsyn.mechanisms.dp_cda.figures.paper import PAPER, published_info, where_too_small
+from tests.mechanisms.dp_cda import changes
 
 DIGITS = {"n": 1797, "classes": 10, "smallest_class": 174, "rows": 1790, "delta": 1e-5}
 LARGE = {"n": 2_000_000, "classes": 2, "smallest_class": 10**6, "rows": 1000, "delta": 1e-6}
@@ -42,9 +47,10 @@ def test_every_point_is_what_its_accountant_says(against_sigma: EpsilonAgainstSi
             if line.accountant == "published":
                 assert epsilon == dp_cda.published_epsilon(n=1797, rows=1790, **shared)
             elif line.accountant == "rdp":
-                assert epsilon == dp_cda.corrected_rdp_epsilon(population=174, rows=179, label_sigma=math.inf, **shared)
+                order = line.order_of_mixture
+                assert epsilon == dp_cda_epsilon(sigma, 1e-5, order, 1.0, [174] * 10, [179] * 10, "rdp")
             else:
-                fine = mixing.replace_one_epsilon(clip_norm=1.0, class_sizes=[174, 174], rows=179, **shared)
+                fine = changes.replace_one_epsilon(clip_norm=1.0, class_sizes=[174, 174], rows=179, **shared)
                 assert 0.998 * fine <= epsilon <= 1.07 * fine
 
 
@@ -86,6 +92,26 @@ def test_sigma_needed_by_three_accountants(needed: SigmaNeededInfo) -> None:
     assert needed.notes == ("No row can average more than the 174 records that the smallest class has.",)
 
 
+@pytest.mark.parametrize(("accountant", "digits"), [("rdp", 0.327), ("exact", 0.2823)])
+def test_the_library_inside_and_feasibility_have_one_sigma(accountant: Accountant, digits: float) -> None:
+    """Classes of 174, T_k = 179, l = 4, ε = 10. By the Rényi bound it was 0.327, 0.3286 and 0.368 when each had its own."""
+    library = dp_cda_noise_scale(10.0, 1e-5, 4, 1.0, [174] * 10, [179] * 10, accountant)
+    assert library == pytest.approx(digits, abs=5e-4)
+    shown = {line.accountant: line.sigma for line in noise_info(Sizes((174,) * 10, 179, 1e-5), 10.0, 4).lines}
+    assert shown[accountant] == library
+    info = sigma_needed_info(epsilon=10.0, **DIGITS, orders=(4,))
+    (feasibility,) = next(line.sigma for line in info.lines if line.accountant == accountant)
+    assert feasibility is not None
+    if accountant == "rdp":
+        assert feasibility == library
+    else:  # found quickly there, to within 3 % of ε, and never too small
+        assert library * (1 - 1e-3) <= feasibility <= 1.03 * library
+    spent = dp_cda_epsilon(feasibility, 1e-5, 4, 1.0, [174] * 10, [179] * 10, accountant)
+    assert 9.3 < spent <= 10.0
+    # A valid bound is never below what two datasets attain.
+    assert library > dp_cda_noise_scale(10.0, 1e-5, 4, 1.0, [174] * 10, [179] * 10, "exact", "label_change") * (1 - 2e-3)
+
+
 def test_an_accountant_that_cannot_reach_epsilon_has_no_line_and_says_why() -> None:
     info = sigma_needed_info(epsilon=1.0, **DIGITS, orders=(4,))
     assert info.lines[0].sigma == (None,)
@@ -121,6 +147,43 @@ def test_pictures_with_nothing_to_show() -> None:
     assert draw_epsilon_against_sigma(empty).to_dict()["title"]["text"] == empty.title
     none = sigma_needed_info(epsilon=1.0, **DIGITS, orders=(512,))
     assert draw_sigma_needed(none).to_dict()["title"]["text"] == none.title
+
+
+def test_the_published_curve_is_too_low_at_the_papers_sizes() -> None:
+    info, (gap,) = published_info(PAPER, orders=(64,), points=15)
+    assert gap.worst is not None
+    sigma, published, attained = gap.worst
+    at = gap.sigma.index(sigma)
+    exact = gap.exact[at]
+    assert exact / published == max(e / p for e, p in zip(gap.exact, gap.published, strict=True)) > 1.3
+    assert 0.96 * exact < attained < exact
+    assert published == dp_cda.published_epsilon(order_of_mixture=64, sigma=sigma, n=60_000, delta=1e-5, rows=60_000)
+    assert "too small in the shaded parts" in where_too_small([gap])
+    assert f"{sigma:.3g}" in where_too_small([gap])
+    spec = draw_epsilon_against_sigma(info).to_dict()
+    shaded = [rows for rows in spec["datasets"].values() if "low" in rows[0]]
+    assert all(row["high"] >= row["low"] for row in shaded[0])
+    assert any(row["high"] > row["low"] for row in shaded[0])
+    assert math.log10(exact) == pytest.approx(max(row["high"] for row in shaded[0] if row["x"] == pytest.approx(sigma)))
+
+
+def test_a_difference_that_the_grid_could_make_is_not_called_too_small() -> None:
+    _, (gap,) = published_info(PAPER, orders=(4,), points=15)
+    assert gap.worst is None
+    assert "no two datasets are known" in where_too_small([gap])
+
+
+def test_one_class_has_no_pair_that_refutes() -> None:
+    facts = {"n": 6000, "classes": 1, "smallest_class": 6000, "rows": 6000, "delta": 1e-5}
+    _, (gap,) = published_info(facts, orders=(256,), points=7)
+    assert gap.worst is None
+
+
+def test_an_order_that_no_class_allows_has_no_curve() -> None:
+    info, gaps = published_info(DIGITS, orders=(512,), points=5)
+    assert gaps == ()
+    assert draw_epsilon_against_sigma(info).to_dict()["title"]["text"] == info.title
+    assert "no two datasets are known" in where_too_small(gaps)
 
 
 @pytest.mark.parametrize(

@@ -9,37 +9,47 @@ import pytest
 
 import dpsyn
 from dpsyn.data.samples import load_sample
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.figures.budget import budget_info, draw_budget
-from dpsyn.mechanisms.noisy_reweighting.figures.draws import draw_draws, draws_info
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import PUBLISHED, draw_noise, noise_info
-from dpsyn.mechanisms.noisy_reweighting.figures.statistics import (
-    draw_statistics,
-    draw_worst_tables,
-    statistics_info,
-    worst_tables_info,
-)
-from dpsyn.mechanisms.noisy_reweighting.figures.support import draw_support, support_info
-from dpsyn.mechanisms.noisy_reweighting.figures.trial import OBJECTIVES, Trial, columns_that_fit, trial
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.mechanisms.noisy_reweighting.figures import run as pictures
+from dpsyn.mechanisms.noisy_reweighting.figures.noise import PUBLISHED, budget_info, draw_budget, draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
+from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density, Inside, columns_that_fit
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.contingency import walsh_dimension
+from dpsyn.table import Table
 
 SPEC = PrivacySpec(1.0)
 
 
-@pytest.fixture(scope="module")
-def asia() -> Trial:
-    return trial(load_sample("asia"), SPEC)
+def run_of(table: Table, spec: PrivacySpec = SPEC, *, degree: int = 2, seed: int = 0) -> Inside:
+    noise = "gaussian" if spec.delta else "laplace"
+    mechanism = dpsyn.NoisyReweighting(degree=degree, noise=noise).calibrate(spec, table.domain, n=table.n)
+    return Inside(mechanism, table, seed)
 
 
 @pytest.fixture(scope="module")
-def categories() -> Trial:
-    table = load_sample("car").project(["buying", "safety", "persons", "class"])
-    return trial(table, PrivacySpec(1.0, 1e-5), noise="gaussian")
+def asia() -> Inside:
+    return run_of(load_sample("asia"))
+
+
+@pytest.fixture(scope="module")
+def categories() -> Inside:
+    return run_of(load_sample("car").project(["buying", "safety", "persons", "class"]), PrivacySpec(1.0, 1e-5))
+
+
+def domain_of(sizes: tuple[int, ...]) -> Domain:
+    return Domain.of(
+        Attribute(f"c{j}", "truth" if size == 2 else "categorical", tuple(range(size)), public=True)
+        for j, size in enumerate(sizes)
+    )
 
 
 def test_noise_on_asia_is_what_the_theory_says() -> None:
-    info = noise_info((2,) * 8, 8, SPEC, degree=2, kind="laplace", n=20_000)
-    lines = {line.family: line for line in info.lines}
+    domain = load_sample("asia").domain
+    found = noise_by_family(domain, SPEC, degree=2)
+    lines = {each.family: each for each in found}
     assert (lines["Walsh functions"].l1, lines[PUBLISHED].l1, lines["tables"].l1, lines["conjunctions"].l1) == (
         40,
         74,
@@ -49,91 +59,139 @@ def test_noise_on_asia_is_what_the_theory_says() -> None:
     assert lines["Walsh functions"].at(20_000) == pytest.approx(math.sqrt(2) * 40 / 20_000)
     crossing = lines["tables"].drowned_below
     assert lines["tables"].at(crossing) == pytest.approx(crossing**-0.5)
-    gaussian = noise_info((2,) * 8, 8, PrivacySpec(1.0, 1e-5), degree=2, kind="gaussian", n=20_000)
-    assert {line.family: line.l2 for line in gaussian.lines}["Walsh functions"] == pytest.approx(2 * math.sqrt(20))
-    assert [line.deviation for line in info.lines] == sorted(line.deviation for line in info.lines)
+    gaussian = noise_by_family(domain, PrivacySpec(1.0, 1e-5), degree=2)
+    assert {each.family: each.l2 for each in gaussian}["Walsh functions"] == pytest.approx(2 * math.sqrt(20))
+    assert [each.deviation for each in found] == sorted(each.deviation for each in found)
 
 
 @pytest.mark.parametrize("n", [1, 10, 20_000, 10**9])
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_noise_draws_at_every_size(n: int, degree: int) -> None:
     for sizes, bits in (((2,), 1), ((9, 16, 7, 15), 47), ((1, 1), 2)):
-        info = noise_info(sizes, bits, SPEC, degree=degree, kind="laplace", n=n)
-        assert draw_noise(info).to_dict()["layer"]
+        families = noise_by_family(domain_of(sizes), SPEC, degree=degree)
+        counts = {each.family: each.statistics for each in families}
+        assert counts["Walsh functions"] == walsh_dimension(bits, degree)
+        assert draw_noise(families, n).to_dict()["layer"]
 
 
-def test_a_run_keeps_what_it_is_made_of(asia: Trial) -> None:
-    assert asia.family.name == "walsh"
-    assert asia.whole
-    assert asia.deviation == pytest.approx(math.sqrt(2) * 40 / asia.n)
-    for objective in OBJECTIVES:
-        density = asia.density(objective)
-        assert density.min() >= 0
-        assert density.sum() == pytest.approx(1)
+SETTINGS: dict[Density, dict[str, object]] = {
+    "entropy": {},
+    "centre": {"objective": "max"},
+    "vertex": {"objective": "max", "vertex": True},
+}
+
+
+@pytest.mark.parametrize("density", SETTINGS)
+@pytest.mark.parametrize("name", ["asia", "car", "breast_cancer"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_it_shows_a_real_run_with_the_same_seed(name: str, delta: float, density: Density) -> None:
+    table = load_sample(name)
+    degree, columns = {"asia": (2, 6), "car": (2, 3), "breast_cancer": (1, 5)}[
+        name
+    ]  # of the last all points are too many to list
+    table = table.project(table.domain.names[:columns])
+    inside = run_of(table, PrivacySpec(1.0, delta), degree=degree, seed=5)
+    config = dpsyn.NoisyReweighting(degree=degree, noise="gaussian" if delta else "laplace", **SETTINGS[density])
+    mechanism = config.calibrate(PrivacySpec(1.0, delta), table.domain, n=table.n)
+    release = mechanism(np.random.default_rng(5), table)
+    seen = release.diagnostics
+    scales = {entry["scale"] for entry in release.settings["ledger"]}
+    assert sorted(set(inside.mechanism.scales)) == pytest.approx(sorted(scales))
+    if name == "asia" and not delta:
+        assert sorted(scales) == pytest.approx([56 / 3, 28])
+    np.testing.assert_array_equal(inside.noisy, seen["noisy_statistics"])
+    np.testing.assert_array_equal(inside.fitted(density).statistics, seen["fitted_statistics"])
+    np.testing.assert_array_equal(inside.fitted(density).density, seen["density"])
+    assert int((inside.fitted(density).density > 0).sum()) == seen["support"]
+    deviation = np.abs(inside.fitted(density).statistics - inside.noisy).max()
+    assert deviation == seen["largest_deviation_from_noisy_statistics"]
+    assert np.abs(inside.noisy - inside.exact).max() == pytest.approx(seen["largest_noise"])
+    # The errors, from the rows alone and from the density and points of the release.
+    exact = mechanism.statistics.sums(table.codes) / table.n
+    before, after = (
+        float(np.sqrt(((seen[which] - exact) ** 2).mean())) for which in ("noisy_statistics", "fitted_statistics")
+    )
+    assert inside.errors(density) == pytest.approx((before, after))
+    tables = TableFamily.all_of_degree(table.domain.shape, degree)
+    shares = tables.matrix(seen["points"]) @ seen["density"]
+    apart = np.abs(shares - tables.sums(table.codes) / table.n)
+    wanted = [apart[group.start : group.stop].sum() / 2 for group in tables.groups]
+    assert inside.table_errors(inside.fitted(density).cells) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_run_keeps_what_it_is_made_of(asia: Inside) -> None:
+    assert asia.mechanism.family == "walsh"
+    assert len(asia.masses("entropy")) == asia.domain.size
+    # Functions of order 1 take part in more tables and get twice the weight.
+    by_order = {len(group.columns): asia.deviations[group.start] for group in asia.mechanism.statistics.groups}
+    assert by_order == pytest.approx({1: math.sqrt(2) * 25 / asia.table.n, 2: math.sqrt(2) * 50 / asia.table.n})
+    for density in DENSITIES:
+        masses = asia.masses(density)
+        assert masses.min() >= 0
+        assert masses.sum() == pytest.approx(1)
     # Both solve the same program, so neither is nearer in the largest deviation.
-    vertex, centre = (np.abs(asia.fitted(o) - asia.noisy).max() for o in ("vertex", "centre"))
+    vertex, centre = (np.abs(asia.fitted(o).statistics - asia.noisy).max() for o in ("vertex", "centre"))
     assert vertex == pytest.approx(centre, abs=2e-6)
-    assert np.abs(asia.fitted("entropy") - asia.noisy).max() >= vertex - 1e-6
+    assert np.abs(asia.fitted("entropy").statistics - asia.noisy).max() >= vertex - 1e-6
 
 
-def test_the_same_seed_gives_the_same_run_and_another_one_does_not(asia: Trial) -> None:
+def test_the_same_seed_gives_the_same_run_and_another_one_does_not(asia: Inside) -> None:
     table = load_sample("asia")
-    np.testing.assert_array_equal(trial(table, SPEC).noisy, asia.noisy)
-    assert (trial(table, SPEC, seed=1).noisy != asia.noisy).any()
+    np.testing.assert_array_equal(run_of(table).noisy, asia.noisy)
+    assert (run_of(table, seed=1).noisy != asia.noisy).any()
 
 
-def test_statistics_and_their_labels(asia: Trial, categories: Trial) -> None:
-    info = statistics_info(asia, "entropy")
-    assert info.count == 36 == len(info.true)
-    assert "asia · tub" in info.labels
-    errors = np.array(info.noisy) - np.array(info.true)
-    assert info.noise_error == pytest.approx(math.sqrt((errors**2).mean()))
-    cells = statistics_info(categories, "entropy")
-    assert "buying = vhigh, safety = low" in cells.labels
-    assert cells.fit_error < cells.noise_error
-    for one in (info, cells):
-        assert "two standard deviations" in draw_statistics(one).to_json(ensure_ascii=False)
+def test_statistics_and_their_labels(asia: Inside, categories: Inside) -> None:
+    shown = pictures._statistics(asia, "entropy")
+    assert len(shown) == 36 == len(asia.noisy)
+    assert "asia · tub" in set(shown["label"])
+    off = shown["noisy"] - shown["true"]
+    assert asia.errors("entropy")[0] == pytest.approx(math.sqrt((off**2).mean()))
+    assert "buying = vhigh, safety = low" in set(pictures._statistics(categories, "entropy")["label"])
+    before, after = categories.errors("entropy")
+    assert after < before
+    for run in (asia, categories):
+        assert "two standard deviations" in draw_statistics(run, "entropy").to_json(ensure_ascii=False)
 
 
-def test_the_worst_table_comes_first(asia: Trial, categories: Trial) -> None:
-    info = worst_tables_info(categories, "entropy")
-    assert list(info.fitted) == sorted(info.fitted, reverse=True)
-    assert info.fitted[0] == info.largest
-    assert info.noisy is not None
-    errors = categories.table_errors(categories.shares("entropy"))
-    assert info.mean == pytest.approx(errors.mean())
+def test_the_worst_table_comes_first(asia: Inside, categories: Inside) -> None:
+    shown = pictures._worst_tables(categories, "entropy")
+    assert list(shown["fitted"]) == sorted(shown["fitted"], reverse=True)
+    assert "noisy" in shown
+    cells = categories.fitted("entropy").cells
+    errors = categories.table_errors(cells)
+    assert shown["fitted"][0] == errors.max()
     # By hand, for one table.
     group = categories.tables.groups[0]
-    shares = categories.shares("entropy")[group.start : group.stop]
+    shares = cells[group.start : group.stop]
     assert errors[0] == pytest.approx(np.abs(shares - categories.true_cells[group.start : group.stop]).sum() / 2)
-    assert worst_tables_info(asia, "vertex").noisy is None
-    for one in (info, worst_tables_info(asia, "vertex")):
-        assert draw_worst_tables(one).to_dict()["layer"]
+    assert "noisy" not in pictures._worst_tables(asia, "vertex")
+    for run, density in ((categories, "entropy"), (asia, "vertex")):
+        assert draw_worst_tables(run, density).to_dict()["layer"]
 
 
-def test_a_vertex_has_few_points_and_entropy_many(asia: Trial, categories: Trial) -> None:
+def test_a_vertex_has_few_points_and_entropy_many(asia: Inside, categories: Inside) -> None:
     for run in (asia, categories):
-        info = support_info(run)
-        vertex, centre, entropy = info.lines
-        assert vertex.carrying <= run.family.count + 1
-        assert entropy.carrying > vertex.carrying
-        for line in (vertex, centre, entropy):
-            assert 1 <= line.effective <= line.carrying + 1
-            assert line.masses[0] == pytest.approx(run.density(line.objective).max() * info.points)
-        assert draw_support(info).to_dict()["layer"]
+        assert run.carrying("vertex") <= run.mechanism.statistic_count + 1
+        assert run.carrying("entropy") > run.carrying("vertex")
+        for density in DENSITIES:
+            assert 1 <= run.effective(density) <= run.carrying(density) + 1
+            highest = pictures._support(run, density)["y"][0]
+            assert 10**highest == pytest.approx(run.masses(density).max() * len(run.masses(density)))
+        assert draw_support(run).to_dict()["layer"]
 
 
-def test_low_variance_draws_add_less_than_independent_ones(categories: Trial) -> None:
-    info = draws_info(categories, "entropy", k=1_000)
-    assert info.k in info.rows
-    assert info.here[1] < info.here[0]
-    at = info.rows.index(100_000)
-    assert info.systematic[at] < 0.3 * info.independent[at]
+def test_low_variance_draws_add_less_than_independent_ones(categories: Inside) -> None:
+    found = pictures._draws(categories, "entropy", k=1_000, seed=0)
+    independent, systematic = found.values()
+    assert 1_000 in independent
+    assert systematic[1_000] < independent[1_000]
+    assert systematic[100_000] < 0.3 * independent[100_000]
     # Independent draws of k rows miss by about √(2 p (1-p)/(π k)) in each cell, half of which is total variation.
-    cells = categories.shares("entropy")
+    cells = categories.fitted("entropy").cells
     expected = np.sqrt(2 * cells * (1 - cells) / (math.pi * 100_000)).sum() / 2 / len(categories.tables.groups)
-    assert info.independent[at] == pytest.approx(expected, rel=0.25)
-    assert draw_draws(info).to_dict()["layer"]
+    assert independent[100_000] == pytest.approx(expected, rel=0.25)
+    assert draw_draws(categories, "entropy", k=1_000).to_dict()["layer"]
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
@@ -142,13 +200,14 @@ def test_the_budget_is_the_ledger(delta: float) -> None:
     mechanism = dpsyn.NoisyReweighting(degree=2).calibrate(PrivacySpec(1.0, delta), table.domain, n=table.n)
     facts = mechanism.calibrated()
     info = budget_info(facts["ledger"], epsilon=1.0, delta=delta, accounting=facts["accounting"])
+    assert info.entries == mechanism.ledger.entries
     assert ("exact law" in info.subtitle) == (delta > 0)
-    assert sum(part.share for part in info.parts) == pytest.approx(1)
-    assert info.unit == ("ρ" if delta else "ε")
+    assert sum(entry.share for entry in info.entries) == pytest.approx(1)
+    assert info.entries[0].letter == ("ρ" if delta else "ε")
     if not delta:
-        assert sum(part.spent for part in info.parts) == pytest.approx(1)
+        assert sum(entry.spent for entry in info.entries) == pytest.approx(1)
     drawn = draw_budget(info).to_json(ensure_ascii=False)
-    assert all(part.name in drawn for part in info.parts)
+    assert all(entry.name in drawn for entry in info.entries)
 
 
 def test_columns_are_as_many_as_fit_and_more_are_refused() -> None:
@@ -156,4 +215,4 @@ def test_columns_are_as_many_as_fit_and_more_are_refused() -> None:
     columns = columns_that_fit(digits.domain, 2)
     assert len(columns) == 8
     with pytest.raises(ParameterError, match="fewer columns"):
-        trial(digits.project(digits.domain.names[:20]), SPEC)
+        run_of(digits.project(digits.domain.names[:20]))

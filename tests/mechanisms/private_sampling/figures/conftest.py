@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.mechanisms.private_sampling.figures.instance import Instance, make_instance
-from dpsyn.mechanisms.private_sampling.figures.space import make_space
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
 from dpsyn.table import Table
 
 
@@ -23,20 +22,20 @@ def bits_table(p: int, n: int = 400, seed: int = 0) -> Table:
     return Table(frame, Domain.of(Attribute(c, "truth", ("no", "yes"), public=True) for c in frame.columns), "bits")
 
 
-def instance_of(table: Table, degree: int = 2, draws: int | None = None, seed: int = 1) -> Instance:
-    return make_instance(make_space(table.domain.shape, degree, draws=draws, seed=seed), table)
+def run_of(table: Table, degree: int = 2, draws: int | None = None, seed: int = 1) -> SmallRun:
+    return SmallRun(small_space(table.domain.shape, degree, draws=draws, seed=seed), table)
 
 
 @pytest.fixture(scope="session")
-def bits() -> Instance:
-    return instance_of(bits_table(5))
+def bits() -> SmallRun:
+    return run_of(bits_table(5))
 
 
 @pytest.fixture(scope="session")
-def drawn() -> Instance:
-    return instance_of(bits_table(7), draws=100)
+def drawn() -> SmallRun:
+    return run_of(bits_table(7), draws=100)
 
 
 @pytest.fixture(scope="session")
-def product(mixed: Table) -> Instance:
-    return instance_of(mixed)
+def product(mixed: Table) -> SmallRun:
+    return run_of(mixed)

@@ -9,15 +9,21 @@ import pytest
 
 from dpsyn.kit.larger import larger_figure
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import boxes_of
-from dpsyn.mechanisms.private_sampling.figures.hypercube import draw_hypercube, first_view, hypercube_info
-from dpsyn.mechanisms.private_sampling.figures.walsh import draw_walsh, walsh_info
-from tests.mechanisms.private_sampling.figures.conftest import bits_table, instance_of
+from dpsyn.mechanisms.private_sampling.figures.hypercube import (
+    draw_hypercube,
+    draw_walsh,
+    first_view,
+    hypercube_info,
+    walsh_info,
+)
+from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
 
 
 def figure_of(bits: int, seed: int, walsh: bool) -> Any:
-    instance = instance_of(bits_table(bits, seed=seed))
-    density = instance.density(0.25, 2.0)
-    return draw_walsh(walsh_info(instance, density, ("b0",))) if walsh else draw_hypercube(hypercube_info(instance, density))
+    run = run_of(bits_table(bits, seed=seed))
+    if walsh:
+        return draw_walsh(walsh_info(run, ("b0",), 0.25, 2.0))
+    return draw_hypercube(hypercube_info(run, 0.25, 2.0))
 
 
 def words_of(figure: Any) -> Any:

@@ -9,58 +9,67 @@ import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density
 from dpsyn.mechanisms.private_sampling.figures.hypercube import as_bits, draw_hypercube, hypercube_info
-from dpsyn.mechanisms.private_sampling.figures.instance import Instance
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.table import Table
-from tests.mechanisms.private_sampling.figures.conftest import bits_table, instance_of
+from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
 
 
 @pytest.mark.parametrize("draws", [None, 60])
-def test_the_density_is_the_mechanisms(draws: int | None) -> None:
+def test_everything_is_what_a_release_with_the_same_seed_says(draws: int | None) -> None:
     table = bits_table(7)
     config = dpsyn.PrivateSampling(floor=0.2, ceiling=3.0, rows=1, reduced_space_size=draws)
     mechanism = config.calibrate(dpsyn.PrivacySpec(10.0), table.domain, table.n)
     release = mechanism(np.random.default_rng(1), table)
-    density = instance_of(table, draws=draws).density(0.2, 3.0)
-    assert density.shrinkage == pytest.approx(release.diagnostics["shrinkage"], abs=1e-6)
-    ours = np.sort(np.repeat(density.ratio, 1))
-    theirs = np.sort(release.diagnostics["density"] / release.diagnostics["multiplicity"] * (draws or 128))
-    assert ours == pytest.approx(theirs, abs=1e-4)
+    run, told = run_of(table, draws=draws), release.diagnostics
+    matched = run.matched(0.2, 3.0)
+    assert run.space.size.dimension == told["functions"]
+    assert run.space.m == told["reduced_space_size"]
+    assert run.space.spectrum == pytest.approx(told["spectrum"], abs=1e-12)
+    assert run.space.smallest_singular_value == pytest.approx(told["smallest_singular_value"], rel=1e-12)
+    assert (run.space.codes == told["points"]).all()
+    assert matched.linear is not None
+    assert matched.linear.shrinkage == pytest.approx(told["least_shrinkage"], abs=1e-12)
+    assert run.shrinkage(0.2, 3.0) == pytest.approx(told["least_shrinkage"], abs=1e-7)
+    assert matched.shrinkage == pytest.approx(told["shrinkage"], abs=1e-12)
+    theirs = told["density"] / told["multiplicity"] * (draws or 128)
+    assert matched.ratio == pytest.approx(theirs, abs=1e-12)
+    p = run.space.weights
+    assert p @ (matched.ratio - 1) ** 2 == pytest.approx(p @ (theirs - 1) ** 2, abs=1e-12)
 
 
 @pytest.mark.parametrize("which", ["bits", "drawn", "product"])
 @pytest.mark.parametrize("box", [(0.25, 2.0), (0.01, 10.0), (0.5, 2.0), (0.2, 1.2), (0.45, 9.0)])
 def test_every_point_is_counted_once(request: pytest.FixtureRequest, which: str, box: tuple[float, float]) -> None:
-    instance: Instance = request.getfixturevalue(which)
-    density = instance.density(*box)
-    info = density_info(instance, density)
+    run: SmallRun = request.getfixturevalue(which)
+    density = run.matched(*box)
+    info = density_info(run, *box)
     assert sum(info.shares) + info.at_floor + info.at_ceiling == pytest.approx(1.0)
     assert density.ratio.min() >= box[0]
     assert density.ratio.max() <= box[1]
-    assert instance.space.weights @ density.ratio == pytest.approx(1.0)
-    assert draw_density(info).to_dict()["title"]["text"] == info.title
+    assert run.space.weights @ density.ratio == pytest.approx(1.0)
+    assert draw_density(info).to_dict()["title"]["subtitle"]
 
 
-def test_a_degenerate_box_says_so(bits: Instance) -> None:
-    density = bits.density(0.5, 2.0)
+def test_a_degenerate_box_says_so(bits: SmallRun) -> None:
+    density = bits.matched(0.5, 2.0)
     assert density.shrinkage == 1.0
     assert (density.ratio == 1.0).all()
-    assert "uniform" in density_info(bits, density).subtitle
+    assert "uniform" in density_info(bits, 0.5, 2.0).words
 
 
-def test_marginals_are_the_mixture(bits: Instance) -> None:
-    density = bits.density(0.1, 3.0)
+def test_marginals_are_the_mixture(bits: SmallRun) -> None:
+    density = bits.matched(0.1, 3.0)
     assert density.residual <= 1e-8
     found = bits.space.functions @ (density.ratio / bits.space.m)
     uniform = bits.space.functions.mean(axis=1)
-    wanted = (1 - density.shrinkage) * bits.target + density.shrinkage * uniform
+    wanted = (1 - density.shrinkage) * bits.problem.target + density.shrinkage * uniform
     assert found == pytest.approx(wanted, abs=1e-8)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_the_cube_has_every_corner_and_edge(p: int) -> None:
     table = bits_table(p)
-    instance = instance_of(table)
-    info = hypercube_info(instance, instance.density(0.25, 2.0))
+    info = hypercube_info(run_of(table), 0.25, 2.0)
     assert len({corner.place for corner in info.corners}) == 2**p
     assert len(info.edges) == p * 2 ** (p - 1)
     for one, two in info.edges:
@@ -93,7 +102,7 @@ def test_a_category_against_the_rest_is_a_bit(mixed: Table) -> None:
         as_bits(mixed, {})
 
 
-def test_only_whole_cubes_are_drawn(drawn: Instance, product: Instance) -> None:
-    for instance in (drawn, product):
+def test_only_whole_cubes_are_drawn(drawn: SmallRun, product: SmallRun) -> None:
+    for run in (drawn, product):
         with pytest.raises(ParameterError, match="whole cube"):
-            hypercube_info(instance, instance.density(0.25, 2.0))
+            hypercube_info(run, 0.25, 2.0)

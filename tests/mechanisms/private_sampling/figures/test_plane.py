@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.figures.plane import PlaneInfo, draw_plane, plane_info
-from dpsyn.mechanisms.private_sampling.plane import REGIONS
+from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, PlaneInfo, draw_plane, plane_info
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, ideal_cube

@@ -11,13 +11,23 @@ import pytest
 from dpsyn.app.lessons import LESSONS
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.figures.binding import TOO_FEW, TOO_MANY, binding_info, draw_binding
-from dpsyn.mechanisms.private_sampling.figures.cells import all_cells, cell_weights
-from dpsyn.mechanisms.private_sampling.figures.instance import Instance
-from dpsyn.mechanisms.private_sampling.figures.shrinkage import AXES, EMPTY, Axis, draw_shrinkage, shrinkage_info
+from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
+    AXES,
+    EMPTY,
+    TOO_FEW,
+    TOO_MANY,
+    Axis,
+    all_cells,
+    binding_info,
+    cell_weights,
+    draw_binding,
+    draw_shrinkage,
+    shrinkage_info,
+)
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.solvers.shrinkage import least_shrinkage
 from dpsyn.table import Table
-from tests.mechanisms.private_sampling.figures.conftest import bits_table, instance_of
+from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
 
 KINDS = ["bits", "drawn", "product"]
 
@@ -25,7 +35,7 @@ KINDS = ["bits", "drawn", "product"]
 @pytest.mark.parametrize("which", KINDS)
 @pytest.mark.parametrize("axis", AXES)
 def test_the_line_is_the_linear_programs_answer(request: pytest.FixtureRequest, which: str, axis: Axis) -> None:
-    instance: Instance = request.getfixturevalue(which)
+    instance: SmallRun = request.getfixturevalue(which)
     info = shrinkage_info(instance, axis, floor=0.2, ceiling=2.5)
     assert info.here[1] == pytest.approx(least_shrinkage(instance.problem.with_box(0.4, 2.3)).shrinkage, abs=1e-6)
     for at in range(5, len(info.x) - 1, 31):
@@ -38,7 +48,7 @@ def test_the_line_is_the_linear_programs_answer(request: pytest.FixtureRequest, 
     assert max(info.shrinkage) <= 1
 
 
-def test_breaks_lie_where_the_line_bends(bits: Instance) -> None:
+def test_breaks_lie_where_the_line_bends(bits: SmallRun) -> None:
     info = shrinkage_info(bits, "ceiling", floor=0.1, ceiling=2.0)
     assert info.breaks
     for x, y in info.breaks:
@@ -47,7 +57,7 @@ def test_breaks_lie_where_the_line_bends(bits: Instance) -> None:
 
 
 @pytest.mark.parametrize("box", [(0.25, 2.0), (0.25, 1.3), (0.02, 9.0), (0.5, 3.0), (0.3, 1.3)])
-def test_ends_and_degenerate_boxes_draw(bits: Instance, box: tuple[float, float]) -> None:
+def test_ends_and_degenerate_boxes_draw(bits: SmallRun, box: tuple[float, float]) -> None:
     for axis in AXES:
         spec = draw_shrinkage(shrinkage_info(bits, axis, floor=box[0], ceiling=box[1])).to_dict()
         assert spec["title"]["text"] == f"λ against the {axis}"
@@ -56,22 +66,22 @@ def test_ends_and_degenerate_boxes_draw(bits: Instance, box: tuple[float, float]
 @pytest.mark.parametrize("which", KINDS)
 @pytest.mark.parametrize("box", [(0.25, 2.0), (0.05, 1.5), (0.1, 8.0)])
 def test_weights_on_cells_prove_the_shrinkage(request: pytest.FixtureRequest, which: str, box: tuple[float, float]) -> None:
-    instance: Instance = request.getfixturevalue(which)
+    instance: SmallRun = request.getfixturevalue(which)
     floor, ceiling = box
     info = binding_info(instance, floor=floor, ceiling=ceiling, most=10_000)
     # The proof with nothing but the cells: score every point, and let the box do its best.
     cells = {cell.text: cell for cell in info.cells}
     assert info.others == (0, 0)
-    scores = np.zeros(len(instance.space.points))
+    scores = np.zeros(instance.space.points)
     on_data = on_uniform = 0.0
-    labels = [a.labels() for a in instance.domain.attributes]
-    names = instance.domain.names
+    labels = [a.labels() for a in instance.table.domain.attributes]
+    names = instance.table.domain.names
     for cell in all_cells(instance):
         text = ", ".join(f"{names[j]} = {labels[j][c]}" for j, c in zip(cell.columns, cell.codes, strict=True))
         if text in cells:
-            inside = (instance.space.points[:, cell.columns] == cell.codes).all(axis=1)
+            inside = (instance.space.codes[:, cell.columns] == cell.codes).all(axis=1)
             scores += cells[text].weight * inside
-            on_data += cells[text].weight * (instance.codes[:, cell.columns] == cell.codes).all(axis=1).mean()
+            on_data += cells[text].weight * (instance.table.codes[:, cell.columns] == cell.codes).all(axis=1).mean()
             on_uniform += cells[text].weight * instance.space.weights[inside].sum()
     p = instance.space.weights
     pull = scores - p @ scores
@@ -90,7 +100,7 @@ def test_weights_on_cells_prove_the_shrinkage(request: pytest.FixtureRequest, wh
     assert sum(cell.share for cell in info.cells) == pytest.approx(1, abs=1e-6)
 
 
-def test_an_empty_cell_is_found_and_forces_twice_the_floor(bits: Instance) -> None:
+def test_an_empty_cell_is_found_and_forces_twice_the_floor(bits: SmallRun) -> None:
     info = binding_info(bits, floor=0.3, ceiling=50.0)
     assert info.empty >= 1
     assert info.shrinkage == pytest.approx(0.6, abs=1e-6)
@@ -100,7 +110,7 @@ def test_an_empty_cell_is_found_and_forces_twice_the_floor(bits: Instance) -> No
     assert {cell.kind for cell in info.cells} <= {TOO_FEW, TOO_MANY}
 
 
-def test_no_single_cell_forces_more_than_lambda(bits: Instance, drawn: Instance) -> None:
+def test_no_single_cell_forces_more_than_lambda(bits: SmallRun, drawn: SmallRun) -> None:
     for instance, floor, ceiling in itertools.product((bits, drawn), (0.05, 0.3), (1.5, 6.0)):
         info = binding_info(instance, floor=floor, ceiling=ceiling)
         assert info.alone is None or info.alone.alone <= info.shrinkage + 1e-6
@@ -108,7 +118,7 @@ def test_no_single_cell_forces_more_than_lambda(bits: Instance, drawn: Instance)
 
 def test_nothing_binds_on_uniform_rows() -> None:
     table = bits_table(1)
-    full = instance_of(table.take(np.array([int(np.argmax(table.codes == 0)), int(np.argmax(table.codes == 1))])))
+    full = run_of(table.take(np.array([int(np.argmax(table.codes == 0)), int(np.argmax(table.codes == 1))])))
     info = binding_info(full, floor=0.25, ceiling=2.0)
     assert info.shrinkage == 0
     assert info.cells == ()
@@ -116,19 +126,19 @@ def test_nothing_binds_on_uniform_rows() -> None:
         draw_binding(info)
 
 
-def test_weights_rebuild_the_test_function(product: Instance) -> None:
+def test_weights_rebuild_the_test_function(product: SmallRun) -> None:
     cells = all_cells(product)
-    multipliers = np.random.default_rng(0).normal(size=product.space.dimension)
+    multipliers = np.random.default_rng(0).normal(size=product.space.size.dimension)
     weights = cell_weights(product, cells, multipliers)
     rebuilt = sum(
-        weight * (product.space.points[:, cell.columns] == cell.codes).all(axis=1)
+        weight * (product.space.codes[:, cell.columns] == cell.codes).all(axis=1)
         for cell, weight in zip(cells, weights, strict=True)
     )
     wanted = multipliers @ product.space.functions
     assert np.ptp(wanted - rebuilt) == pytest.approx(0, abs=1e-6)
 
 
-def test_the_bars_say_what_the_cells_are(bits: Instance) -> None:
+def test_the_bars_say_what_the_cells_are(bits: SmallRun) -> None:
     info = binding_info(bits, floor=0.25, ceiling=2.0, most=3)
     spec = draw_binding(info).to_dict()
     (rows,) = spec["datasets"].values()
@@ -141,7 +151,7 @@ def test_an_empty_cell_of_more_than_d_columns_forces_nothing() -> None:
     codes = np.array([[a, b, a ^ b] for a in (0, 1) for b in (0, 1)] * 10)
     frame = pd.DataFrame(np.array(["no", "yes"], dtype=object)[codes], columns=["a", "b", "c"])
     table = Table(frame, Domain.of(Attribute(c, "truth", ("no", "yes"), public=True) for c in frame.columns), "xor")
-    assert instance_of(table, degree=2).shrinkage(0.25, 2.0) == pytest.approx(0, abs=1e-9)
-    assert instance_of(table, degree=3).shrinkage(0.25, 2.0) >= 0.5 - 1e-9
+    assert run_of(table, degree=2).shrinkage(0.25, 2.0) == pytest.approx(0, abs=1e-9)
+    assert run_of(table, degree=3).shrinkage(0.25, 2.0) >= 0.5 - 1e-9
     for said in (EMPTY, LESSONS["What λ does"][0].look):
         assert "up to d columns" in said

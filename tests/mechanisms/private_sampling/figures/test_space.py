@@ -10,25 +10,24 @@ import pytest
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import FailureError, ParameterError
-from dpsyn.mechanisms.private_sampling._reduced_space import draw_space
-from dpsyn.mechanisms.private_sampling._space_size import space_size
-from dpsyn.mechanisms.private_sampling.figures.instance import make_instance
-from dpsyn.mechanisms.private_sampling.figures.space import (
+from dpsyn.mechanisms.private_sampling._reduced_space import draw_space, space_size
+from dpsyn.mechanisms.private_sampling.figures.density import draw_spectrum, eigenvalues, expected_band, written_bound
+from dpsyn.mechanisms.private_sampling.small_run import (
     COMFORTABLE_ENTRIES,
     MOST_ENTRIES,
+    SmallRun,
     comfortable_columns,
     largest_whole,
-    make_space,
     most_draws,
+    small_space,
 )
-from dpsyn.mechanisms.private_sampling.figures.spectrum import draw_spectrum, spectrum_info
 from tests.mechanisms.private_sampling.figures.conftest import bits_table
 
 
 @pytest.mark.parametrize("sizes", [(2,) * 7, (3, 2, 4, 5), (2,) * 18])
 def test_s_is_what_the_mechanism_draws_of_the_same_seed(sizes: tuple[int, ...]) -> None:
     draws = 90 if math.prod(sizes) < 10_000 else 900
-    space = make_space(sizes, 2, draws=draws, seed=5)
+    space = small_space(sizes, 2, draws=draws, seed=5)
     domain = Domain.of(Attribute(f"c{j}", "categorical", tuple(range(size))) for j, size in enumerate(sizes))
     theirs = draw_space(space_size(domain, 2, draws), np.random.default_rng(5))
     assert theirs.redraws == 0
@@ -36,56 +35,57 @@ def test_s_is_what_the_mechanism_draws_of_the_same_seed(sizes: tuple[int, ...]) 
     def sorted_rows(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         return np.unique(np.repeat(codes, counts, axis=0), axis=0, return_counts=True)[0]
 
-    assert np.array_equal(sorted_rows(space.points, space.multiplicity), sorted_rows(theirs.codes, theirs.multiplicity))
+    assert np.array_equal(sorted_rows(space.codes, space.multiplicity), sorted_rows(theirs.codes, theirs.multiplicity))
     assert space.multiplicity.sum() == draws
-    assert space.eigenvalues == pytest.approx(theirs.spectrum)
-    assert space.threshold == pytest.approx(theirs.threshold**2 / draws)
+    assert space.spectrum == pytest.approx(theirs.spectrum)
+    assert space.threshold == theirs.threshold
 
 
 def test_eigenvalues_are_squares_of_singular_values_over_m() -> None:
-    space = make_space((2,) * 6, 2, draws=40, seed=2)
+    space = small_space((2,) * 6, 2, draws=40, seed=2)
     every = np.repeat(space.functions, space.multiplicity, axis=1)
     singular = np.linalg.svd(every, compute_uv=False)
-    assert np.sort(singular**2 / 40) == pytest.approx(space.eigenvalues)
-    assert space.threshold == pytest.approx((1 / (2 * math.e**2)) ** 2)
+    assert np.sort(singular**2 / 40) == pytest.approx(eigenvalues(space))
+    assert space.threshold**2 / 40 == pytest.approx((1 / (2 * math.e**2)) ** 2)
 
 
 def test_the_whole_domain_has_every_eigenvalue_one() -> None:
-    space = make_space((3, 2, 4), 2)
+    space = small_space((3, 2, 4), 2)
     values = np.linalg.eigvalsh(space.functions @ space.functions.T / space.m)
-    assert values == pytest.approx(space.eigenvalues)
-    info = spectrum_info(space)
-    assert info.expected is None
-    assert not info.failed
-    assert info.bound == "B"
+    assert values == pytest.approx(eigenvalues(space))
+    assert expected_band(space) is None
+    assert space.passes
+    assert written_bound(space) == "B"
 
 
 def test_too_few_points_fail_and_nothing_goes_on_from_there() -> None:
     table = bits_table(7)
-    space = make_space(table.domain.shape, 2, draws=20, seed=1)
-    info = spectrum_info(space)
-    assert info.failed
-    assert "Failure" in info.subtitle
+    space = small_space(table.domain.shape, 2, draws=20, seed=1)
+    assert not space.passes
+    text = draw_spectrum(space).to_json(ensure_ascii=False)
+    assert "Failure" in text
     with pytest.raises(FailureError, match="not looked at"):
-        make_instance(space, table)
-    assert '"#D55E00"' in draw_spectrum(info).to_json()
+        SmallRun(space, table)
+    assert '"#D55E00"' in text
 
 
 def test_the_spectrum_settles_in_its_band() -> None:
-    info = spectrum_info(make_space((2,) * 12, 1, draws=5000, seed=0))
-    low, high = info.expected
-    assert low == pytest.approx((1 - math.sqrt(13 / 5000)) ** 2)
-    assert low * 0.97 <= info.eigenvalues[0]
-    assert info.eigenvalues[-1] <= high * 1.03
+    space = small_space((2,) * 14, 1, draws=5000, seed=0)
+    band, values = expected_band(space), eigenvalues(space)
+    assert band is not None
+    low, high = band
+    assert low == pytest.approx((1 - math.sqrt(15 / 5000)) ** 2)
+    assert low * 0.97 <= values[0]
+    assert values[-1] <= high * 1.03
 
 
 def test_refuses_what_would_not_follow_a_slider() -> None:
     with pytest.raises(ParameterError, match="fewer columns"):
-        make_space((2,) * 60, 2, draws=10_000)
+        small_space((2,) * 60, 2, draws=10_000)
     with pytest.raises(ParameterError, match="reduced_space_size"):
-        make_space((2,) * 20, 2)
+        small_space((2,) * 20, 2)
     with pytest.raises(ParameterError, match="reduced_space_size"):
-        make_space((2,) * 20, 2, draws=0)
+        small_space((2,) * 20, 2, draws=0)
     assert not largest_whole((2,) * 20, 2)
     assert most_draws((2,) * 20, 2) == MOST_ENTRIES // 211
 

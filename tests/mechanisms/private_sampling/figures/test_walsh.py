@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.figures.instance import Instance
-from dpsyn.mechanisms.private_sampling.figures.walsh import SIGNS, WalshInfo, draw_averages, draw_walsh, walsh_info
+from dpsyn.mechanisms.private_sampling.figures.hypercube import SIGNS, WalshInfo, draw_averages, draw_walsh, walsh_info
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.table import Table
-from tests.mechanisms.private_sampling.figures.conftest import bits_table, instance_of
+from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
 
 BOX = (0.25, 2.0)
 
 
-def found(p: int, chosen: tuple[str, ...], degree: int = 2) -> tuple[Table, Instance, WalshInfo]:
+def found(p: int, chosen: tuple[str, ...], degree: int = 2) -> tuple[Table, SmallRun, WalshInfo]:
     table = bits_table(p)
-    instance = instance_of(table, degree)
-    return table, instance, walsh_info(instance, instance.density(*BOX), chosen)
+    run = run_of(table, degree)
+    return table, run, walsh_info(run, chosen, *BOX)
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_signs_are_products_of_the_columns_of_j(p: int, chosen: tuple[str, ...])
 
 @pytest.mark.parametrize(("p", "degree"), [(3, 2), (4, 2), (4, 3)])
 def test_averages_are_those_of_the_rows_and_of_the_density(p: int, degree: int) -> None:
-    table, instance, info = found(p, ("b0", "b1"), degree)
+    table, run, info = found(p, ("b0", "b1"), degree)
     assert len({average.columns for average in info.averages}) == 2**p
-    density = instance.density(*BOX)
+    density = run.matched(*BOX)
     assert 0.05 < info.shrinkage < 0.95
     missed = []
     for average in info.averages:
         of_rows = [prod(1 if row[int(name[1])] else -1 for name in average.columns) for row in table.codes]
         assert average.data == pytest.approx(np.mean(of_rows), abs=1e-12)
-        at_points = [prod(1 if point[int(name[1])] else -1 for name in average.columns) for point in instance.space.points]
+        at_points = [prod(1 if point[int(name[1])] else -1 for name in average.columns) for point in run.space.codes]
         assert average.density == pytest.approx(np.dot(at_points, density.ratio) / 2**p, abs=1e-12)
         assert average.matched == (len(average.columns) <= degree)
         if average.columns and average.matched:
@@ -61,21 +61,20 @@ def test_averages_are_those_of_the_rows_and_of_the_density(p: int, degree: int) 
 
 
 def test_beyond_d_columns_nothing_is_left_where_the_box_does_not_bind() -> None:
-    instance, wide = instance_of(bits_table(4)), (0.25, 3.0)
-    density = instance.density(*wide)
+    run, wide = run_of(bits_table(4)), (0.25, 3.0)
+    density = run.matched(*wide)
     assert density.ratio.min() > wide[0] + 1e-3
     assert density.ratio.max() < wide[1] - 1e-3
-    averages = walsh_info(instance, density, ()).averages
+    averages = walsh_info(run, (), *wide).averages
     assert max(abs(average.density) for average in averages if not average.matched) < 1e-7
     assert max(abs(average.data) for average in averages if not average.matched) > 0.01
 
 
 def test_the_order_of_j_does_not_matter_and_other_columns_are_refused() -> None:
-    instance = instance_of(bits_table(3))
-    density = instance.density(*BOX)
-    assert walsh_info(instance, density, ["b2", "b0"]) == walsh_info(instance, density, ["b0", "b2"])
+    run = run_of(bits_table(3))
+    assert walsh_info(run, ["b2", "b0"], *BOX) == walsh_info(run, ["b0", "b2"], *BOX)
     with pytest.raises(ParameterError, match="columns of the cube: b0, b1, b2"):
-        walsh_info(instance, density, ["b7"])
+        walsh_info(run, ["b7"], *BOX)
 
 
 @pytest.mark.parametrize("chosen", [(), ("b1",), ("b0", "b2")])

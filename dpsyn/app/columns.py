@@ -1,0 +1,198 @@
+"""The columns on the page Data: what there is to know of them, and the domain as a table that can be edited.
+
+Pure functions; the page draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.domain import KINDS, Attribute, Domain, listed
+from dpsyn.errors import DomainError
+from dpsyn.kit.visit import MOST_CLASSES, Dataset
+from dpsyn.kit.widgets import plain_text
+from dpsyn.table import Table
+
+SHOWN_CATEGORIES = 500
+_MOST_ALIKE = 3
+
+
+def editor_lines(full: Table, current: Domain) -> pd.DataFrame:
+    """One line per column of the data: use, column, kind, categories, lower, upper, bins, missing, public."""
+    lines = []
+    kept = {attribute.name: attribute for attribute in current.attributes}
+    for read in full.domain.attributes:
+        attribute = kept.get(read.name, read)
+        lines.append(
+            {
+                "use": read.name in current,
+                "column": attribute.name,
+                "kind": attribute.kind,
+                "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
+                "lower": _bound_text(attribute, attribute.lower),
+                "upper": _bound_text(attribute, attribute.upper),
+                "bins": attribute.bins if attribute.is_binned else None,
+                "missing": attribute.missing,
+                "public": attribute.public,
+            }
+        )
+    return pd.DataFrame(lines).astype({"bins": "Int64"})
+
+
+def _bound_text(attribute: Attribute, bound: float | None) -> str:
+    if bound is None:
+        return ""
+    if attribute.kind == "date":
+        return f"{pd.Timestamp('1970-01-01') + pd.Timedelta(days=bound):%Y-%m-%d}"
+    return f"{bound:.15g}"
+
+
+def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
+    """The domain that edited lines describe.
+
+    A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
+    gives it; that is inferred, so the column is not public, whatever the line says: what nobody has seen yet cannot be
+    confirmed. The next edit, which shows it, can.
+
+    Raises:
+        DomainError: a line cannot be understood, or no column is left; the message names the column.
+    """
+    attributes = []
+    for record in lines.to_dict("records"):
+        line = {str(key): value for key, value in record.items()}
+        if line["use"]:
+            name = str(line["column"])
+            old = (current if name in current else full.domain)[name]
+            attributes.append(_attribute(line, old, full.frame[name]))
+    if not attributes:
+        raise DomainError("no column is in use: tick at least one")
+    return Domain.of(attributes)
+
+
+def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> Attribute:
+    kind, missing, public = line["kind"], bool(line["missing"]), bool(line["public"])
+    if kind not in KINDS:
+        raise DomainError(f"column {old.name!r}: choose a kind ({', '.join(KINDS)})", column=old.name)
+    if kind in ("truth", "categorical"):
+        texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
+        public = public and (bool(texts) or not old.is_binned)
+        return Attribute(old.name, kind, _categories(texts, old, column), missing=missing, public=public)
+    lower, upper = (_bound(str(line[side] or ""), kind, old.name, side) for side in ("lower", "upper"))
+    if lower is None or upper is None or old.kind != kind:
+        public = False
+    if lower is None or upper is None:
+        found = _range(column, kind, old.name)
+        lower, upper = found[0] if lower is None else lower, found[1] if upper is None else upper
+    bins = 10 if pd.isna(line["bins"]) else int(line["bins"])
+    integer = old.integer if old.kind == kind else kind == "numeric" and _whole(column)
+    return Attribute(old.name, kind, lower=lower, upper=upper, bins=bins, integer=integer, missing=missing, public=public)
+
+
+def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
+    """Texts back to values: those of the old categories or of the data, else the text itself (a number among numbers)."""
+    if old.is_binned and not texts:
+        return tuple(sorted(column.dropna().unique().tolist()))
+    known = {str(c): c for c in [*column.dropna().unique().tolist(), *old.categories]}
+    beyond = old.categories[SHOWN_CATEGORIES:]
+    numbers = bool(known) and all(isinstance(c, int) and not isinstance(c, bool) for c in known.values())
+    values = [known[t] if t in known else (int(t) if numbers and t.lstrip("+-").isdigit() else t) for t in texts]
+    return (*values, *beyond)
+
+
+def _bound(text: str, kind: str, name: str, side: str) -> float | None:
+    text = text.strip()
+    if not text or text == "nan":
+        return None
+    try:
+        if kind == "date":
+            return float((pd.Timestamp(text) - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1))
+        value = float(text)
+    except ValueError:
+        expected = "a date such as 2024-01-31" if kind == "date" else "a number"
+        raise DomainError(f"column {name!r}: {side} bound {text!r} is not {expected}", column=name) from None
+    if not math.isfinite(value):
+        raise DomainError(f"column {name!r}: {side} bound must be finite, got {text}", column=name)
+    return value
+
+
+def _range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:
+    if kind == "date":
+        dates = pd.to_datetime(column, errors="coerce")
+        numbers = (dates - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    else:
+        numbers = pd.to_numeric(column, errors="coerce")
+    numbers = numbers.dropna()
+    if numbers.empty:
+        raise DomainError(f"column {name!r} holds no {kind} values; keep it categorical", column=name)
+    low, high = float(numbers.min()), float(numbers.max())
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _whole(column: pd.Series[Any]) -> bool:
+    numbers = pd.to_numeric(column, errors="coerce").dropna()
+    return bool(((numbers % 1) == 0).all())
+
+
+def notes_in_use(current: Dataset) -> list[str]:
+    """The notes of reading the file but for those about columns that were dropped since, and the columns of one value."""
+    dropped = [f"Column {name!r}" for name in current.full.domain.names if name not in current.table.domain]
+    notes = [note for note in current.notes if not note.startswith(tuple(dropped))]
+    single = [attribute.name for attribute in current.table.domain.attributes if _is_single(current, attribute)]
+    if single:
+        one = len(single) == 1
+        said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
+        notes.append(f"Column{'s' * (not one)} {listed(map(repr, single))}: one value only: {said}.")
+    for attribute in current.table.domain.attributes:
+        alike = _alike(attribute.categories) if attribute.kind == "categorical" else []
+        if alike:
+            groups = "; ".join(listed(map(repr, group)) for group in alike[:_MOST_ALIKE])
+            more = f"; and {len(alike) - _MOST_ALIKE} more such groups" if len(alike) > _MOST_ALIKE else ""
+            notes.append(
+                f"Column {attribute.name!r}: categories that differ only in capitals or blanks count as different: "
+                f"{groups}{more}. If they mean the same, write them alike in the file and load it again."
+            )
+    return notes
+
+
+def _alike(categories: Sequence[object]) -> list[list[str]]:
+    """Groups of texts that are the same but for capitals and blanks."""
+    groups: dict[str, list[str]] = {}
+    for category in categories:
+        if isinstance(category, str):
+            groups.setdefault(" ".join(category.split()).casefold(), []).append(category)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _is_single(current: Dataset, attribute: Attribute) -> bool:
+    """One value in the domain, or in a column of the user's with more than one row."""
+    if attribute.is_constant:
+        return True
+    if current.sample is not None or current.table.n < 2:
+        return False
+    return int(current.table.frame[attribute.name].nunique(dropna=False)) == 1
+
+
+def not_classes(current: Dataset) -> str | None:
+    """Which columns the choice of the target leaves out, and why; None if it has all."""
+    reasons: dict[str, list[str]] = {}
+    for attribute in current.table.domain.attributes:
+        if attribute.name not in current.classes:
+            reasons.setdefault(_reason(attribute), []).append(attribute.name)
+    if not reasons:
+        return None
+    parts = [f"{plain_text(listed(names))} ({reason})" for reason, names in reasons.items()]
+    return f"Not among the choices: {'; '.join(parts)}."
+
+
+def _reason(attribute: Attribute) -> str:
+    if attribute.is_binned:
+        return "numbers or dates"
+    if attribute.is_constant:
+        return "one value only"
+    if attribute.missing:
+        return "cells may be empty"
+    return f"more than {MOST_CLASSES} categories"

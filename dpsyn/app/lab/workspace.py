@@ -1,0 +1,162 @@
+"""Where releases and experiments live: in this visit only, in a workspace folder that the user names, or in a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import streamlit as st
+
+from dpsyn.app import state
+from dpsyn.app.lab import experiments
+from dpsyn.errors import DataError, DpsynError
+from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
+from dpsyn.kit import visit
+from dpsyn.kit.uploads import is_local
+
+FROM_A_FILE = "It was read from a file: the claim and the rows are what the file says."
+
+
+def workspace_bar() -> None:
+    """One line: what would be lost by a reload, and how to keep it."""
+    workspace = state.workspace()
+    lost = st.session_state.get("workspace_lost")
+    if lost is not None:
+        st.error(
+            f"{lost}. The workspace was closed. Everything is still in this visit: open a workspace again, in this folder "
+            "or another, to keep it.",
+            icon=":material/error:",
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if workspace is None:
+            st.caption(
+                ":material/warning: Runs and experiments live in this visit: a reload of the page loses them. "
+                + ("Name a workspace folder to keep them." if is_local() else "Download what you want to keep.")
+            )
+        else:
+            st.caption(
+                f":material/folder: Runs and experiments are kept in `{workspace.folder}`; private rows never are. "
+                "After a reload of the page, open it again."
+            )
+        if is_local():
+            with st.popover("Workspace", icon=":material/folder_open:"):
+                _chooser(workspace)
+
+
+def _chooser(workspace: Workspace | None) -> None:
+    st.caption(
+        "A folder on this machine. The app keeps releases, settings and measures in files there (JSON, as an export holds "
+        "them), and nothing else on disk. Measures come from private rows: guard the folder as you guard them. So may "
+        "categories and bounds that you have not confirmed; they are kept with a release and an experiment, marked as not "
+        "public."
+    )
+    folder = st.text_input(
+        "Folder", str(workspace.folder) if workspace else "", key="workspace_folder", placeholder="/home/me/dpsyn"
+    )
+    if st.button("Open", icon=":material/folder_open:", key="workspace_open", disabled=visit.job() is not None):
+        try:
+            _take_over(Workspace(folder.strip()))
+        except DpsynError as fault:
+            st.warning(str(fault), icon=":material/block:")
+            return
+        st.rerun(scope="app")
+    if workspace is not None and st.button("Close", icon=":material/close:", key="workspace_close"):
+        st.session_state.pop("workspace")
+        st.rerun(scope="app")
+
+
+def _take_over(opened: Workspace) -> None:
+    """The workspace's releases and experiments join the session's, and the other way about.
+
+    Raises:
+        DataError: something in it cannot be read; then nothing was changed.
+    """
+    releases, tried = opened.releases(), opened.experiments()
+    st.session_state["workspace"] = opened
+    st.session_state.pop("workspace_lost", None)
+    mine: list[MadeRelease | Experiment] = [*state.made(), *experiments.all_experiments()]
+    here = {thing.key for thing in mine}
+
+    def keep(workspace: Workspace) -> None:
+        for thing in mine:
+            # Of what it has already: it may have been measured, renamed or run while the workspace was closed.
+            workspace.keep(thing)
+
+    state.with_workspace(keep)
+    state.made().extend(_numbered(made) for made in releases if made.key not in here)
+    experiments.all_experiments().extend(_numbered_experiment(e) for e in tried if e.key not in here)
+
+
+def _numbered(made: MadeRelease) -> MadeRelease:
+    return replace(made, number=visit.next_number("release"))
+
+
+def _numbered_experiment(experiment: Experiment) -> Experiment:
+    return replace(experiment, number=visit.next_number("experiment"))
+
+
+def transfer() -> None:
+    """Download everything as one file, or read such a file."""
+    releases, tried = state.made(), experiments.all_experiments()
+    if releases or tried:
+        st.download_button(
+            "Export",
+            # Streamlit calls it outside the visit: it reads no session.
+            lambda: archive_text(releases, tried).encode(),
+            "dpsyn_runs.json",
+            "application/json",
+            icon=":material/download:",
+            on_click="ignore",
+            key="runs_export",
+            help="All releases and experiments of this visit in one file: settings, claims, released rows and measures. "
+            "No private row is in it, but measures come from private rows: guard the file as you guard them.",
+        )
+    with st.popover("Import", icon=":material/upload:"):
+        st.caption("A file that “Export” has made, here or elsewhere. Everything in it is checked first.")
+        attempt = st.session_state.setdefault("_import", 0)
+        file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")
+        if file is not None and st.button("Read it", type="primary", key="runs_read"):
+            try:
+                said = _import(file.getvalue())
+            except DataError as fault:
+                st.warning(f"Nothing was read. {fault}.", icon=":material/block:")
+                return
+            st.session_state["_import"] = attempt + 1
+            st.toast(said, icon=":material/check:")
+            st.rerun()
+
+
+def _import(data: bytes) -> str:
+    """Take in what a file holds and this visit has not yet; what came of it, in a sentence.
+
+    Raises:
+        DataError: something in the file is wrong; then nothing of it is taken in.
+    """
+    releases, tried = read_archive(data)
+    mine = {*map(_content, state.made()), *map(_content, experiments.all_experiments())}
+    new_releases = [made for made in releases if _content(made) not in mine]
+    new_experiments = [experiment for experiment in tried if _content(experiment) not in mine]
+    for made in new_releases:
+        claim = made.release.guarantee
+        said = dict.fromkeys((*claim.assumptions, FROM_A_FILE))
+        marked = replace(made.release, guarantee=replace(claim, assumptions=tuple(said)))
+        state.add(_numbered(replace(made, release=marked)))
+    for experiment in new_experiments:
+        experiments.add(_numbered_experiment(experiment))
+    here = len(releases) + len(tried) - len(new_releases) - len(new_experiments)
+    found = f"Read {_count(len(new_releases), 'release')} and {_count(len(new_experiments), 'experiment')}"
+    return found + (f"; {here} were here already." if here else ".")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _content(thing: MadeRelease | Experiment) -> str:
+    """Tells what a release or an experiment is, whatever it is called and wherever it was kept."""
+    data = thing.to_dict()
+    if isinstance(thing, Experiment):
+        return json.dumps([data["made"], data["fingerprint"], data["grid"]], default=str)
+    record = data["record"]["record"]
+    claim = {k: v for k, v in record["guarantee"].items() if k != "assumptions"}
+    return json.dumps([data["made"], data["dataset"], record["settings"], claim, data["rows"]], default=str)

@@ -1,0 +1,184 @@
+"""What DP-CDA refuses, and how many records a class holds and rows are made of it: public facts, or a noisy count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpsyn.domain import Attribute, Domain, listed
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
+
+_LARGEST_COUNT_NOISE = 2.0**40
+
+
+def class_values(attribute: Attribute) -> list[Any]:
+    """The classes in code order; None stands for missing values."""
+    return [*attribute.categories, *([None] if attribute.missing else [])]
+
+
+def rows_of_classes(rows: Mapping[Any, int] | int | None, attribute: Attribute, n: int) -> tuple[int, ...]:
+    """T_k in code order: those of a mapping, or ⌊T/K⌋ each, T = n where nothing is said.
+
+    Raises:
+        ParameterError: a class is unknown or missing, a number is negative, or there is no row at all or less than one a
+        class.
+    """
+    values = class_values(attribute)
+    if not isinstance(rows, Mapping):
+        total = n if rows is None else int(rows)
+        if total < len(values):
+            allowed = (
+                f"at least {len(values)}, one for each class of {attribute.name!r}; "
+                "or a mapping from classes to rows, where some may have none"
+            )
+            raise ParameterError("rows", total, allowed)
+        return (total // len(values),) * len(values)
+    found = _in_code_order("rows", rows, attribute)
+    if min(found) < 0 or max(found) < 1:
+        raise ParameterError("rows", _shown(rows), "at least 0 rows of every class, and at least 1 of some class")
+    return found
+
+
+def public_class_sizes(
+    declared: Mapping[Any, int] | int | None,
+    attribute: Attribute,
+    n: int | None,
+    order_of_mixture: int,
+    rows: tuple[int, ...] | None = None,
+) -> tuple[int, ...] | None:
+    """Declared lower bounds in code order, or None if there are none. Classes without rows may be of any size.
+
+    They are not held against n where that is None, a secret.
+
+    Raises:
+        ParameterError: a class is unknown or missing, too small to be mixed, or the sizes add up to more than n.
+    """
+    if declared is None:
+        return None
+    values = class_values(attribute)
+    made = rows or (1,) * len(values)
+    if isinstance(declared, Mapping):
+        shown: object = _shown(declared)
+        sizes = _in_code_order("class_sizes", declared, attribute)
+    else:
+        shown = declared
+        sizes = (int(declared),) * len(values)
+    smallest, value = min((size, position) for position, size in enumerate(sizes) if made[position] > 0)
+    if min(sizes) < 0 or smallest < order_of_mixture:
+        remedy = f"; order_of_mixture = {smallest} would do" if smallest >= 1 else ""
+        allowed = (
+            f"at least order_of_mixture = {order_of_mixture} for every class that rows are made from, and "
+            f"{values[value]!r} has {smallest}: records are drawn without replacement{remedy}, or no rows of that class"
+        )
+        raise ParameterError("class_sizes", shown, allowed)
+    if n is not None and sum(sizes) > n:
+        allowed = f"sizes that add up to at most n = {n} over {len(sizes)} classes"
+        raise ParameterError("class_sizes", shown, allowed + (f", so at most {n // len(sizes)} for all of them"))
+    return sizes
+
+
+def _in_code_order(field: str, declared: Mapping[Any, int], attribute: Attribute) -> tuple[int, ...]:
+    values = class_values(attribute)
+    unknown = [value for value in declared if value not in values]
+    lost = [value for value in values if value not in declared]
+    if unknown or lost:
+        problem = f"{unknown[0]!r} is not one of them" if unknown else f"{lost[0]!r} is missing"
+        raise ParameterError(field, _shown(declared), f"one number for every class of {attribute.name!r}; {problem}")
+    if not all(isinstance(number, int | np.integer) and not isinstance(number, bool) for number in declared.values()):
+        raise ParameterError(field, _shown(declared), "whole numbers")
+    return tuple(int(declared[value]) for value in values)
+
+
+def _shown(declared: Mapping[Any, int]) -> dict[str, int]:
+    return {str(value): number for value, number in declared.items()}
+
+
+def count_margin(scale: float, classes: int, failure_probability: float) -> int:
+    """The smallest t with K·P(Z > t) ≤ β for discrete Laplace Z of this scale s: P(Z > t) = e^{-(t+1)/s} / (1 + e^{-1/s}).
+
+    Args:
+        scale: s of the noise on every count.
+        classes: K.
+        failure_probability: β, that any of the K noisy counts exceeds its true count by more than t.
+    """
+    exponent = math.log(classes / failure_probability) - math.log1p(math.exp(-1 / scale))
+    return max(0, math.ceil(scale * exponent * (1 + 1e-12) + 1e-12) - 1)
+
+
+def check_order_and_rows(order_of_mixture: object, rows: object) -> None:
+    """Raise unless both are whole numbers, at least 1; rows may be None or a mapping."""
+    for field, value in (("order_of_mixture", order_of_mixture), ("rows", rows)):
+        if field == "rows" and (value is None or isinstance(value, Mapping)):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ParameterError(field, value, "a whole number, at least 1")
+
+
+def check_clip_norm(clip_norm: float) -> None:
+    """Raise unless it is a finite positive number."""
+    if not (math.isfinite(clip_norm) and clip_norm > 0):
+        allowed = "a finite number > 0; 1 keeps records that are scaled by public bounds as they are"
+        raise ParameterError("clip_norm", clip_norm, allowed)
+
+
+def check_calibration(spec: PrivacySpec, n: int) -> None:
+    """Raise unless there are records and δ > 0."""
+    if n < 1:
+        raise ParameterError("n", n, "at least 1 row")
+    if spec.delta == 0:
+        raise CalibrationError(
+            "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "
+            f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
+        )
+
+
+def check_count_noise(epsilon: float, scale: float) -> None:
+    """Raise if noise on the class counts would not fit into whole numbers of 64 bits."""
+    if scale > _LARGEST_COUNT_NOISE:
+        enough = rounded_up(epsilon * scale / _LARGEST_COUNT_NOISE, 3)
+        raise CalibrationError(
+            f"class counts cannot be released at epsilon = {epsilon:g}: their noise would have a scale of "
+            f"{scale:.3g} records; epsilon = {enough} is the least, or state public class sizes"
+        )
+
+
+def class_column(target: str, domain: Domain) -> Attribute:
+    """The attribute of the class.
+
+    Raises:
+        ParameterError: there is no such column, it is a number or a date, or it is the only one.
+    """
+    possible = [attribute.name for attribute in domain.attributes if not attribute.is_binned]
+    advice = (
+        f"one of {', '.join(map(repr, possible[:8]))}" if possible else "truth values or categories, which no column holds"
+    )
+    if target not in domain:
+        raise ParameterError("target", target, advice)
+    attribute = domain[target]
+    if attribute.is_binned:
+        raise ParameterError("target", target, f"a truth or categorical column: {advice}; this one is {attribute.kind}")
+    if len(domain) < 2:
+        raise ParameterError("target", target, "one column of several: DP-CDA mixes the other columns, and there are none")
+    return attribute
+
+
+def check_features(target: str, domain: Domain) -> None:
+    """Raise if a column other than the target has one value only, so that there is nothing to average.
+
+    Raises:
+        ParameterError: the field is ``columns`` and the value their names.
+    """
+    names = [a.name for a in domain.attributes if a.name != target and a.is_constant]
+    if names:
+        one = len(names) == 1
+        raise ParameterError(
+            "columns",
+            listed(names),
+            f"{'this column has' if one else 'these columns have'} one value only, so there is nothing to mix; "
+            f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in Python: "
+            "table.project([...]) with the other columns)",
+        )

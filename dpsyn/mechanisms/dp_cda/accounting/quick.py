@@ -1,0 +1,234 @@
+"""σ and ε for pages: the functions of :mod:`functions`, remembered, with a quicker search for the exact σ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant
+from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
+from dpsyn.privacy.zcdp import zcdp_rho
+
+QUICK = 60_000
+"""Records and rows of a class up to which exact accounting is quick: about 0.2 s for a σ. At a million it takes a second."""
+TOLERANCE = 0.02
+"""Relative excess of the exact ε, which is never too small, and how far below a target the ε of the σ found may be."""
+ROUGH = 0.03
+"""The same for axes that span decades: the exact ε was at most 6 % too large where measured."""
+
+FINE = 1e-3
+"""Tolerance of a release, and of an ε that is to refute a claim."""
+_CERTAIN = 1.01
+"""More than the discretisation can add to such an ε."""
+_FLATTEST, _LONGEST_STEP, _MOST_STEPS = -0.3, 1.5, 80
+_LOWEST = math.log(1e-4)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the accountants have to know beside l, ε and σ.
+
+    Attributes:
+        counts: N_k, or lower bounds on them, of the classes that rows are made from; two of the smallest are enough.
+        rows: T_k, the same for every class.
+        delta: privacy δ.
+        clip_norm: c.
+        variant: how records are drawn.
+        neighbouring: what may change.
+        n, total: N and T of the published formula, which knows no classes; None takes the sums over the classes.
+    """
+
+    counts: tuple[int, ...]
+    rows: int
+    delta: float
+    clip_norm: float = 1.0
+    variant: Variant = "fixed_size"
+    neighbouring: Change = "replace_one"
+    n: int | None = None
+    total: int | None = None
+
+    @classmethod
+    def stated(cls, n: int, classes: int, smallest_class: int, rows: int, delta: float, clip_norm: float = 1.0) -> Sizes:
+        """N records in K classes of at least so many each, and T rows in all, T_k = max(1, T // K) of each class.
+
+        Raises:
+            ParameterError: an argument is out of range.
+        """
+        for field, value in (("n", n), ("classes", classes), ("rows", rows)):
+            if value < 1:
+                raise ParameterError(field, value, "at least 1")
+        if not 0 <= smallest_class <= n // classes:
+            allowed = f"at least 0 and at most n / classes = {n // classes}"
+            raise ParameterError("smallest_class", smallest_class, allowed)
+        if not 0 < delta < 1:
+            raise ParameterError("delta", delta, "a number with 0 < delta < 1")
+        if not (math.isfinite(clip_norm) and clip_norm > 0):
+            raise ParameterError("clip_norm", clip_norm, "a finite number > 0")
+        counts = (smallest_class,) * min(classes, 2)
+        return cls(counts, max(1, rows // classes), delta, clip_norm, n=n, total=rows)
+
+    @property
+    def smallest(self) -> int:
+        """The smallest N_k."""
+        return min(self.counts)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether exact accounting is quick enough for a slider."""
+        return max(self.smallest, self.rows) <= QUICK
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """N, T, δ and c, as the published formula takes them."""
+        n = sum(self.counts) if self.n is None else self.n
+        total = self.rows * len(self.counts) if self.total is None else self.total
+        return {"n": n, "rows": total, "delta": self.delta, "clip_norm": self.clip_norm}
+
+
+@lru_cache(maxsize=8192)
+def epsilon_at(
+    sizes: Sizes,
+    order_of_mixture: int,
+    sigma: float,
+    accountant: Accountant = "exact",
+    tolerance: float = ROUGH,
+) -> float:
+    """ε at this σ, by :func:`dp_cda_epsilon`.
+
+    Raises:
+        ParameterError: an argument is out of range, or l is larger than the smallest class.
+    """
+    if accountant == "published":
+        return published_epsilon(order_of_mixture=order_of_mixture, sigma=sigma, **sizes.published)
+    return dp_cda_epsilon(
+        sigma,
+        sizes.delta,
+        order_of_mixture,
+        sizes.clip_norm,
+        sizes.counts,
+        sizes.rows,
+        accountant,
+        sizes.neighbouring,
+        variant=sizes.variant,
+        tolerance=tolerance,
+    )
+
+
+@lru_cache(maxsize=2048)
+def sigma_for(
+    sizes: Sizes,
+    order_of_mixture: int,
+    epsilon: float,
+    accountant: Accountant = "exact",
+    tolerance: float = ROUGH,
+) -> float | None:
+    """About the smallest σ whose ε is at most ``epsilon``; with a ``tolerance`` of :data:`FINE` it is the σ of a release.
+
+    Other tolerances make the exact one quicker (:func:`smallest_sigma`), and it is never too small.
+
+    None where there is none: l is larger than the smallest class, the accountant does not cover the variant, or it stays
+    above ``epsilon`` at every σ (published: ln(1/δ)/3, because its last order is 4; rdp: its limit at order 256).
+
+    Raises:
+        ParameterError: an argument is out of range.
+    """
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise ParameterError("epsilon", epsilon, "a finite number > 0")
+    if order_of_mixture > sizes.smallest or (accountant != "exact" and sizes.variant != "fixed_size"):
+        return None
+    try:
+        if accountant == "published":
+            return published_sigma(epsilon=epsilon, order_of_mixture=order_of_mixture, **sizes.published)
+        if accountant == "rdp" or tolerance <= FINE:
+            return dp_cda_noise_scale(
+                epsilon,
+                sizes.delta,
+                order_of_mixture,
+                sizes.clip_norm,
+                sizes.counts,
+                sizes.rows,
+                accountant,
+                sizes.neighbouring,
+                variant=sizes.variant,
+            )
+    except CalibrationError:
+        return None
+
+    def epsilon_of(sigma: float) -> float:
+        return epsilon_at(sizes, order_of_mixture, sigma, accountant, tolerance)
+
+    return smallest_sigma(epsilon_of, epsilon, first_guess(sizes, order_of_mixture, epsilon), tolerance)
+
+
+def attained_epsilon(sizes: Sizes, order_of_mixture: int, sigma: float) -> float:
+    """Not more than the ε at δ of two datasets that differ in one record and its label; no accounting can give less.
+
+    The pair attains the label-change bound (:mod:`exact`): all other records of both classes lie at -c·u and the one that
+    moves at c·u.
+
+    Raises:
+        ParameterError: an argument is out of range; two classes are needed.
+    """
+    exact = dp_cda_epsilon(
+        sigma,
+        sizes.delta,
+        order_of_mixture,
+        sizes.clip_norm,
+        sizes.counts,
+        sizes.rows,
+        "exact",
+        "label_change",
+        variant=sizes.variant,
+        tolerance=FINE,
+    )
+    return exact / _CERTAIN
+
+
+def first_guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:
+    """About the σ that is needed, from the central limit of the privacy loss. A start for a search, not a bound.
+
+    The losses of the 2T_k rows that a moved record can touch add up to nearly that of one Gaussian mechanism with
+    μ = p·√(2T_k(e^{1/z²} - 1)), z = σl/(2c), and to no more than without sampling, μ = √(2T_k)/z. μ²/2 is about the ρ of ε.
+    """
+    rate = order_of_mixture / sizes.smallest
+    touched = sizes.rows * min(len(sizes.counts), 2)
+    squared = 1.2 * 2 * zcdp_rho(epsilon, sizes.delta) / touched
+    multiplier = min(1 / math.sqrt(squared), 1 / math.sqrt(math.log1p(squared / rate**2)))
+    return multiplier * 2 * sizes.clip_norm / order_of_mixture
+
+
+def smallest_sigma(epsilon_of: Callable[[float], float], epsilon: float, guess: float, tolerance: float) -> float:
+    """A σ with epsilon_of(σ) ≤ ε that falls short of ε by at most ``tolerance``, or is that close to a σ that exceeds it.
+
+    Secant steps in ln σ against ln ε, kept inside what is known to bracket the answer: two or three evaluations from a good
+    guess. The bracket is halved where two steps have not done so, because ε leaps. What is returned has been evaluated and
+    meets the target. Where hardly any noise is needed, because δ alone covers the chance that a record is drawn at all, the
+    search ends at 1/10,000 of the guess.
+
+    Raises:
+        CalibrationError: the target is not met after 80 steps.
+    """
+    x, last = math.log(guess), None
+    low, high = -math.inf, math.inf
+    before = (math.inf, math.inf)
+    for _ in range(_MOST_STEPS):
+        height = math.log(min(max(epsilon_of(math.exp(x)) / epsilon, 1e-9), 1e9))
+        if -tolerance <= height <= 0 or (height <= 0 and x <= math.log(guess) + _LOWEST):
+            return math.exp(x)
+        low, high = (x, high) if height > 0 else (low, x)
+        if high - low <= tolerance:
+            return math.exp(high)
+        slope = -2.0 if last is None or last[0] == x else min((height - last[1]) / (x - last[0]), _FLATTEST)
+        last = (x, height)
+        step = -(height + tolerance / 2) / slope
+        x += min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
+        if math.isfinite(high - low):
+            tenth = (high - low) / 10
+            x = (low + high) / 2 if high - low > before[0] / 2 else min(max(x, low + tenth), high - tenth)
+        before = before[1], high - low
+    raise CalibrationError(f"no noise level was found that gives epsilon = {epsilon:g}")

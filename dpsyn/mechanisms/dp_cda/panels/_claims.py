@@ -1,0 +1,200 @@
+"""Where the published guarantee breaks, its formula and its z-score; and an audit that anyone can run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import streamlit as st
+
+from dpsyn.kit import jobs, screen, visit, widgets
+from dpsyn.kit.charts import show_chart
+from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
+from dpsyn.mechanisms.dp_cda.counterexamples import published_attack
+from dpsyn.mechanisms.dp_cda.figures.feasibility import EpsilonAgainstSigmaInfo, draw_epsilon_against_sigma
+from dpsyn.mechanisms.dp_cda.figures.paper import PAPER, draw_audits, draw_flip, published_info, where_too_small
+from dpsyn.mechanisms.dp_cda.inside import Inside
+from dpsyn.mechanisms.dp_cda.panels import _code as code
+from dpsyn.notation import short
+from dpsyn.privacy.audit import Audit
+from dpsyn.privacy.spec import rounded_down
+
+THEIRS, OURS = "The paper's: N = T = 60,000, 10 classes", "This data"
+_SHOWN_FIRST = (4, 64, 256)
+_KEPT = "in_cda_audit"
+_EPSILONS = (1.0, 2.0, 4.0, 5.0, 6.0)
+_RUNS = (2_000, 20_000, 100_000)
+_LARGEST = 32
+"""l: the classes of the audited table have 50 records each."""
+
+
+def paper(current: Dataset, inside: Inside) -> None:
+    """Figure 3 with the exact ε, and the pair of datasets that breaks the z-score."""
+    _formula(current, inside)
+    _z_score(current, inside)
+
+
+def _formula(current: Dataset, inside: Inside) -> None:
+    caption = "Figure 3 of the paper, with the exact ε of the same noise on the same axis."
+    # The badge stands above the choice that it depends on.
+    private = st.session_state.get("in_cda_sizes", THEIRS) == OURS
+    with panel("What the formula says, and what is true", private, caption):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            sizes = st.segmented_control(
+                "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", bind="query-params"
+            )
+            facts = PAPER if sizes == THEIRS else _facts(inside)
+            smallest = facts["smallest_class"]
+            options = [order for order in (1, 4, 16, 64, 128, 256, 512) if order <= smallest]
+            orders = st.multiselect(
+                "l, up to five",
+                options,
+                [order for order in _SHOWN_FIRST if order in options] or options[:1],
+                key=f"in_cda_lines_{sizes == THEIRS}_{smallest}",
+                bind="query-params",
+                max_selections=5,
+            )
+        if not orders:
+            st.caption("Choose an l.")
+            return
+        with st.spinner("Accounting …"):
+            info, verdict = _published(tuple(facts.items()), tuple(orders))
+        screen.offer(lambda: code.paper(facts, orders, _attacked(current, inside)))
+        show_chart(draw_epsilon_against_sigma(info), key="in_cda_published")
+        st.caption(verdict)
+
+
+def _facts(inside: Inside) -> dict[str, Any]:
+    """The sizes of this data as the formula's picture takes them."""
+    counts = inside.sizes.counts
+    return {
+        "n": sum(counts),
+        "classes": len(counts),
+        "smallest_class": min(counts),
+        "rows": inside.rows_per_class * len(counts),
+        "delta": inside.delta,
+        "clip_norm": inside.clip_norm,
+    }
+
+
+def _z_score(current: Dataset, inside: Inside) -> None:
+    caption = (
+        "DP-CDA as published scales by the data's own mean and deviation. One record then decides the sign of all others."
+    )
+    with panel("The z-score gives everybody away", reads_domain(current), caption):
+        left, right = st.columns(2, gap="medium")
+        show_chart(draw_flip(scored=False), key="in_cda_before", place=left)
+        show_chart(draw_flip(scored=True), key="in_cda_after", place=right)
+        order, n, classes = inside.order_of_mixture, current.table.n, len(inside.records.classes)
+        attacked = _attacked(current, inside)
+        if attacked is None:
+            empty(
+                f"With {n:,} records in {classes} equal classes there is no row of l = {order} to attack: take a smaller l."
+            )
+            return
+        found = _attack(tuple(attacked.items()))
+        if found is None:
+            empty("The published formula cannot reach this ε at any σ, so there is no claim to refute: raise ε.")
+            return
+        sigma, refuted = found
+        widgets.facts(
+            {
+                "The paper claims": f"ε = {widgets.number(inside.epsilon)}",
+                "With its noise": f"σ = {widgets.number(sigma)}",
+                # A lower bound, never more than it is.
+                "Proven from this pair": "ε ≥ "
+                + (f"{math.floor(refuted):,}" if refuted >= 10 else f"{math.floor(refuted * 100) / 100:g}"),
+            }
+        )
+        st.caption(
+            f"For {n:,} records of {attacked['features']:,} columns in {classes} equal classes, l = {order}, as many "
+            "rows as records: all records equal, but one that is higher in D and lower in D′. After the z-score every "
+            "record of D is the mirror image of its twin, however small the step was, and the released rows tell D from D′."
+        )
+
+
+def _attacked(current: Dataset, inside: Inside) -> dict[str, Any] | None:
+    """The claim under attack; None where equal classes would not have a row of l records."""
+    n, classes = current.table.n, len(inside.records.classes)
+    if n < 2 or n // classes < inside.order_of_mixture:
+        return None
+    return {
+        "n": n,
+        "features": len(current.table.domain) - 1,
+        "classes": classes,
+        "order_of_mixture": inside.order_of_mixture,
+        "epsilon": inside.epsilon,
+        "delta": inside.delta,
+        "clip_norm": inside.clip_norm,
+    }
+
+
+@st.cache_data(max_entries=60, show_spinner=False)
+def _published(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...]) -> tuple[EpsilonAgainstSigmaInfo, str]:
+    info, gaps = published_info(dict(facts), orders=orders)
+    return info, where_too_small(gaps)
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _attack(attacked: tuple[tuple[str, Any], ...]) -> tuple[float, float] | None:
+    return published_attack(**dict(attacked))
+
+
+def audit(current: Dataset, inside: Inside) -> None:
+    """Settings, the job, and what it found."""
+    caption = (
+        "The mechanism runs many times on two datasets that differ in one record, chosen so that its proof is attained. "
+        "From how well the outputs tell them apart follows a lower bound on ε. It can refute a claim; it never proves one."
+    )
+    with panel("Does the claim survive?", False, caption):
+        order = min(inside.order_of_mixture, _LARGEST)
+        with st.form("in_cda_audit_form", border=False):
+            left, middle, right = st.columns([2, 2, 3], gap="medium", vertical_alignment="bottom")
+            claim = left.select_slider("Claimed ε", _EPSILONS, 4.0, key="in_cda_claim", bind="query-params")
+            runs = middle.select_slider(
+                "Runs a side", _RUNS, 20_000, key="in_cda_runs", bind="query-params", format_func=lambda n: f"{n:,}"
+            )
+            asked = right.form_submit_button(
+                "Run the audits", icon=":material/fact_check:", type="primary", disabled=visit.job() is not None
+            )
+        st.caption(
+            f"On a small table made for it: 100 records of 16 numbers in two classes, as many rows, l = {order}, "
+            f"δ = {short(inside.delta)}. No private row is read."
+        )
+        screen.offer(lambda: code.audit(float(claim), inside.delta, order, int(runs)))
+        if asked:
+            visit.set_job(
+                jobs.start(
+                    "dpsyn.mechanisms.dp_cda.audit:audit_mixing",
+                    label="Audit of DP-CDA",
+                    context={"done": visit.keep_value, "key": _KEPT, "delta": inside.delta, "order": order},
+                    epsilon=float(claim),
+                    delta=inside.delta,
+                    order_of_mixture=order,
+                    runs=int(runs),
+                )
+            )
+            st.rerun()
+        _found()
+
+
+def _found() -> None:
+    kept = st.session_state.get(_KEPT)
+    if kept is None:
+        empty("Nothing has been audited yet in this visit. 20,000 runs a side take some seconds.")
+        return
+    found: dict[str, Audit] = kept["value"]
+    show_chart(draw_audits(found), key="in_cda_audits")
+    said = [f"Found with l = {kept['order']} and δ = {short(kept['delta'])}."]
+    refuted = [name for name, one in found.items() if one.refuted]
+    if refuted:
+        said.append(f"Refuted: {'; '.join(refuted)}.")
+    first = next(iter(found.values()))
+    if first.largest < (first.claim or 0.0):
+        said.append(f"So few runs cannot show more than ε = {first.largest:.2f}, whatever the mechanism does.")
+    if PUBLISHED not in found:
+        limit = rounded_down(math.log(1 / kept["delta"]) / 3, 4)
+        said.append(f"As published no noise reaches this claim: the formula stays above ln(1/δ)/3 ≈ {limit}.")
+    st.caption(" ".join(said))

@@ -1,0 +1,140 @@
+"""The domain as an editable table: what is edited comes back, what cannot be understood is named."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dpsyn.app.columns import edited_domain, editor_lines
+from dpsyn.data.read import read_table
+from dpsyn.errors import DomainError
+from dpsyn.table import Table
+
+CSV = b"""who,ill,age,born,score
+ann,yes,31,2001-02-03,1.5
+bob,no,42,1999-12-31,2.25
+cid,no,53,2000-06-15,
+dan,yes,64,2002-01-01,9.75
+eve,no,75,2003-03-03,4.0
+fay,no,18,1998-08-08,5.5
+gil,no,22,1997-07-07,6.5
+hal,no,29,1996-06-06,7.5
+ida,no,36,1995-05-05,8.5
+jon,no,47,1994-04-04,0.5
+kay,no,58,1993-03-03,3.5
+"""
+
+
+@pytest.fixture
+def full() -> Table:
+    return read_table(CSV, name="people.csv")
+
+
+def lines_of(full: Table) -> pd.DataFrame:
+    return editor_lines(full, full.domain)
+
+
+def edit(full: Table, column: str, **changes) -> pd.DataFrame:
+    lines = lines_of(full)
+    at = lines.index[lines["column"] == column][0]
+    for name, value in changes.items():
+        lines.at[at, name] = value
+    return lines
+
+
+def test_untouched_lines_give_the_domain_back(full):
+    assert edited_domain(lines_of(full), full, full.domain) == full.domain
+
+
+def test_one_line_per_column_even_of_those_left_out(full):
+    smaller = full.domain.project(["ill", "age"])
+    lines = editor_lines(full, smaller)
+    assert list(lines["column"]) == ["who", "ill", "age", "born", "score"]
+    assert list(lines["use"]) == [False, True, True, False, False]
+    assert edited_domain(lines, full, smaller) == smaller
+
+
+def test_bounds_bins_and_public_are_taken(full):
+    domain = edited_domain(edit(full, "age", lower="0", upper="120", bins=6, public=True), full, full.domain)
+    age = domain["age"]
+    assert (age.lower, age.upper, age.bins, age.integer, age.public) == (0, 120, 6, True, True)
+    assert not domain["ill"].public
+
+
+def test_dates_are_edited_as_dates(full):
+    domain = edited_domain(edit(full, "born", lower="1900-01-01", upper="2030-12-31"), full, full.domain)
+    assert domain["born"].lower == -25567
+    assert lines_of(full).set_index("column").at["born", "lower"] == "1993-03-03"
+
+
+def test_categories_can_be_added_and_keep_their_type(full):
+    lines = edit(full, "who", categories=[*(str(c) for c in full.domain["who"].categories), "zoe"])
+    assert edited_domain(lines, full, full.domain)["who"].categories[-1] == "zoe"
+    numbers = read_table(b"x,y\n1,a\n2,b\n3,a\n")
+    lines = editor_lines(numbers, numbers.domain)
+    lines.at[0, "categories"] = ["1", "2", "3", "4"]
+    assert edited_domain(lines, numbers, numbers.domain)["x"].categories == (1, 2, 3, 4)
+
+
+def test_a_number_can_become_categories_and_back(full):
+    domain = edited_domain(edit(full, "age", kind="categorical"), full, full.domain)
+    assert domain["age"].categories == tuple(sorted(full.frame["age"]))
+    assert not domain["age"].public
+    as_categories = full.with_domain(domain)
+    back = edited_domain(edit(as_categories, "age", kind="numeric"), full, domain)
+    assert (back["age"].kind, back["age"].lower, back["age"].upper, back["age"].integer) == ("numeric", 18, 75, True)
+
+
+@pytest.mark.parametrize(
+    ("column", "changes"),
+    [
+        ("age", {"kind": "categorical"}),  # its categories are read off the rows
+        ("age", {"lower": ""}),
+        ("born", {"upper": ""}),
+        ("age", {"upper": "", "bins": 3}),
+    ],
+)
+def test_what_is_read_off_the_rows_is_not_public_even_if_the_column_was(full, column, changes):
+    public = full.with_domain(full.domain.confirmed())
+    domain = edited_domain(edit(public, column, **changes), full, public.domain)
+    assert not domain[column].public
+    assert all(a.public for a in domain.attributes if a.name != column)
+    shown = editor_lines(full, domain)
+    shown.loc[shown["column"] == column, "public"] = True
+    assert edited_domain(shown, full, domain).is_public  # once it has been shown it can be confirmed
+
+
+def test_the_table_can_be_encoded_over_an_edited_domain(full):
+    domain = edited_domain(edit(full, "score", lower="0", upper="10", bins=2), full, full.domain)
+    codes = full.with_domain(domain).codes[:, domain.index("score")]
+    assert list(codes[:5]) == [0, 0, 2, 1, 0]  # the third cell is empty: its own code
+
+
+@pytest.mark.parametrize(
+    ("column", "changes", "said"),
+    [
+        ("age", {"lower": "young"}, "'young' is not a number"),
+        ("born", {"upper": "tomorrow-ish"}, "date such as"),
+        ("age", {"lower": "90", "upper": "10"}, "lower < upper"),
+        ("age", {"lower": "-inf"}, "finite"),
+        ("who", {"kind": "numeric"}, "no numeric values"),
+        ("who", {"kind": "truth"}, "exactly two values"),
+        ("who", {"kind": None}, "choose a kind"),
+    ],
+)
+def test_what_cannot_be_understood_is_named(full, column, changes, said):
+    with pytest.raises(DomainError, match=said) as caught:
+        edited_domain(edit(full, column, **changes), full, full.domain)
+    assert caught.value.column == column
+
+
+def test_no_column_in_use(full):
+    lines = lines_of(full).assign(use=False)
+    with pytest.raises(DomainError, match="tick at least one"):
+        edited_domain(lines, full, full.domain)
+
+
+def test_a_category_taken_away_that_the_data_hold_is_refused_by_the_table(full):
+    lines = edit(full, "ill", kind="categorical", categories=["no"])
+    with pytest.raises(DomainError, match="'yes'"):
+        full.with_domain(edited_domain(lines, full, full.domain))

@@ -1,0 +1,58 @@
+"""The report file: complete, escaped, without a network."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from dpsyn.app.lab.report import PRIVATE, PUBLIC, Code, Section, html_report
+from dpsyn.errors import ParameterError
+
+
+class Outside(HTMLParser):
+    """Collects everything that a browser would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("src", "href") and value and not value.startswith("data:"):
+                self.found.append(value)
+
+
+def test_a_report_holds_all_its_parts_and_fetches_nothing() -> None:
+    figure = go.Figure(go.Bar(x=[1], y=[2]))
+    frame = pd.DataFrame({"name": ["<b>bold</b>"], "value": [0.123456]})
+    text = html_report(
+        "A & B",
+        [Section("One", PUBLIC, ["<script>alert(1)</script>", frame, Code("x < 1")]), Section("Two", PRIVATE, [figure] * 2)],
+    )
+    assert "A &amp; B" in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "&lt;b&gt;bold" in text
+    assert "<td>0.1235</td>" in text
+    assert "x &lt; 1" in text
+    assert PRIVATE in text
+    # The drawing library once, two figures.
+    assert len(re.findall(r"Plotly\.newPlot\(", text)) >= 2
+    assert 3_000_000 < len(text) < 9_000_000
+    outside = Outside()
+    outside.feed(text)
+    assert outside.found == []
+
+
+def test_without_figures_it_is_small() -> None:
+    assert len(html_report("t", [Section("s", PUBLIC, ["words"])], "note")) < 5_000
+
+
+def test_what_cannot_be_shown() -> None:
+    with pytest.raises(ParameterError):
+        html_report("t", [Section("s", "somewhat private", [])])
+    with pytest.raises(ParameterError):
+        html_report("t", [Section("s", PUBLIC, [3])])
