@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Domain
+from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config, Mechanism, Progress, Release
 from dpsyn.mechanisms.mwem.theorems import best_rounds
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.solvers.contingency import ContingencyBasis
+from dpsyn.solvers.contingency import cell_numbers, cell_offsets
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.table import Table
 
@@ -29,6 +31,47 @@ MOST_POINTS = 2**22
 MOST_ROUNDS = 200
 _ROUNDING = 1e-12
 """By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The cells of all tables over d columns, table by table, the last column running fastest."""
+
+    sizes: tuple[int, ...]
+    degree: int
+
+    @cached_property
+    def tables(self) -> list[tuple[int, ...]]:
+        """The sets of columns."""
+        return list(combinations(range(len(self.sizes)), self.degree))
+
+    @cached_property
+    def offsets(self) -> Integers:
+        """Number of the first cell of every table, and at the end of all."""
+        return cell_offsets(self.sizes, self.tables)
+
+    @property
+    def cells(self) -> int:
+        """|Q|."""
+        return int(self.offsets[-1])
+
+    def counts(self, codes: Codes) -> Integers:
+        """How many rows lie in every cell, exact. Shape (cells,)."""
+        sizes = np.diff(self.offsets)
+        return np.concatenate(
+            [
+                np.bincount(cell_numbers(codes, table, self.sizes), minlength=int(size))
+                for table, size in zip(self.tables, sizes, strict=True)
+            ]
+        )
+
+    def place_of(self, cell: int) -> tuple[int | slice, ...]:
+        """An index of an array over the domain: the rows that lie in a cell."""
+        at = int(np.searchsorted(self.offsets, cell, side="right")) - 1
+        table = self.tables[at]
+        codes = np.unravel_index(cell - int(self.offsets[at]), [self.sizes[j] for j in table])
+        fixed = {column: int(code) for column, code in zip(table, codes, strict=True)}
+        return tuple(fixed.get(j, slice(None)) for j in range(len(self.sizes)))
 
 
 @dataclass(frozen=True)
@@ -91,7 +134,7 @@ class MWEM(Config):
             raise ParameterError("domain", f"{domain.size:,} rows", allowed)
         if self.degree > len(domain):
             raise ParameterError("degree", self.degree, f"at most the number of columns, {len(domain)}")
-        queries = ContingencyBasis(domain.shape, self.degree)
+        queries = Queries(domain.shape, self.degree)
         log_sizes = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
         rounds = self.rounds or best_rounds(n * spec.epsilon, *log_sizes, most=MOST_ROUNDS)
         source = f"Theorem 2.1 of {self.paper}"
@@ -111,7 +154,7 @@ class MWEMMechanism(Mechanism):
 
     settings: MWEM
     rounds: int
-    queries: ContingencyBasis
+    queries: Queries
 
     @property
     def choice_scale(self) -> float:
@@ -178,13 +221,7 @@ class MWEMMechanism(Mechanism):
 
     def _reweight(self, density: Floats, cell: int, wanted: float) -> None:
         """A ∝ A·exp(q·(m - q(A))/2n), in counts, in place: only the rows of the cell gain or lose against the others."""
-        at = int(np.searchsorted(self.queries.offsets, cell, side="right")) - 1
-        table = self.queries.tables[at]
-        codes = np.unravel_index(cell - int(self.queries.offsets[at]), self.queries.shape_of(table))
-        place: list[Any] = [slice(None)] * len(self.domain)
-        for column, code in zip(table, codes, strict=True):
-            place[column] = int(code)
-        box, inside = density.reshape(self.domain.shape), tuple(place)
+        box, inside = density.reshape(self.domain.shape), self.queries.place_of(cell)
         share = float(box[inside].sum())
         factor = np.exp((wanted / self.n - share) / 2)
         box[inside] *= factor

@@ -15,7 +15,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.solvers.dimension import contingency_cells
+from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
