@@ -3,8 +3,8 @@
 Theorem 1 as printed, which is wrong; the bound of Wang, Balle and Kasiviswanathan (2019) that it meant; the pair of datasets
 that its z-score gives away; Remark 2. Nothing here certifies a release; :mod:`exact` does.
 
-A row averages l (``order_of_mixture``) of N (``n``) records, of d ``features``, of norm at most c (``clip_norm``) and in K
-``classes`` of equal size, and adds noise σ_x (``sigma``) to the features and σ_y (``label_sigma``) to the one-hot label: None
+A row averages l (``order_of_mixture``) of N (``n``) records, of d ``features``, of norm at most c (``clip_norm``), in K
+``classes`` of equal size, and adds noise σ_x (``sigma``) to features and σ_y (``label_sigma``) to the one-hot label: None
 takes σ_x as the experiments do, infinity means that labels are not noised. T ``rows`` in all; None takes N. δ is in (0, 1).
 """
 

@@ -16,9 +16,8 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.dp_cda.accounting._classes import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
-from dpsyn.mechanisms.dp_cda.panels import _code as code
 from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
-from dpsyn.mechanisms.dp_cda.panels._views import noise, order, pictures
+from dpsyn.mechanisms.dp_cda.panels._views import code_of_noise, noise, order, pictures
 
 VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "Noise and budget": noise,
@@ -53,7 +52,7 @@ def inside(current: Dataset) -> None:
             label_visibility="collapsed",
             bind="query-params",
         )
-        screen.offer(lambda: code.noise(current, inside))  # a view that shows something else offers its own
+        screen.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
         VIEWS[chosen](current, inside)
 
     live()
