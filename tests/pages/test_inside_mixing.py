@@ -160,7 +160,7 @@ def test_accuracy_against_l_is_an_experiment_of_the_page_comparison(open_page):
     other = open_page("home")
     other.pills(key="sample").set_value("breast_cancer").run()
     other.query_params = settings
-    other = quiet(other.switch_page("app_pages/comparison.py").run())
+    other = quiet(other.switch_page("comparison.py").run())
     assert other.selectbox(key="lab_vary").value == "order_of_mixture"
     assert other.multiselect(key="lab_mechanisms_breast_cancer").value == ["DP-CDA"]
     assert other.select_slider(key="lab_epsilon").value == 10.0

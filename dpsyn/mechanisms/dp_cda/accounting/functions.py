@@ -166,16 +166,13 @@ def dp_cda_rows(
         CalibrationError: one row of each class is too much already; the message says what σ it needs.
     """
 
+    known = (delta, order_of_mixture, clip, class_counts)
+
     def affordable(rows: int) -> bool:
-        found = dp_cda_epsilon(
-            noise_scale, delta, order_of_mixture, clip, class_counts, rows, accountant, neighbouring, variant=variant
-        )
-        return found <= epsilon
+        return dp_cda_epsilon(noise_scale, *known, rows, accountant, neighbouring, variant=variant) <= epsilon
 
     if not affordable(1):
-        needed = dp_cda_noise_scale(
-            epsilon, delta, order_of_mixture, clip, class_counts, 1, accountant, neighbouring, variant=variant
-        )
+        needed = dp_cda_noise_scale(epsilon, *known, 1, accountant, neighbouring, variant=variant)
         raise CalibrationError(
             f"one row of each class has more than epsilon = {epsilon:g} at this noise; noise_scale = {_up(needed)} is enough"
         )

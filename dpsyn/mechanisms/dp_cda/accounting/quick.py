@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -83,6 +83,18 @@ class Sizes:
         return max(self.smallest, self.rows) <= QUICK
 
     @property
+    def known(self) -> dict[str, Any]:
+        """What the functions of :mod:`functions` take beside σ or ε, l and the accountant."""
+        return {
+            "delta": self.delta,
+            "clip": self.clip_norm,
+            "class_counts": self.counts,
+            "rows_per_class": self.rows,
+            "neighbouring": self.neighbouring,
+            "variant": self.variant,
+        }
+
+    @property
     def published(self) -> dict[str, Any]:
         """N, T, δ and c, as the published formula takes them."""
         n = sum(self.counts) if self.n is None else self.n
@@ -105,18 +117,8 @@ def epsilon_at(
     """
     if accountant == "published":
         return published_epsilon(order_of_mixture=order_of_mixture, sigma=sigma, **sizes.published)
-    return dp_cda_epsilon(
-        sigma,
-        sizes.delta,
-        order_of_mixture,
-        sizes.clip_norm,
-        sizes.counts,
-        sizes.rows,
-        accountant,
-        sizes.neighbouring,
-        variant=sizes.variant,
-        tolerance=tolerance,
-    )
+    chosen: dict[str, Any] = {"order_of_mixture": order_of_mixture, "accountant": accountant, "tolerance": tolerance}
+    return dp_cda_epsilon(sigma, **sizes.known, **chosen)
 
 
 @lru_cache(maxsize=2048)
@@ -145,17 +147,7 @@ def sigma_for(
         if accountant == "published":
             return published_sigma(epsilon=epsilon, order_of_mixture=order_of_mixture, **sizes.published)
         if accountant == "rdp" or tolerance <= FINE:
-            return dp_cda_noise_scale(
-                epsilon,
-                sizes.delta,
-                order_of_mixture,
-                sizes.clip_norm,
-                sizes.counts,
-                sizes.rows,
-                accountant,
-                sizes.neighbouring,
-                variant=sizes.variant,
-            )
+            return dp_cda_noise_scale(epsilon, order_of_mixture=order_of_mixture, accountant=accountant, **sizes.known)
     except CalibrationError:
         return None
 
@@ -174,19 +166,7 @@ def attained_epsilon(sizes: Sizes, order_of_mixture: int, sigma: float) -> float
     Raises:
         ParameterError: an argument is out of range; two classes are needed.
     """
-    exact = dp_cda_epsilon(
-        sigma,
-        sizes.delta,
-        order_of_mixture,
-        sizes.clip_norm,
-        sizes.counts,
-        sizes.rows,
-        "exact",
-        "label_change",
-        variant=sizes.variant,
-        tolerance=FINE,
-    )
-    return exact / _CERTAIN
+    return epsilon_at(replace(sizes, neighbouring="label_change"), order_of_mixture, sigma, tolerance=FINE) / _CERTAIN
 
 
 def first_guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:

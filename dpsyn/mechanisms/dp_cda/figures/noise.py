@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, GUIDE, HERE, SKY
-from dpsyn.mechanisms.dp_cda._feature_map import Clipping
 from dpsyn.mechanisms.dp_cda.accounting._classes import Change
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, TOLERANCE, Sizes, attained_epsilon, epsilon_at, sigma_for
@@ -298,6 +298,30 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
     )
     subtitle = f"At σ = {short(sigma, 3)}, {rows:,} rows from every class; dashed: asked for"
     return _layers.finish(chart, "Class by class", subtitle, legend_labels=list(colours), plot=max(26 * len(parts), 80))
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """What clipping does to the records. NOT private.
+
+    Attributes:
+        clip_norm: c.
+        norms: of the scaled records before clipping, shape (n,).
+    """
+
+    clip_norm: float
+    norms: npt.NDArray[np.float64]
+
+    @property
+    def share_cut(self) -> float:
+        """Share of the records that are shortened."""
+        return float((self.norms > self.clip_norm * (1 + 1e-12)).mean()) if len(self.norms) else 0.0
+
+    @property
+    def shortened(self) -> float:
+        """Share of the records' total length that is cut away."""
+        total = float(self.norms.sum())
+        return float(np.maximum(self.norms - self.clip_norm, 0).sum()) / total if total > 0 else 0.0
 
 
 def clipping_of(inside: Inside) -> Clipping:

@@ -69,18 +69,7 @@ def best_order(points: Sequence[OrderPoint], orders: Sequence[int] = ORDERS) -> 
 def _planned(sizes: Sizes, dimension: int, epsilon: float, orders: tuple[int, ...]) -> tuple[PlannedOrder, ...]:
     if not orders:
         return ()
-    plan = plan_order_of_mixture(
-        epsilon,
-        sizes.delta,
-        sizes.clip_norm,
-        sizes.counts,
-        sizes.rows,
-        dimension=dimension,
-        variant=sizes.variant,
-        orders=orders,
-        tolerance=ROUGH,
-    )
-    return plan.orders
+    return plan_order_of_mixture(epsilon, dimension=dimension, orders=orders, tolerance=ROUGH, **sizes.known).orders
 
 
 def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:

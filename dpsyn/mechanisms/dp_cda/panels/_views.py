@@ -236,7 +236,7 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
         screen.offer(lambda: _code_of_images(current, inside, side, seed, chosen))
         info = rows.stages_info(inside, side, seed, chosen)
         show_figure(rows.draw_images(info), key="in_cda_images")
-        st.caption(info.subtitle + ".")
+        st.caption(info.settings + ".")
     caption = (
         "Figure 1 of the paper with noise that keeps its promise: more records in an average, less noise, less variety."
     )
@@ -259,7 +259,7 @@ def _code_of_images(current: Dataset, inside: Inside, side: int, seed: int, clas
     """A record, its average and the row that would be released, as images."""
     body = f"""
 found = stages_info(inside, {side}, seed={seed}, classes={list(classes)!r})  # {side} pixels a side
-print(found.subtitle)
+print(found.settings)
 draw_images(found).write_html("images.html")
 """
     return _code(current, inside, body, rows="draw_images, stages_info")
