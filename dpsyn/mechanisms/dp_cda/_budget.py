@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsyn.mechanisms.dp_cda._checks import count_margin
 from dpsyn.mechanisms.dp_cda._feature_map import SMALLEST_SPREAD, FeatureMap, Standard
-from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Part
 from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, smallest_multiplier
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec

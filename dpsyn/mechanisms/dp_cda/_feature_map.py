@@ -89,6 +89,11 @@ class FeatureMap:
         return np.array([at.start for attribute, at, _ in self._blocks if attribute.is_binned], dtype=np.int64)
 
     @cached_property
+    def single(self) -> dict[str, int]:
+        """The columns that are one coordinate each, and their coordinates."""
+        return {attribute.name: at.start for attribute, at, _ in self._blocks if at.stop == at.start + 1}
+
+    @cached_property
     def length(self) -> float:
         """Square root of the number of columns with coordinates: what points are divided by."""
         return math.sqrt(max(1, sum(at.stop > at.start for _, at, _ in self._blocks)))

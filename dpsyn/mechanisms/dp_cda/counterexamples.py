@@ -17,10 +17,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, log_ndtr, logsumexp
+from scipy.special import log_ndtr, logsumexp
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon, checked_multiplier
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
@@ -135,14 +135,7 @@ def _remedy(epsilon: float, limit: float, n: int) -> str:
 
 def _unit_order(order_of_mixture: int, sigma: float, clip_norm: float, label_sigma: float | None, delta: float) -> float:
     """ε(α)/α = (2c²/σ_x² + 1/σ_y²)/l²."""
-    if order_of_mixture < 1:
-        raise ParameterError("order_of_mixture", order_of_mixture, "at least 1 record per average")
-    if not sigma >= 0:
-        raise ParameterError("sigma", sigma, "a number >= 0")
-    if not (math.isfinite(clip_norm) and clip_norm > 0):
-        raise ParameterError("clip_norm", clip_norm, "a finite number > 0")
-    if not 0 < delta < 1:
-        raise ParameterError("delta", delta, "a number with 0 < delta < 1")
+    checked_multiplier(order_of_mixture, sigma, clip_norm, delta)
     labels = sigma if label_sigma is None else label_sigma
     if not labels >= 0:
         raise ParameterError("label_sigma", labels, "a number >= 0")
@@ -264,6 +257,8 @@ def z_score_attack_epsilon(
     Tσ² and mean ∓(mT - sJ), s = (m + c')/l. For every threshold t, (ε, δ)-DP requires P_D(X < t) ≤ e^ε P_D'(X < t) + δ; the
     largest ε that this refutes over t is returned. One record thus moves all rows: no noise of the published size hides it.
     """
+    from scipy.stats import binom
+
     size = n // max(classes, 1)
     if classes < 1 or size < order_of_mixture or n < 2:
         raise ParameterError("n", n, f"at least order_of_mixture = {order_of_mixture} records in each of {classes} classes")
@@ -277,7 +272,7 @@ def z_score_attack_epsilon(
     rows = size * classes
     deviation = sigma * math.sqrt(rows)
     containing = np.arange(size + 1)
-    log_weights = _log_binomial(containing, size, order_of_mixture / size)
+    log_weights = binom.logpmf(containing, size, order_of_mixture / size)
     shift = (common * rows - containing * (common + odd) / order_of_mixture) / deviation
 
     def refuted(threshold: float) -> float:
@@ -303,14 +298,6 @@ def gaussian_attack(shift: float, delta: float) -> float:
     with np.errstate(over="ignore"):
         refuted = hits[usable] + np.log1p(-np.exp(math.log(delta) - hits[usable])) - log_ndtr(thresholds[usable] - shift)
     return max(0.0, float(refuted.max()))
-
-
-def _log_binomial(successes: np.ndarray, trials: int, probability: float) -> np.ndarray:
-    if probability == 1:
-        return np.where(successes == trials, 0.0, -np.inf)
-    choose = gammaln(trials + 1) - gammaln(successes + 1) - gammaln(trials - successes + 1)
-    found: np.ndarray = choose + successes * math.log(probability) + (trials - successes) * math.log1p(-probability)
-    return found
 
 
 def published_attack(

@@ -19,7 +19,7 @@ from dpsyn.mechanisms.dp_cda._budget import StandardRelease
 from dpsyn.mechanisms.dp_cda._config import FLOATING_NOISE_ASSUMPTION
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.figures.noise import clipping_of

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant
+from dpsyn.mechanisms.dp_cda.accounting.exact import checked_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -65,10 +66,7 @@ class Sizes:
         if not 0 <= smallest_class <= n // classes:
             allowed = f"at least 0 and at most n / classes = {n // classes}"
             raise ParameterError("smallest_class", smallest_class, allowed)
-        if not 0 < delta < 1:
-            raise ParameterError("delta", delta, "a number with 0 < delta < 1")
-        if not (math.isfinite(clip_norm) and clip_norm > 0):
-            raise ParameterError("clip_norm", clip_norm, "a finite number > 0")
+        checked_multiplier(1, 0.0, clip_norm, delta)
         counts = (smallest_class,) * min(classes, 2)
         return cls(counts, max(1, rows // classes), delta, clip_norm, n=n, total=rows)
 

@@ -198,22 +198,6 @@ class PointsInfo:
     explained: float
 
 
-def numeric_columns(records: Records) -> list[str]:
-    """Columns that are one coordinate each."""
-    return [name for name, _ in _coordinates(records)]
-
-
-def _coordinates(records: Records) -> list[tuple[str, int]]:
-    """Names and positions of the columns that are one coordinate each."""
-    found, at = [], 0
-    for attribute in records.features.domain.attributes:
-        width = 1 if attribute.is_binned else attribute.size - 1
-        if width == 1:
-            found.append((attribute.name, at))
-        at += width
-    return found
-
-
 def points_info(
     inside: Inside, seed: int, axes: tuple[str, str] | None = None, classes: Sequence[int] | None = None
 ) -> PointsInfo:
@@ -237,7 +221,7 @@ def points_info(
     if axes is None:
         directions, names = _principal(kept), ("first principal axis", "second principal axis")
     else:
-        at = dict(_coordinates(records))
+        at = records.features.single
         for name in axes:
             if name not in at:
                 raise ParameterError("axes", axes, f"two of the columns {', '.join(map(repr, at))}")

@@ -13,7 +13,7 @@ from dpsyn.errors import DpsynError
 from dpsyn.kit import screen, visit, widgets
 from dpsyn.kit.panel import empty
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.dp_cda.accounting._classes import Variant
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper

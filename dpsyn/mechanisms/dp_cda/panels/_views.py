@@ -282,7 +282,7 @@ def _sigmas(inside: Inside, orders: list[int]) -> dict[tuple[float | None, int],
 
 
 def _points(current: Dataset, inside: Inside, seed: int) -> None:
-    names, columns = inside.records.classes, rows.numeric_columns(inside.records)
+    names, columns = inside.records.classes, list(inside.records.features.single)
     caption = (
         "The same axes throughout: as l grows the averages draw together, and the noise has to be smaller than what is left."
     )
