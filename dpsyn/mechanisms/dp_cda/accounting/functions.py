@@ -175,7 +175,8 @@ def dp_cda_rows(
     if not affordable(1):
         needed = dp_cda_noise_scale(epsilon, *known, 1, accountant, neighbouring, variant=variant)
         raise CalibrationError(
-            f"one row of each class has more than epsilon = {epsilon:g} at this noise; noise_scale = {rounded_up(needed, 3)} is enough"
+            f"one row of each class has more than epsilon = {epsilon:g} at this noise; "
+            f"noise_scale = {rounded_up(needed, 3)} is enough"
         )
     low, high = 1, 2
     while high <= _MOST_ROWS and affordable(high):

@@ -63,7 +63,6 @@ def epsilon_against_sigma(
     accountants: Sequence[Accountant] = ACCOUNTANTS,
     *,
     points: int = 17,
-    here: float | None = None,
     tolerance: float = ROUGH,
 ) -> tuple[Point, ...]:
     """ε against σ, which ascends, under replace-one: by l, and by accountant. l above the smallest class have no points.
@@ -76,7 +75,6 @@ def epsilon_against_sigma(
         orders: the l, five at most.
         accountants: which to ask.
         points: σ for each line.
-        here: a σ that the lines have to reach.
         tolerance: relative excess of ε that the exact accountant may show; it never shows too little.
 
     Raises:
@@ -85,16 +83,15 @@ def epsilon_against_sigma(
     _check(accountants, orders)
     if points < 2:
         raise ParameterError("points", points, "at least 2")
-    if here is not None and not (math.isfinite(here) and here > 0):
-        raise ParameterError("here", here, "a finite number > 0")
     if len(set(orders)) > _MOST_ORDERS:
         raise ParameterError("orders", tuple(orders), f"at most {_MOST_ORDERS} values, to be told apart by colour")
+    count = points if sizes.is_quick else max(2, points // 3)
     found = [
         Point(accountant, order, sigma, epsilon_at(sizes, order, sigma, accountant, tolerance))
         for order in sorted(set(orders))
         if order <= sizes.smallest
         for accountant in accountants
-        for sigma in _sigmas(sizes, order, points if sizes.is_quick else max(2, points // 3), here)
+        for sigma in np.geomspace(first_guess(sizes, order, 1000.0), first_guess(sizes, order, 0.25), count).tolist()
     ]
     return tuple(point for point in found if _SHOWN[0] <= point.epsilon <= _SHOWN[1])
 
@@ -182,13 +179,6 @@ def _check(accountants: Sequence[str], orders: Sequence[int]) -> None:
         raise ParameterError("accountants", tuple(accountants), f"some of {', '.join(ACCOUNTANTS)}")
     if not orders or min(orders) < 1:
         raise ParameterError("orders", tuple(orders), "whole numbers from 1 on")
-
-
-def _sigmas(sizes: Sizes, order: int, points: int, here: float | None) -> list[float]:
-    low, high = first_guess(sizes, order, 1000.0), first_guess(sizes, order, 0.25)
-    if here is not None and low / 3 < here < high * 3:
-        low, high = min(low, here), max(high, here)
-    return [float(value) for value in np.geomspace(low, high, points)]
 
 
 def draw_epsilon_against_sigma(points: Sequence[Point], sizes: Sizes, here: tuple[float, float] | None = None) -> Any:
