@@ -18,7 +18,6 @@ from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
 from dpsyn.mechanisms.dp_cda.counterexamples import published_attack
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     PAPER,
-    Point,
     draw_epsilon_against_sigma,
     published_and_exact,
     where_too_small,
@@ -68,7 +67,8 @@ def _formula(current: Dataset, inside: Inside) -> None:
             st.caption("Choose an l.")
             return
         with st.spinner("Accounting …"):
-            points, verdict = _published(facts, tuple(orders))
+            points = published_and_exact(facts, orders)
+            verdict = where_too_small(points, facts)
         screen.offer(lambda: _code_of_paper(facts, orders, _attacked(current, inside)))
         show_chart(draw_epsilon_against_sigma(points, facts), key="in_cda_published")
         st.caption(verdict)
@@ -131,12 +131,6 @@ def _attacked(current: Dataset, inside: Inside) -> dict[str, Any] | None:
         "delta": inside.delta,
         "clip_norm": inside.clip_norm,
     }
-
-
-@st.cache_data(max_entries=60, show_spinner=False)
-def _published(sizes: Sizes, orders: tuple[int, ...]) -> tuple[tuple[Point, ...], str]:
-    points = published_and_exact(sizes, orders)
-    return points, where_too_small(points, sizes)
 
 
 @st.cache_data(max_entries=200, show_spinner=False)

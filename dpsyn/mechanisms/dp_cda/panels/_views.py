@@ -335,6 +335,11 @@ draw_points(found).write_html("points.html")
 def _offer_images() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("A table whose columns are the pixels of square images is shown as images, as in the paper's Figure 1.")
-        if st.button("Load the handwritten digits", icon=":material/image:", key="in_cda_digits"):
-            visit.use_sample("digits")
-            st.rerun()
+        offer_digits("Load the handwritten digits")
+
+
+def offer_digits(label: str) -> None:
+    """A button that loads the bundled images."""
+    if st.button(label, icon=":material/image:", key="in_cda_digits"):
+        visit.use_sample("digits")
+        st.rerun()

@@ -11,9 +11,8 @@ from dpsyn.kit.charts import show_chart
 from dpsyn.kit.explorer import ROWS, Explorer, Slider
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
-from dpsyn.mechanisms.dp_cda.claims import Claim, claims
+from dpsyn.mechanisms.dp_cda.claims import claims
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
-    Point,
     draw_epsilon_against_sigma,
     draw_sigma_needed,
     epsilon_against_sigma,
@@ -68,7 +67,7 @@ def show(explorer: Explorer) -> None:
     asked_order = explorer.settings["order_of_mixture"]
     sizes, epsilon = Sizes.stated(**facts), explorer.spec.epsilon
     with st.spinner("Accounting …"):
-        points, (needed, notes) = _points(sizes, orders), _needed(sizes, epsilon)
+        points, (needed, notes) = epsilon_against_sigma(sizes, orders), sigma_needed(sizes, epsilon)
     widgets.heading("Three accountants of the same noise", explorer.private)
     left, right = st.columns(2, gap="medium")
     against = draw_epsilon_against_sigma(points, sizes, (sigma, epsilon))
@@ -80,26 +79,11 @@ def show(explorer: Explorer) -> None:
     order = min(asked_order, int(size))
     screen.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
-        found = _claims(tuple(facts.items()), order, sigma, features)
+        found = claims(**facts, order_of_mixture=order, sigma=sigma, features=features)
     for claim in found:
         icon = {"holds": ":material/check_circle:", "fails": ":material/cancel:"}.get(claim.verdict, ":material/rule:")
         with st.expander(f"**{claim.verdict.capitalize()}** · {claim.statement}", icon=icon):
             st.markdown(f"{claim.by_how_much}\n\n*Why:* {claim.why}\n\n*Instead:* {claim.fix}\n\n*Source:* {claim.source}")
-
-
-@st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _points(sizes: Sizes, orders: tuple[int, ...]) -> tuple[Point, ...]:
-    return epsilon_against_sigma(sizes, orders)
-
-
-@st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _needed(sizes: Sizes, epsilon: float) -> tuple[tuple[Point, ...], tuple[str, ...]]:
-    return sigma_needed(sizes, epsilon)
-
-
-@st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _claims(facts: tuple[tuple[str, Any], ...], order: int, sigma: float, features: int) -> list[Claim]:
-    return claims(**dict(facts), order_of_mixture=order, sigma=sigma, features=features)
 
 
 def ask() -> dict[str, Any]:
