@@ -165,7 +165,10 @@ def audit_published_dp_cda(
 
     Args:
         mechanism: calibrated to the published formula; the claim under audit is what it was asked for.
-        runs, confidence, generator, progress: as in :func:`audit_dp_cda`.
+        runs: on each of the two datasets.
+        confidence: of the bound.
+        generator: None draws on the system's entropy.
+        progress: told the step and the share of the work done.
     """
     order, rows = mechanism.config.order_of_mixture, mechanism.rows_per_class
     classes = mechanism.domain[mechanism.config.target].size
@@ -220,10 +223,13 @@ def audit_mixing(
     """Audit DP-CDA on 100 records of 16 numbers in two classes, as many rows as records; the audits by name.
 
     Args:
-        epsilon, delta: of the claim.
+        epsilon: of the claim.
+        delta: of the claim.
         order_of_mixture: l, at most 50.
-        runs, confidence, progress: as in :func:`audit_dp_cda`, for every audit.
+        runs: on each of the two datasets of an audit.
+        confidence: of every bound.
         seed: None draws on the system's entropy.
+        progress: told the step and the share of the work done.
 
     Raises:
         ParameterError: an argument is out of range.
