@@ -17,13 +17,12 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.counterexamples import (
+    attacked_epsilon,
     corrected_rdp_epsilon,
-    gaussian_attack,
     printed_third_moment,
     published_epsilon,
     published_sigma,
     remark_2,
-    z_score_attack_epsilon,
 )
 from dpsyn.notation import short
 
@@ -31,7 +30,6 @@ PAPER_EPSILON = 10.0
 """A target of the paper's experiments."""
 PAPER_ORDERS = tuple(2**i for i in range(10))
 """The l of its experiments, from which the best is picked."""
-_LARGEST_ATTACKED_CLASS = 10_000
 
 Verdict = Literal["holds", "half right", "fails"]
 Numbers = dict[str, float | None]
@@ -190,34 +188,15 @@ def _n(value: float | None) -> str:
     fix="Scale by public bounds, as dpsyn does; or estimate mean and deviation privately and pay for it.",
 )
 def _z_score(at: _Setting) -> tuple[Numbers, str]:
-    attacked, said = _attack(at), None
+    noise: dict[str, Any] = {"order_of_mixture": at.order, "sigma": at.sigma}
+    facts: dict[str, Any] = {"n": at.n, "classes": at.classes, "features": at.features, "delta": at.sizes.delta}
+    attacked, said = attacked_epsilon(clip_norm=at.sizes.clip_norm, **noise, **facts), None
     if at.order <= at.n:
-        said = published_epsilon(order_of_mixture=at.order, sigma=at.sigma, **at.sizes.published | {"rows": at.n})
+        said = published_epsilon(**noise, **at.sizes.published | {"rows": at.n})
     numbers: Numbers = {"epsilon_at_least": attacked, "published": said}
     if attacked is None:
         return numbers, "Not computed at this size."
     return numbers, f"With as many rows as records ε is at least {_n(attacked)} on some data; Theorem 1 says {_n(said)}."
-
-
-def _attack(at: _Setting) -> float | None:
-    """ε that the z-score attack refutes, for T = N rows as in the paper; None where there is nothing to mix."""
-    size, sizes = at.n // at.classes, at.sizes
-    if size < at.order or at.n < 2:
-        return None
-    if size <= _LARGEST_ATTACKED_CLASS:
-        return z_score_attack_epsilon(
-            n=at.n,
-            features=at.features,
-            order_of_mixture=at.order,
-            sigma=at.sigma,
-            delta=sizes.delta,
-            clip_norm=sizes.clip_norm,
-            classes=at.classes,
-        )
-    if at.classes == 1:
-        return None
-    common = min(sizes.clip_norm, math.sqrt(at.features / (at.n - 1)))
-    return gaussian_attack(math.sqrt((at.classes - 1) * size) * 2 * common / at.sigma, sizes.delta)
 
 
 @_claim(

@@ -25,6 +25,7 @@ from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon, checked_mul
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
 REMARK_2_ORDERS = (8, 16, 32, 64, 512)
+_LARGEST_ATTACKED_CLASS = 10_000
 PUBLISHED_ORDERS = (3, 4)
 """The only Rényi orders at which the printed formula is real: from order 5 on it takes the root of a negative number."""
 
@@ -285,6 +286,25 @@ def z_score_attack_epsilon(
     best = int(np.argmax([refuted(float(t)) for t in coarse]))
     fine = np.linspace(coarse[max(best - 1, 0)], coarse[min(best + 1, 160)], 41)
     return max(0.0, *(refuted(float(t)) for t in fine))
+
+
+def attacked_epsilon(
+    *, n: int, features: int, order_of_mixture: int, sigma: float, delta: float, clip_norm: float, classes: int
+) -> float | None:
+    """What :func:`z_score_attack_epsilon` refutes; in classes above 10,000 records the weaker bound by the rows of the others.
+
+    None where there is nothing to mix, or no other class.
+    """
+    size = n // classes
+    if size < order_of_mixture or n < 2:
+        return None
+    if size <= _LARGEST_ATTACKED_CLASS:
+        noise: dict[str, Any] = {"order_of_mixture": order_of_mixture, "sigma": sigma, "delta": delta}
+        return z_score_attack_epsilon(n=n, features=features, classes=classes, clip_norm=clip_norm, **noise)
+    if classes == 1:
+        return None
+    common = min(clip_norm, math.sqrt(features / (n - 1)))
+    return gaussian_attack(math.sqrt((classes - 1) * size) * 2 * common / sigma, delta)
 
 
 def gaussian_attack(shift: float, delta: float) -> float:
