@@ -75,7 +75,13 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         with left:
             rows = _rows(current)
             _share_of_a_class(rows, current.table.domain[target].size)
-        return _as_published(target, int(order), rows, scaling["clip_norm"]), spec
+        st.error(
+            "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, so "
+            "one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
+            "release what it makes.",
+            icon=":material/gpp_bad:",
+        )
+        return DPCDA.as_published(target, int(order), rows, scaling["clip_norm"]), spec
     with left:
         classes = _class_by_class(current, target, int(order), way)
     with right:
@@ -97,16 +103,6 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         **scaling,
     )
     return config, spec
-
-
-def _as_published(target: str, order: int, rows: int, clip_norm: float) -> Config:
-    st.error(
-        "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, so "
-        "one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
-        "release what it makes.",
-        icon=":material/gpp_bad:",
-    )
-    return DPCDA.as_published(target, order, rows, clip_norm)
 
 
 def _rows(current: Dataset) -> int:

@@ -77,7 +77,7 @@ def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:
     rows: list[dict[str, Any]] = [
         {"y": sigma, "series": NAMES[name], "l": point.order_of_mixture, "sigma": short(sigma, 3)}
         for point in points
-        for name, sigma in _sigmas(point)
+        for name, sigma in (("exact", point.plan.noise_scale), ("published", point.published))
         if sigma
     ]
     names: list[Accountant] = [name for name in ("exact", "published") if any(NAMES[name] == row["series"] for row in rows)]
@@ -85,10 +85,6 @@ def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:
     title = f"Noise needed for ε = {short(inside.epsilon)}"
     colours = {NAMES[name]: COLOURS[name] for name in names}
     return _against_order(rows, colours, tooltip, "noise σ that is needed", inside, title, "Dashed: the l in use", [])
-
-
-def _sigmas(point: OrderPoint) -> tuple[tuple[Accountant, float | None], ...]:
-    return ("exact", point.plan.noise_scale), ("published", point.published)
 
 
 def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
