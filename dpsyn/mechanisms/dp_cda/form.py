@@ -77,8 +77,8 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
             _share_of_a_class(rows, current.table.domain[target].size)
         st.error(
             "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, "
-            "so one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
-            "release what it makes.",
+            "so one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. "
+            "Never release what it makes.",
             icon=":material/gpp_bad:",
         )
         return DPCDA.as_published(target, int(order), rows, scaling["clip_norm"]), spec
