@@ -12,7 +12,6 @@ from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import (
     check_calibration,
-    check_clip_norm,
     check_count_noise,
     check_features,
     check_order_and_rows,
@@ -23,6 +22,7 @@ from dpsyn.mechanisms.dp_cda._checks import (
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
+from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 

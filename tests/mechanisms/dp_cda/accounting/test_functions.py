@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Part, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import composed_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.functions import (
     ACCOUNTANTS,
