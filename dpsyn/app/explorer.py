@@ -174,8 +174,8 @@ def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
     spec,
 {code.arguments(**settings)}{smallest})
 for verdict in found:
-    print(title, holds, summary)
-    for condition in conditions:
+    print(verdict.title, verdict.holds, verdict.summary)
+    for condition in verdict.conditions:
         print("   ", condition.label, condition.holds, condition.slack_orders, condition.fix)
 """
     return code.on_feasibility(explorer, body)
