@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.theorems import (
     LARGEST_WHOLE_CUBE,
     bounded_ratio,

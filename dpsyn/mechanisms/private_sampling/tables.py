@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.bounds import LN2, PrivateSamplingSetting
 from dpsyn.notation import superscript
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, CAR, MUSHROOM
