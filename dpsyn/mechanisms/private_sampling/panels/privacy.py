@@ -13,11 +13,10 @@ from dpsyn.kit.charts import show_chart
 from dpsyn.kit.panel import empty, panel
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.figures.privacy import OBSERVED, THEOREM, Claim, claims, draw_log_ratios, draw_privacy
+from dpsyn.mechanisms.private_sampling.figures.density import OBSERVED, THEOREM, Claim, claims, draw_log_ratios, draw_privacy
 from dpsyn.mechanisms.private_sampling.formulas import PAPER, certificate_formulas
 from dpsyn.mechanisms.private_sampling.local_loss import Change, LocalLoss, LossMeter, NeighbourLoss
-from dpsyn.mechanisms.private_sampling.panels import code
-from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, config_of, remembered, run_of
+from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, config_of, privacy_code, remembered, run_of
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.privacy.spec import rounded_down
 
@@ -52,7 +51,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             _facts(run, loss, rows)
         found = _found(current, settings)
         search = _TRIES if found is not None else None
-        screen.offer(lambda: code.privacy(current, settings, rows=rows, change=change, search=search))
+        screen.offer(lambda: privacy_code(current, settings, rows=rows, change=change, search=search))
         observed = [Claim(THIS, rows * loss.loss, OBSERVED, f"worst at {_text(run, loss.point)}")]
         if found is not None:
             observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))
