@@ -162,7 +162,7 @@ def binding_cells(domain: Domain, basis: ContrastBasis, problem: MatchingProblem
     if matched.linear is None or float(np.abs(matched.linear.multipliers).max()) < _NONE:
         return []
     found: list[tuple[float, tuple[int, ...], tuple[int, ...], float]] = []
-    for columns, (start, stop) in _tables(basis).items():
+    for columns, (start, stop) in tables_of(basis).items():
         shape = tuple(basis.sizes[j] - 1 for j in columns)
         duals = _on_cells(basis.sizes, columns, matched.linear.multipliers[start:stop].reshape(shape))
         for codes, dual in zip(product(*map(range, duals.shape)), duals.ravel(), strict=True):
@@ -180,7 +180,7 @@ def binding_cells(domain: Domain, basis: ContrastBasis, problem: MatchingProblem
     ]
 
 
-def _tables(basis: ContrastBasis) -> dict[tuple[int, ...], tuple[int, int]]:
+def tables_of(basis: ContrastBasis) -> dict[tuple[int, ...], tuple[int, int]]:
     """Where the functions of each set of columns lie; the constant left out."""
     found: dict[tuple[int, ...], tuple[int, int]] = {}
     for at, columns in enumerate(basis.index):
@@ -200,7 +200,7 @@ def _on_cells(sizes: tuple[int, ...], columns: tuple[int, ...], coefficients: Fl
 def _share(basis: ContrastBasis, statistics: Floats, columns: tuple[int, ...], codes: tuple[int, ...]) -> float:
     """Share of the rows in a cell: (1/cells) Σ over subsets of the columns of their functions' means times their values."""
     total = 1.0
-    for inner, (start, stop) in _tables(basis).items():
+    for inner, (start, stop) in tables_of(basis).items():
         if set(inner) <= set(columns):
             shape = tuple(basis.sizes[j] - 1 for j in inner)
             values = _on_cells(basis.sizes, inner, statistics[start:stop].reshape(shape))

@@ -28,7 +28,7 @@ from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
 
-__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss", "search_neighbours"]
+__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss"]
 
 Floats = npt.NDArray[np.float64]
 Search = Literal["auto", "all", "steered", "random"]
@@ -292,10 +292,3 @@ def local_loss(
     generator = generator if generator is not None else np.random.default_rng()
     meter = LossMeter(config, table, neighbouring=neighbouring, generator=generator)
     return meter.search(method, tries=tries, generator=generator, progress=progress)
-
-
-def search_neighbours(
-    config: PrivateSampling, table: Table, tries: int, seed: int, progress: Callable[[str, float], None]
-) -> LocalLoss:
-    """Task of a background job: :func:`local_loss` on the S that the seed draws."""
-    return local_loss(config, table, tries=tries, generator=np.random.default_rng(seed), progress=progress)

@@ -139,13 +139,13 @@ def _search(current: Dataset, settings: Settings, run: SmallRun, found: LocalLos
     ):  # fmt: skip
         visit.set_job(
             jobs.start(
-                "dpsyn.mechanisms.private_sampling.local_loss:search_neighbours",
+                "dpsyn.mechanisms.private_sampling.local_loss:local_loss",
                 label="Search over neighbours",
                 context={"done": visit.keep_value, "key": _FOUND, "revision": current.revision, "settings": settings},
                 config=config_of(settings, run.table),
                 table=run.table,
                 tries=_TRIES,
-                seed=settings.seed,
+                generator=np.random.default_rng(settings.seed),
             )
         )
         st.rerun()
