@@ -28,7 +28,7 @@ from dpsyn.mechanisms.private_sampling.answers import (
     log_epsilon,
     smallest,
 )
-from dpsyn.mechanisms.private_sampling.bounds import LN2, SHORT_NAMES, PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.bounds import LN2, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.figures import DASHED, DOTTED, SOLID, channels
 from dpsyn.notation import short
 from dpsyn.theory.logarithms import LN10, Side, format_log
@@ -140,16 +140,17 @@ def draw_lines(info: Lines) -> Any:
         .encode(x=x, y=y, tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in hover.items()], **tell_apart)
     )
     layers: list[Any] = []
+
+    def with_words(rows: Sequence[tuple[Any, ...]], columns: str, title: str) -> Any:
+        chart = alt.Chart(pd.DataFrame(rows, columns=[*columns.split(), "text"]))
+        return chart.encode(tooltip=alt.Tooltip("text:N", title=title))
+
     if info.bands:
-        bands = alt.Chart(pd.DataFrame(info.bands, columns=["low", "high", "colour", "text"])).mark_rect(opacity=0.25)
+        bands = with_words(info.bands, "low high colour", "in this band").mark_rect(opacity=0.25)
         between = alt.X("low:Q", axis=x_axis, scale=_layers.scale(info.x_domain))
-        colour = alt.Color("colour:N", scale=None, legend=None)
-        words = alt.Tooltip("text:N", title="in this band")
-        layers.append(bands.encode(x=between, x2=alt.X2("high"), color=colour, tooltip=words))
+        layers.append(bands.encode(x=between, x2=alt.X2("high"), color=alt.Color("colour:N", scale=None, legend=None)))
     if info.limits:
-        limit = alt.Chart(pd.DataFrame(info.limits, columns=["x", "text"])).encode(
-            x=x, tooltip=alt.Tooltip("text:N", title="limit")
-        )
+        limit = with_words(info.limits, "x", "limit").encode(x=x)
         layers.append(limit.mark_rule(color=GUIDE, strokeWidth=2))
         sideways = limit.mark_text(color=GUIDE, angle=270, align="left", baseline="bottom", y="height", dx=5, dy=-2)
         layers.append(sideways.encode(text=alt.Text("text:N")))
@@ -165,8 +166,7 @@ def draw_lines(info: Lines) -> Any:
         layers += _layers.rules(info.rules, y_domain, labels_left=on_left)
     layers.append(lines)
     if info.crossings:
-        spots = alt.Chart(pd.DataFrame(info.crossings, columns=["x", "y", "text"]))
-        spots = spots.encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="crossing"))
+        spots = with_words(info.crossings, "x y", "crossing").encode(x=x, y=y)
         layers.append(spots.mark_point(color=HERE, size=90, strokeWidth=2, opacity=1))
     if info.here.y is not None:
         layers.append(_layers.here("you are here", info.here.x, info.here.y, info.here.text, info.x_domain, y_domain))
@@ -307,12 +307,9 @@ def _asked(setting: PrivateSamplingSetting) -> tuple[float, str]:
 
 
 def _search_range(setting: PrivateSamplingSetting, vary: Varied) -> tuple[float, float]:
-    hair = 1e-9
     if vary == "floor":
-        return math.log(1e-6), math.log(max(min(0.5, setting.ceiling - 1), 1e-6)) - hair
-    if vary == "ceiling":
-        return math.log(1 + setting.floor) + hair, math.log(1e6)
-    return 0.0, 300 * LN10
+        return math.log(1e-6), math.log(max(min(0.5, setting.ceiling - 1), 1e-6)) - 1e-9
+    return (math.log(1 + setting.floor) + 1e-9, math.log(1e6)) if vary == "ceiling" else (0.0, 300 * LN10)
 
 
 def _axis(vary: Varied, now: float, low: float, high: float, crossing: list[float]) -> tuple[float, float]:
@@ -320,9 +317,8 @@ def _axis(vary: Varied, now: float, low: float, high: float, crossing: list[floa
         return min(-3.0, now - 0.3), max(high, now)
     if vary == "ceiling":
         return min(low, now), max(2.0, now + 0.3, *(c + 0.2 for c in crossing if c < 4), low + 0.3)
-    shown = [c for c in crossing if c <= max(_FURTHEST, now + 3)]
-    top = {"n": 10.0, "rows": 4.0, "reduced_space_size": 6.0}[vary]
-    return 0.0, math.ceil(max([top, now + 1, *(c + 1 for c in shown)]))
+    shown = [c + 1 for c in crossing if c <= max(_FURTHEST, now + 3)]
+    return 0.0, math.ceil(max({"n": 10.0, "rows": 4.0, "reduced_space_size": 6.0}[vary], now + 1, *shown))
 
 
 def _crossing_text(vary: Varied, crossing: Crossing) -> str:
@@ -380,7 +376,7 @@ def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
     ticks = [math.log10(t) for t in (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.1, 0.25, 0.5)]
     return Lines(
         title="What floor buys and costs",
-        subtitle=_window_words(window, round(math.exp(setting.log_rows)), setting.epsilon),
+        subtitle=window.words(round(math.exp(setting.log_rows)), setting.epsilon),
         x_title=AXES["floor"],
         y_title="ε, and error",
         hover=("line", "floor", "value"),
@@ -394,36 +390,16 @@ def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
     )
 
 
-def _window_words(window: FloorWindow, rows: int, epsilon: float) -> str:
-    if window.end <= 0:
-        return "No floor is valid: the ceiling has to be above 1."
-    rest = f"valid below {short(window.end, 4)}"
-    counted = "1 row" if rows == 1 else f"{rows:,} rows"
-    if window.both is not None:
-        low, high = window.both
-        return f"Private and accurate from floor = {short(low, 4)} to {short(high, 4)} (shaded green); {rest}."
-    private = (
-        f"No valid floor that uses the data makes {counted} private at ε = {short(epsilon)}"
-        if window.private_from is None
-        else f"{counted} {'is' if rows == 1 else 'are'} private from floor = {short(window.private_from, 4)} on"
-    )
-    if window.accurate_from is not None:
-        accurate = f"accuracy needs {short(window.accurate_from, 4)} ≤ floor < {short(window.accurate_below, 4)}"
-    else:
-        accurate = f"no floor makes it accurate, for lack of: {', '.join(SHORT_NAMES[key] for key in window.blocked_by)}"
-    return f"{private}; {accurate}; {rest}."
-
-
 def _bands(window: FloorWindow, left: float, right: float) -> list[tuple[float, float, str, str]]:
-    found: list[tuple[float | None, float, str, str]] = [
+    found = [
         (window.private_from, window.end, ORANGE, "private"),
         (window.accurate_from, window.accurate_below, SKY, "accurate"),
     ]
     if window.both is not None:
         found = [(*window.both, GREEN, "private and accurate")]
-    logs = [
-        (max(left, math.log10(low) if low > 0 else left), min(right, math.log10(high)), colour, text)
-        for low, high, colour, text in found
-        if low is not None
-    ]
-    return [band for band in logs if band[0] < band[1]]
+    bands = []
+    for low, high, colour, text in found:
+        if low is not None:
+            start, stop = max(left, math.log10(low) if low > 0 else left), min(right, math.log10(high))
+            bands += [(start, stop, colour, text)] if start < stop else []
+    return bands

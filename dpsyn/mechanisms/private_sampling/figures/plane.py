@@ -279,46 +279,37 @@ def draw_plane(info: PlaneInfo) -> Any:
     present = list(info.regions())
     x = alt.X("p:Q", title="number of bits p", scale=_layers.scale(info.x_domain), axis=alt.Axis(tickMinStep=1))
     y = alt.Y("low:Q", axis=log_axis("rows of data n"), scale=_layers.scale(info.y_domain))
-    colour = channels(present, "region", color=[_COLOURS[r] for r in present])
-    areas = (
-        alt.Chart(pd.DataFrame(_runs(info)))
-        .mark_area(opacity=0.45, clip=True)
-        .encode(x=x, y=y, y2=alt.Y2("high"), detail=alt.Detail("run:N"), **colour)
-    )
-    hover = (
-        alt.Chart(pd.DataFrame(_strips(info)))
-        .mark_rect(opacity=0.001, clip=True)
-        .encode(
-            x=alt.X("left:Q"),
-            x2=alt.X2("right"),
-            y=alt.Y("low:Q"),
-            y2=alt.Y2("high"),
-            tooltip=tips(
-                {
-                    "p:": "p",
-                    "private": "private by Theorem 4.1 from n =",
-                    "ratio": "private by the ratio at",
-                    "accurate": "accurate from n =",
-                    "missing": "stands in the way of accuracy",
-                }
-            ),
-        )
-    )
+    areas = alt.Chart(pd.DataFrame(_runs(info))).mark_area(opacity=0.45, clip=True)
+    strips = alt.Chart(pd.DataFrame(_strips(info))).mark_rect(opacity=0.001, clip=True)
+    hover = {
+        "p:": "p",
+        "private": "private by Theorem 4.1 from n =",
+        "ratio": "private by the ratio at",
+        "accurate": "accurate from n =",
+        "missing": "stands in the way of accuracy",
+    }
     end = min(info.x_domain[1], info.y_domain[1] * LN10 / LN2)
     words = {1: "every point once, n = 2ᵖ"}
     cube = [
         {"p": p, "low": p * LN2 / LN10, "text": words.get(i, "")} for i, p in enumerate((info.x_domain[0], 0.7 * end, end))
     ]
     ideal = alt.Chart(pd.DataFrame(cube)).encode(x=x, y=y)
-    line = ideal.mark_line(color=GUIDE, strokeDash=[6, 3], strokeWidth=2, clip=True)
-    on_left = end > 0.5 * info.x_domain[1]
-    label = _layers.on_colour(
-        ideal, "text", align="right" if on_left else "left", dx=-8 if on_left else 8, baseline="middle"
-    )
-    spots = pd.DataFrame([{"p": q.p, "low": q.log10_n, "text": q.text, "name": q.name} for q in info.places])
-    layers = [areas, hover, line, *label]
-    if len(spots):
-        dots = alt.Chart(spots).encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="dataset"))
+    side, off = ("right", -8) if end > 0.5 * info.x_domain[1] else ("left", 8)
+    layers = [
+        areas.encode(
+            x=x,
+            y=y,
+            y2=alt.Y2("high"),
+            detail=alt.Detail("run:N"),
+            **channels(present, "region", color=[_COLOURS[r] for r in present]),
+        ),
+        strips.encode(x=alt.X("left:Q"), x2=alt.X2("right"), y=alt.Y("low:Q"), y2=alt.Y2("high"), tooltip=tips(hover)),
+        ideal.mark_line(color=GUIDE, strokeDash=[6, 3], strokeWidth=2, clip=True),
+        *_layers.on_colour(ideal, "text", align=side, dx=off, baseline="middle"),
+    ]
+    if info.places:
+        spots = [{"p": q.p, "low": q.log10_n, "text": q.text, "name": q.name} for q in info.places]
+        dots = alt.Chart(pd.DataFrame(spots)).encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="dataset"))
         layers += [
             dots.mark_point(color="#333333", fill="#ffffff", size=70, strokeWidth=2, opacity=1, fillOpacity=1),
             *_layers.on_colour(dots, "name", baseline="top", dy=8),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -25,13 +25,14 @@ from dpsyn.mechanisms.private_sampling.answers import (
 from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
     AXES,
+    Case,
     certificates_info,
     draw_lines,
     floor_tradeoff_info,
     reduced_space_info,
     rows_bound_info,
 )
-from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
+from dpsyn.mechanisms.private_sampling.figures.plane import Spread, draw_plane, plane_info
 from dpsyn.mechanisms.private_sampling.tables import (
     MONTH,
     PUBLISHED_LARGEST_P,
@@ -45,8 +46,6 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ideal_cube
 
-Case = Literal["yours", "ideal"]
-_SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}
 _WORDS = {"no value does": "none", "every value does": "any", "does not depend on it": "·"}
 _BRIEFLY = {
     "floor": "Box: room below uniform",
@@ -63,9 +62,9 @@ _BRIEFLY = {
     "bounded_ratio": "Private by bounded ratio",
 }
 """The conditions by key, so short that a line of the table stays low."""
-_CASES: tuple[Case, ...] = ("yours", "ideal")
+_CASES: dict[Case, str] = {"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}
 _NOTE_MARKS = "†‡§"
-_SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
+_SPREADS: dict[Spread, str] = {"data": "that of the data", "ideal": "2^-p, the ideal cube"}
 
 
 def show(explorer: Explorer) -> None:
@@ -82,12 +81,12 @@ def show(explorer: Explorer) -> None:
     widgets.heading("Where data would have to lie", explorer.private)
     spread = st.segmented_control(
         "‖f‖∞ on the map is",
-        _SPREADS,
+        list(_SPREADS),
         default="data",
         required=True,
         key="f_spread",
         bind="query-params",
-        format_func={"data": "that of the data", "ideal": "2^-p, the ideal cube"}.__getitem__,
+        format_func=_SPREADS.__getitem__,
     )
     show_chart(draw_plane(plane_info(setting, _others(explorer), spread=spread)), key="plane")
     widgets.heading("The trade-off in floor", explorer.private)
@@ -101,7 +100,7 @@ def show(explorer: Explorer) -> None:
     screen.offer(lambda: _code(explorer, vary, spread))
     with st.expander("Why none, and why any"):
         for condition, group in groupby(inverses, key=lambda entry: _BRIEFLY[entry.condition]):
-            reasons = [f"{SYMBOLS[e.parameter]}: {_SHORT[e.status]}, {e.reason}" for e in group if e.reason]
+            reasons = [f"{SYMBOLS[e.parameter]}: {e.status}, {e.reason}" for e in group if e.reason]
             if reasons:
                 st.markdown(widgets.humanise(f"**{condition}** \n- " + "\n- ".join(reasons)))
 
@@ -110,12 +109,12 @@ def overview(explorer: Explorer) -> None:
     """The two pictures below the verdicts: how many rows, and how large a reduced space."""
     case = st.segmented_control(
         "In the pictures, n is",
-        _CASES,
+        list(_CASES),
         default="yours",
         required=True,
         key="f_case",
         bind="query-params",
-        format_func={"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}.__getitem__,
+        format_func=_CASES.__getitem__,
     )
     widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
     left, right = st.columns(2, gap="medium")
