@@ -257,8 +257,10 @@ class LossMeter:
             done.append(change)
         values = np.array(losses, dtype=np.float64)
         progress("uncertainty", 1.0)
+        largest = [int(i) for i in np.argsort(-values, kind="stable")[:_CHECKED] if values[i] > 0]
+        measured = [self.loss(done[i]) for i in largest]
         return LocalLoss(
-            worst=self._worst(values, done),
+            worst=max(measured, key=lambda one: one.lower_bound, default=None),
             rows=self.rows,
             neighbouring=self.neighbouring,
             losses=values,
@@ -268,11 +270,6 @@ class LossMeter:
             failures=failures,
             certificates=self.certificates,
         )
-
-    def _worst(self, losses: Floats, changes: Sequence[Change]) -> NeighbourLoss | None:
-        largest = [int(i) for i in np.argsort(-losses, kind="stable")[:_CHECKED] if losses[i] > 0]
-        measured = [self.loss(changes[i]) for i in largest]
-        return max(measured, key=lambda one: one.lower_bound, default=None)
 
 
 def local_loss(

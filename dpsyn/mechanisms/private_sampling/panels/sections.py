@@ -290,7 +290,7 @@ def _times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, o
     """What both programs took, a line each; none where only the uniform density fits."""
     matched = run.matched(floor, ceiling)
     seconds = [None if found is None else found.seconds for found in (matched.linear, matched.quadratic)]
-    return _lines("here, now", run.space.points, run.space.size.dimension, *seconds)
+    return _lines("here, now", run.space.points, run.space.size.dimension, seconds)
 
 
 def released(releases: list[Any]) -> list[dict[str, object]]:
@@ -298,26 +298,27 @@ def released(releases: list[Any]) -> list[dict[str, object]]:
     lines: list[dict[str, object]] = []
     for made in releases:
         found = made.release.diagnostics
-        if made.release.mechanism == PrivateSampling.name and "linear program" in found.get("seconds", {}):
-            seconds = found["seconds"]
+        seconds = found.get("seconds", {})
+        if made.release.mechanism == PrivateSampling.name and "linear program" in seconds:
+            took = [seconds["linear program"], seconds.get("quadratic program")]
             label = f"release {made.number} · {made.dataset}"
-            points, functions = int(found["distinct_points"]), int(found["functions"])
-            lines += _lines(label, points, functions, seconds["linear program"], seconds.get("quadratic program"))
+            lines += _lines(label, int(found["distinct_points"]), int(found["functions"]), took)
     return lines
 
 
-def _lines(run: str, m: int, functions: int, linear: float | None, quadratic: float | None) -> list[dict[str, object]]:
+def _lines(run: str, m: int, functions: int, seconds: list[float | None]) -> list[dict[str, object]]:
+    rules = {"LP": "—", "QP": f"{widgets.number(quadprog_seconds(m))} s"}
     return [
         {
             "Run": run,
             "m": m,
             "C": functions,
             "Program": program,
-            "Measured": f"{widgets.number(seconds)} s",
-            "Paper's rule": f"{widgets.number(quadprog_seconds(m))} s" if program == "QP" else "—",
+            "Measured": f"{widgets.number(took)} s",
+            "Paper's rule": rule,
         }
-        for program, seconds in (("LP", linear), ("QP", quadratic))
-        if seconds is not None
+        for (program, rule), took in zip(rules.items(), seconds, strict=True)
+        if took is not None
     ]
 
 
