@@ -171,12 +171,11 @@ def draw_density(info: DensityInfo) -> Any:
         if share > 0
     ]
     ends = (
-        (AT_FLOOR, info.floor - width, info.floor, info.at_floor),
-        (AT_CEILING, info.ceiling, info.ceiling + width, info.at_ceiling),
+        (AT_FLOOR, info.floor, info.floor - width, info.at_floor),
+        (AT_CEILING, info.ceiling, info.ceiling, info.at_ceiling),
     )
-    for where, low, high, share in ends:
-        edge = info.floor if where == AT_FLOOR else info.ceiling
-        rows.append({"low": low, "high": high, "share": share, "where": where, "range": short(edge, 4)})
+    for where, edge, low, share in ends:
+        rows.append({"low": low, "high": low + width, "share": share, "where": where, "range": short(edge, 4)})
     for row in rows:
         row["text"] = f"{row['share']:.2%}"
         row["from"], row["to"] = row["low"] + 0.06 * width, row["high"] - 0.06 * width  # type: ignore[operator]
@@ -258,12 +257,11 @@ def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
     import altair as alt
 
     certified = next(claim for claim in claims if claim.kind == CERTIFIES)
-    says = (
-        f"Certified: ε = {_up(certified.epsilon or 0.0, 4)} by the {certified.name.lower().replace('theorem', 'Theorem')}."
-    )
+    name = certified.name.lower().replace("theorem", "Theorem")
+    says = f"Certified: ε = {_rounded(certified.epsilon, 4)} by the {name}."
     losses = [claim.epsilon for claim in observed if claim.epsilon is not None]
     if losses:
-        says += f" The largest loss seen, {_down(max(losses), 3)}, is a lower bound on the true ε."
+        says += f" The largest loss seen, {_rounded(max(losses), 3, OBSERVED)}, is a lower bound on the true ε."
     shown = [claim for claim in (*claims, *observed) if claim.epsilon is not None]
     names = [claim.name for claim in shown]
     logs = [_log(claim.epsilon or 0.0) for claim in shown]
@@ -275,7 +273,7 @@ def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
             "x": logs,
             "low": domain[0],
             "kind": [claim.kind for claim in shown],
-            "text": [_shown(claim) for claim in shown],
+            "text": [_rounded(claim.epsilon, 3, claim.kind) for claim in shown],
             "note": [claim.note or claim.kind for claim in shown],
         }
     )
@@ -302,17 +300,9 @@ def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: in
     return _layers.finish(chart, title, says, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)
 
 
-def _shown(claim: Claim) -> str:
+def _rounded(epsilon: float | None, digits: int, kind: str = CERTIFIES) -> str:
     """What is promised is rounded up, what was observed is rounded down."""
-    return (_down if claim.kind == OBSERVED else _up)(claim.epsilon or 0.0, 3)
-
-
-def _up(epsilon: float, digits: int) -> str:
-    return short(float(rounded_up(epsilon, digits)), digits)
-
-
-def _down(epsilon: float, digits: int) -> str:
-    return short(float(rounded_down(epsilon, digits)), digits)
+    return short(float((rounded_down if kind == OBSERVED else rounded_up)(epsilon or 0.0, digits)), digits)
 
 
 def draw_log_ratios(log_ratios: Floats, box_ratio: float) -> Any:
@@ -344,7 +334,9 @@ def draw_log_ratios(log_ratios: Floats, box_ratio: float) -> Any:
     if inside:
         marks = [(limit, "ln(ceiling/floor): the certificate for one row"), (-limit, "−ln(ceiling/floor)")]
         layers = _layers.rules(marks, y_domain, labels_left=True, title="bounded ratio") + layers
-    words = f"Largest in size: {short(most, 4)} a row" + ("." if inside else f"; the certificate allows {_up(limit, 3)}.")
+    words = f"Largest in size: {short(most, 4)} a row" + (
+        "." if inside else f"; the certificate allows {_rounded(limit, 3)}."
+    )
     return _layers.finish(
         alt.layer(*layers), "ln h*/h'* at every point of S", words, plot=210, line_length=_layers.WIDE_LINE
     )

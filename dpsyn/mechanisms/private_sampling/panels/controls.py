@@ -178,6 +178,7 @@ def box_note(settings: Settings) -> None:
 
 
 _FIGURES = "dpsyn.mechanisms.private_sampling.figures"
+_RUN = "SmallRun, small_space"
 _TITLE = "Private sampling from the inside: it reads the private rows."
 
 
@@ -202,7 +203,7 @@ print("sigma_min(W) =", space.smallest_singular_value, "must reach", space.thres
 print("step 2 passes" if space.passes else "failure", ":", space.size.dimension, "functions on", space.m, "points")
 draw_spectrum(space).save("spectrum.html")
 """
-    return script(_TITLE, body, current, _imports("small_space", density="draw_spectrum"))
+    return _script(current, body, "small_space", density="draw_spectrum")
 
 
 def shrinkage_code(current: Dataset, settings: Settings) -> str:
@@ -217,7 +218,7 @@ for axis in ("floor", "ceiling"):
     draw_shrinkage(shrinkage_info(run, axis, floor=floor, ceiling=ceiling)).save(f"lambda_by_{{axis}}.html")
 """
     figures = "binding_info, draw_binding, draw_shrinkage, shrinkage_info"
-    return script(_TITLE, body, current, _imports("SmallRun, small_space", shrinkage=figures))
+    return _script(current, body, _RUN, shrinkage=figures)
 
 
 def density_code(
@@ -244,7 +245,7 @@ draw_walsh(found).write_html("walsh.html")
 draw_averages(found).save("averages.html")
 """
         names["hypercube"] = "as_bits, draw_averages, draw_hypercube, draw_walsh, hypercube_info, walsh_info"
-    return script(_TITLE, body, current, _imports("SmallRun, small_space", **names))
+    return _script(current, body, _RUN, **names)
 
 
 def privacy_code(current: Dataset, settings: Settings, *, rows: int, change: Change, search: int | None = None) -> str:
@@ -281,9 +282,10 @@ print(space.points, "points,", space.size.dimension, "functions")
 if matched.linear and matched.quadratic:
     print("linear program", matched.linear.seconds, "s, quadratic program", matched.quadratic.seconds, "s")
 """
-    return script(_TITLE, body, current, _imports("SmallRun, small_space"))
+    return _script(current, body, _RUN)
 
 
-def _imports(run: str, **figures: str) -> str:
-    """Lines for what is taken of the run and of the pictures."""
-    return imports_of("dpsyn.mechanisms.private_sampling", small_run=run) + imports_of(_FIGURES, **figures)
+def _script(current: Dataset, body: str, run: str, **figures: str) -> str:
+    """The body below the lines for what is taken of the run and of the pictures."""
+    imports = imports_of("dpsyn.mechanisms.private_sampling", small_run=run) + imports_of(_FIGURES, **figures)
+    return script(_TITLE, body, current, imports)
