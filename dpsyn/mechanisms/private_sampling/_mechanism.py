@@ -39,6 +39,8 @@ _POINTS_KEPT = 1_000_000
 CELLS_TOLD = 20
 _GEOMETRY_ENTRIES = 20_000_000
 _NONE = 1e-9
+_BINS = 60
+"""Bins of the histogram of m·h*, evenly spaced in its logarithm between floor and ceiling."""
 
 
 @dataclass(frozen=True)
@@ -208,10 +210,7 @@ def _share(basis: ContrastBasis, statistics: Floats, columns: tuple[int, ...], c
     return total / float(np.prod([basis.sizes[j] for j in columns]))
 
 
-Integers = npt.NDArray[np.int64]
-
-_BINS = 60
-"""Bins of the histogram of m·h*, evenly spaced in its logarithm between floor and ceiling."""
+# --- the rows: drawn from h*, block by block, with probabilities that lie in the box exactly ----------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +247,7 @@ class _Plan:
     ceiling: float
     starts: tuple[int, ...] = ()
     shares: tuple[int, ...] = ()
-    numbers: Integers | None = None
+    numbers: npt.NDArray[np.int64] | None = None
     keep: bool = False
 
     def edges(self) -> Floats:

@@ -111,13 +111,11 @@ def log_epsilon(setting: PrivateSamplingSetting, certificate: Certificate) -> fl
     """ln of the ε that k rows cost; inf where the certificate says nothing, -inf where the output ignores the data."""
     if why_not(setting, certificate):
         return math.inf
-    if certificate == "theorem_4_1":
-        return setting.logs.epsilon + setting.log_rows - setting.logs.largest_rows_theorem_4_1
-    if is_degenerate(setting.floor, setting.ceiling):
-        return -math.inf
-    if certificate == "bounded_ratio":
-        return setting.logs.epsilon + setting.log_rows - setting.log_largest_rows_ratio
-    return log_stability_epsilon(setting)
+    if certificate == "stability":
+        return -math.inf if is_degenerate(setting.floor, setting.ceiling) else log_stability_epsilon(setting)
+    theorem = certificate == "theorem_4_1"
+    most = setting.logs.largest_rows_theorem_4_1 if theorem else setting.log_largest_rows_ratio
+    return setting.logs.epsilon + setting.log_rows - most
 
 
 def smallest(setting: PrivateSamplingSetting) -> Certificate:

@@ -184,18 +184,17 @@ def sampling_setting(
     stats: DatasetStatistics, spec: PrivacySpec, *, rows: int = 1, reduced_space_size: int | None = None, **box: Any
 ) -> PrivateSamplingSetting:
     """The setting for one dataset and one privacy specification; the rest as in :func:`dpsyn.feasibility`."""
-    m = reduced_space_size
     if rows < 1:
         raise ParameterError("rows", rows, "at least 1")
-    if m is not None and m < 1:
-        raise ParameterError("reduced_space_size", m, "at least 1, or None for the smallest allowed")
+    if reduced_space_size is not None and reduced_space_size < 1:
+        raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
     return PrivateSamplingSetting(
         p=stats.p,
         log_n=math.log(stats.n),
         log_max_frequency=math.log(stats.max_frequency),
         epsilon=spec.epsilon,
         log_rows=math.log(rows),
-        log_m=None if m is None else math.log(m),
+        log_m=None if reduced_space_size is None else math.log(reduced_space_size),
         replace_one=spec.neighbouring == "replace_one",
         name=stats.name,
         **box,
