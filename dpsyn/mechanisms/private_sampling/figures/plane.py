@@ -129,7 +129,7 @@ class PlaneInfo:
     """The map.
 
     Attributes:
-        title, subtitle: what is shown; what stands in the way of accuracy, in words.
+        subtitle: what stands in the way of accuracy, in words.
         columns: exact thresholds at each p drawn.
         places: datasets to compare with.
         here: the data in question, a dataset with its own ‖fₙ‖∞.
@@ -137,7 +137,6 @@ class PlaneInfo:
         y_domain: log10 n.
     """
 
-    title: str
     subtitle: str
     columns: tuple[Column, ...]
     places: tuple[Place, ...]
@@ -196,7 +195,6 @@ def plane_info(
         for stats in others
     )
     return PlaneInfo(
-        title="Where private sampling works",
         subtitle=_words(setting, cut, spread),
         columns=cut,
         places=places,
@@ -315,6 +313,5 @@ def draw_plane(info: PlaneInfo) -> Any:
             *_layers.on_colour(dots, "name", baseline="top", dy=8),
         ]
     layers.append(_layers.here("you are here", info.here.p, info.here.log10_n, info.here.text, info.x_domain, info.y_domain))
-    return _layers.finish(
-        alt.layer(*layers), info.title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE
-    )
+    title = "Where private sampling works"
+    return _layers.finish(alt.layer(*layers), title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE)
