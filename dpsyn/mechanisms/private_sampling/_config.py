@@ -119,8 +119,7 @@ class PrivateSampling(Config):
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
         theorem = self._theorem_per_row(spec, n, size)
-        by_theorem = theorem is not None and theorem < ratio
-        per_row = theorem if theorem is not None and theorem < ratio else ratio
+        per_row = ratio if theorem is None else min(ratio, theorem)
         fitting = largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row)
         if fitting is not None and fitting < (self.rows or 1):
             raise CalibrationError(self._too_much(spec, per_row, fitting))
@@ -131,7 +130,7 @@ class PrivateSampling(Config):
         if is_degenerate(self.floor, self.ceiling):
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
-        elif by_theorem:
+        elif per_row < ratio:
             source = THEOREM_SOURCE
             assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
         return PrivateSamplingMechanism(

@@ -9,9 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1, remedy
+from dpsyn.mechanisms.private_sampling.bounds import (
+    ACCURACY,
+    LN2,
+    THEOREM_4_1,
+    PrivateSamplingSetting,
+    remedy,
+    sampling_setting,
+)
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
-from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting, sampling_setting
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
