@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from dpsyn.app import state
@@ -11,20 +9,11 @@ from dpsyn.app.lab import experiments
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script, standard
-from dpsyn.evaluation.experiments.plan import VARIED, Varied, plain_config
-from dpsyn.evaluation.figures.experiment import AXES
+from dpsyn.evaluation.experiments.plan import axes, plain_config
 from dpsyn.kit import screen, visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
-PRESETS: Mapping[Varied, str] = {
-    "epsilon": "0.3, 1, 3, 10",
-    "n": "",
-    "degree": "1, 2, 3",
-    "order_of_mixture": "1, 4, 16, 64",
-    "reduced_space_size": "1000, 3000, 10000",
-    "rows": "100, 1000, 10000",
-}
 NO_TARGET = "— no column —"
 NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
 
@@ -57,16 +46,14 @@ def values_of(text: str) -> list[float]:
     return found
 
 
-def _suggested(vary: Varied, rows: int) -> str:
-    if vary != "n":
-        return PRESETS[vary]
-    return ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
+def _suggested(vary: str, rows: int) -> str:
+    return axes()[vary].values or ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
 
 
 @st.fragment
 def planner(current: visit.Dataset) -> None:
     """Plan an experiment and start it."""
-    options = choices(current)
+    options, known = choices(current), axes()
     learn = current.parts[0]
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
@@ -74,12 +61,14 @@ def planner(current: visit.Dataset) -> None:
             chosen = st.multiselect(
                 "Mechanisms",
                 list(options),
-                default=list(options)[:3],
+                default=list(standard.mechanisms_as_they_come(learn.n, current.target)),
                 key=f"lab_mechanisms_{current.tag}",
                 bind="query-params",
                 help="As they come, or with the settings of a release that you have made in the Generator.",
             )
-            vary = st.selectbox("What varies", VARIED, format_func=AXES.__getitem__, key="lab_vary", bind="query-params")
+            vary = st.selectbox(
+                "What varies", list(known), format_func=lambda name: known[name].label, key="lab_vary", bind="query-params"
+            )
             text = st.text_input(
                 "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", bind="query-params"
             )
@@ -122,7 +111,7 @@ def planner(current: visit.Dataset) -> None:
         degrees = standard.standard_degrees(len(learn.domain))
         st.caption(
             f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that cannot give it "
-            "is refused with the reason; private sampling is shown with the ε it would need. Experiments are seeded, so "
+            "is refused with the reason, or shown with the ε that it would need. Experiments are seeded, so "
             "their releases are demonstrations: none of their rows is kept."
         )
         try:
@@ -144,7 +133,7 @@ def planner(current: visit.Dataset) -> None:
         models = models or [LOGISTIC]
         planned = Experiment(
             number=0,
-            name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {AXES[vary].split(' (')[0]}",
+            name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {known[vary].symbol}",
             dataset=current.table.name,
             fingerprint=experiments.fingerprint(*current.parts),
             grid=grid,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import pandas as pd
@@ -14,12 +14,14 @@ from dpsyn.app import state
 from dpsyn.app.lab import experiments
 from dpsyn.app.lab.other_data import of_other_data
 from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising
-from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread, symbol
+from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.charts import show_figure
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
 
@@ -154,21 +156,26 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             show_figure(bars, key=f"lab_spread_{experiment.number}")
             st.caption(
                 "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
-                + (
-                    " DP-CDA has no bars: every one of its rows has noise of its own, so noise and draw are one."
-                    if any(isinstance(config, DPCDA) for config in experiment.grid.configs.values())
-                    else ""
+                + "".join(
+                    f" {title} has no bars: every one of its rows has noise of its own, so noise and draw are one."
+                    for title in _without_fit(map(type, experiment.grid.configs.values()))
                 )
             )
         else:
+            others = " and ".join(f"{title}'s noise is its draw" for title in _without_fit(map(config_class, MECHANISMS)))
             st.info(
-                "This takes at least two repeats and two draws, and a mechanism that fits a density before it draws "
-                "(DP-CDA's noise is its draw).",
+                "This takes at least two repeats and two draws, and a mechanism that fits a density before it draws"
+                f"{f' ({others})' if others else ''}.",
                 icon=":material/info:",
             )
     with table:
         st.dataframe(widgets.with_thousands(points_table(points, experiment.grid.vary)), hide_index=True, placeholder="—")
         _downloads(experiment)
+
+
+def _without_fit(kinds: Iterable[type[Config]]) -> list[str]:
+    """Titles of the mechanisms whose noise is their draw."""
+    return list(dict.fromkeys(kind.title for kind in kinds if kind.noise_is_draw))
 
 
 def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
@@ -180,10 +187,10 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
     wish = st.number_input(
         "… this value", value=float(f"{middle:.2g}"), step=0.01, format="%.4f", key=f"lab_wish_{experiment.number}_{measure}"
     )
-    axis = symbol(experiment.grid.vary)
+    axis = axes()[experiment.grid.vary]
     fair = [p for p in points if not p.over_budget]
-    for crossing in crossings(fair, wish, direction, logarithmic=experiment.grid.vary != "degree"):
-        st.markdown(f"**{crossing.label}**: {axis} {crossing.message}")
+    for crossing in crossings(fair, wish, direction, logarithmic=axis.logarithmic):
+        st.markdown(f"**{crossing.label}**: {axis.symbol} {crossing.message}")
     for label in dict.fromkeys(p.label for p in points if p.over_budget):
         st.markdown(f"**{label}**: not compared, it spends more than was asked for")
     return wish
@@ -232,7 +239,7 @@ def points_table(points: list[Point], vary: str) -> pd.DataFrame:
         [
             {
                 "Mechanism": p.label,
-                symbol(vary): p.value,
+                axes()[vary].symbol: p.value,
                 "Mean": p.mean,
                 "95 % from": p.low,
                 "to": p.high,

@@ -9,7 +9,7 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar, get_args
 
@@ -20,8 +20,7 @@ from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plai
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.mechanisms.base import Config, Release
-from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
-from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, offered
 from dpsyn.privacy.spec import Guarantee, Neighbouring, Status
 
 T = TypeVar("T")
@@ -32,7 +31,6 @@ _RECORD = ("record", "domain")
 _MEASURED = {"when", "fingerprint", "rows", "target", "measures", "references"}
 _CLAIM = ("epsilon", "delta", "neighbouring", "source", "assumptions", "status", "unit")
 _STATUS = get_args(Status)
-_ROUNDING = 1e-9
 
 
 def now() -> str:
@@ -289,8 +287,7 @@ def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
 def claim_of(record: Mapping[str, Any]) -> Guarantee:
     """The claim in a release's record, checked against the mechanism that it names.
 
-    Earlier versions called noisy reweighting with noise as published proven, which it is in real arithmetic only, and gave
-    statistics of the user's own too little of that noise: such a record is read with the status and the ε that it has.
+    Where more is known of what earlier versions claimed, it is read with the status and the ε that it has.
 
     Raises:
         DataError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
@@ -301,28 +298,8 @@ def claim_of(record: Mapping[str, Any]) -> Guarantee:
         raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
     if name in DEMONSTRATIONS and guarantee.status != "published_but_wrong":
         raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {guarantee.status!r}")
-    if name == NoisyReweighting.name:
-        return _of_published_noise(guarantee, record.get("settings"))
-    return guarantee
-
-
-def _of_published_noise(guarantee: Guarantee, settings: Any) -> Guarantee:
-    """The claim as it stands, or what is true of continuous Laplace noise: ε = 2|F|/(nσ) at least, in real arithmetic."""
-    if not isinstance(settings, dict) or settings.get("noise") not in ("as_published", "continuous_laplace"):
-        return guarantee
-    status: Status = "real_arithmetic" if guarantee.status == "proven" else guarantee.status
-    assumptions = guarantee.assumptions
-    if FLOATING_POINT not in assumptions:
-        assumptions = (*assumptions, FLOATING_POINT)
-    try:
-        count, n = float(settings["statistic_count"]), float(settings["n"])
-        needed = 2 * count / (n * float(settings["noise_scale_on_averages"]))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as fault:
-        raise DataError("its settings do not say how much noise as published there was") from fault
-    if not (math.isfinite(needed) and needed > 0):
-        raise DataError("its settings have no sensible amount of noise as published")
-    epsilon = needed if needed > guarantee.epsilon * (1 + _ROUNDING) else guarantee.epsilon
-    return replace(guarantee, epsilon=epsilon, status=status, assumptions=assumptions)
+    as_known, settings = offered(name, "formulas:as_known"), record.get("settings")
+    return guarantee if as_known is None or not isinstance(settings, dict) else as_known(guarantee, settings)
 
 
 def measures_of(record: Mapping[str, Any]) -> dict[str, Any] | None:

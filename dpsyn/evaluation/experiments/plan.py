@@ -7,18 +7,21 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.registry import config_class
+from dpsyn.mechanisms.base import Axis, Config
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 
-Varied = Literal["epsilon", "n", "degree", "order_of_mixture", "reduced_space_size", "rows"]
-VARIED: tuple[Varied, ...] = ("epsilon", "n", "degree", "order_of_mixture", "reduced_space_size", "rows")
-_WHOLE = ("n", "degree", "order_of_mixture", "reduced_space_size", "rows")
+
+def axes() -> dict[str, Axis]:
+    """What an experiment can vary: ε, n (which has no values of its own), and the settings that mechanisms name."""
+    named = {field: axis for name in MECHANISMS for field, axis in config_class(name).axes.items()}
+    epsilon = Axis("ε (privacy budget): more private to the left", "0.3, 1, 3, 10")
+    return {"epsilon": epsilon, "n": Axis("n (real rows learnt from)", ""), **dict(sorted(named.items()))}
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
@@ -114,7 +117,7 @@ class Grid:
 
     configs: Mapping[str, Config]
     spec: PrivacySpec
-    vary: Varied = "epsilon"
+    vary: str = "epsilon"
     values: Sequence[float] = (1.0,)
     repeats: int = 5
     draws: int = 2
@@ -124,14 +127,14 @@ class Grid:
         object.__setattr__(self, "configs", dict(self.configs))
         if not self.configs:
             raise ParameterError("configs", "nothing", "at least one mechanism")
-        if self.vary not in VARIED:
-            raise ParameterError("vary", self.vary, f"one of {', '.join(map(repr, VARIED))}")
+        if self.vary not in (known := axes()):
+            raise ParameterError("vary", self.vary, f"one of {', '.join(map(repr, known))}")
         for name in ("repeats", "draws"):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
                 raise ParameterError(name, getattr(self, name), "a whole number, at least 1")
         if not (isinstance(self.seed, int) and self.seed >= 0):
             raise ParameterError("seed", self.seed, "a whole number, at least 0")
-        values = tuple(sorted(dict.fromkeys(int(v) if self.vary in _WHOLE else float(v) for v in self.values)))
+        values = tuple(sorted(dict.fromkeys(float(v) if self.vary == "epsilon" else int(v) for v in self.values)))
         if not values or values[0] <= 0:
             raise ParameterError("values", tuple(self.values), "at least one number, all above 0")
         object.__setattr__(self, "values", values)
