@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from standings import draw_standings
 
 import dpsyn
 from dpsyn.data.samples import SAMPLES
-from dpsyn.evaluation.experiments import references, results_frame, run_grid, summarise
-from dpsyn.evaluation.experiments.standard import CLASSIFIERS, HELD_OUT, SPLIT_SEED, standard_degrees, standard_grid
-from dpsyn.evaluation.figures.standings import draw_standings
+from dpsyn.evaluation.experiments import Grid, references, results_frame, run_grid, summarise
+from dpsyn.evaluation.experiments.plan import DRAWS, STANDARD_CLASSIFIERS, mechanisms_as_they_come, standard_degrees
 from dpsyn.evaluation.report import real_baseline
 from dpsyn.kit.export import chart_svg
+from dpsyn.kit.visit import HELD_OUT, SPLIT_SEED
 
 ADULT = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "income")
 SHOWN = ("2-way error, mean", "accuracy, boosted trees", "ROC-AUC, boosted trees")
@@ -54,8 +55,14 @@ def main(arguments: list[str] | None = None) -> None:
         start = time.perf_counter()
         train, test = table.split(HELD_OUT, np.random.default_rng(SPLIT_SEED))
         degrees = standard_degrees(len(table.domain))
-        baseline = real_baseline(train, test, target, degrees=degrees, classifiers=CLASSIFIERS)
-        grid = standard_grid(train.n, target, repeats=options.repeats, seed=options.seed)
+        baseline = real_baseline(train, test, target, degrees=degrees, classifiers=STANDARD_CLASSIFIERS)
+        grid = Grid(
+            mechanisms_as_they_come(train.n, target),
+            dpsyn.PrivacySpec(1.0, 1e-5),
+            repeats=options.repeats,
+            draws=DRAWS,
+            seed=options.seed,
+        )
         results = run_grid(grid, train, baseline=baseline, workers=options.workers)
         frames.append(results_frame(results).assign(dataset=name))
         points[name] = {measure: summarise(results, measure) for measure in SHOWN}

@@ -19,8 +19,18 @@ from dpsyn.evaluation.classifiers import (
     classification,
     real_scores,
 )
-from dpsyn.evaluation.marginals import MarginalError, Subsets, choose_subsets, default_max_subsets, marginal_errors
-from dpsyn.evaluation.ranges import QUERIES, RangeError, RangeQuery, choose_queries, range_errors
+from dpsyn.evaluation.distances import (
+    QUERIES,
+    MarginalError,
+    RangeError,
+    RangeQuery,
+    Subsets,
+    choose_queries,
+    choose_subsets,
+    default_max_subsets,
+    marginal_errors,
+    range_errors,
+)
 from dpsyn.table import Table
 
 DEGREES = (1, 2, 3)

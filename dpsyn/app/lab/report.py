@@ -11,20 +11,23 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments
 from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
-from dpsyn.app.lab.other_data import of_which_data
-from dpsyn.app.lab.report_verdicts import release_parts, verdict_parts
+from dpsyn.app.lab.releases import of_which_data
 from dpsyn.app.lab.results import points_table, refusals
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
+from dpsyn.evaluation.experiments.figures import draw_curves
 from dpsyn.evaluation.experiments.summary import is_rising
-from dpsyn.evaluation.figures.comparison import draw_errors, draw_scores
-from dpsyn.evaluation.figures.experiment import draw_curves
+from dpsyn.evaluation.figures import draw_errors, draw_scores
 from dpsyn.kit import visit
+from dpsyn.kit.verdicts import conditions_table
+from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.feasibility import feasibility
+from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Verdict
 
 PRIVATE = "reads private data: for teaching"
 RELEASED = "private release"
@@ -78,7 +81,7 @@ def report_button() -> None:
     """Download everything that this visit knows about the current data."""
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases, found = visit.dataset(), state.comparable(), st.session_state.get("comparison")
-    tried, others = experiments.by_data()
+    tried, others = state.experiments_by_data()
     st.download_button(
         "Report",
         lambda: report_bytes(current, releases, found, tried, others),
@@ -151,6 +154,61 @@ def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
     for verdict in feasibility(current.statistics, spec, classes=classes, smallest_class=smallest):
         parts += verdict_parts(verdict, current)
     return Section("Do the theorems apply?", PRIVATE, parts)
+
+
+def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
+    """What the theorems say of one release: sentences, and the conditions as a table."""
+    if made.release.guarantee.status == "published_but_wrong":
+        return [f"{made.label}: no verdict; it was made as published, and that has no guarantee."]
+    try:
+        verdict, asked = release_verdict(made, current)
+    except ParameterError as fault:
+        return [f"{made.label}: no verdict; {humanise(str(fault))}."]
+    return [f"{made.label}. {asked}", *verdict_parts(verdict, current), *map(humanise, verdict.notes)]
+
+
+def verdict_parts(verdict: Verdict, current: visit.Dataset) -> list[Any]:
+    """The summary, that the domain is not confirmed, and the conditions."""
+    waits = [] if current.table.domain.is_public else ["Privacy is not yet true: nobody confirmed the domain as public."]
+    return [
+        f"{verdict.title}: {humanise(verdict.summary)}",
+        *waits,
+        conditions_table(verdict.conditions).drop(columns=["Concerns"]),
+    ]
+
+
+def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict, str]:
+    """The verdict on the mechanism of a release at its own settings, and these settings in a sentence.
+
+    Raises:
+        ParameterError: the theorems say nothing of such a release.
+    """
+    settings = made.release.settings
+    spec = PrivacySpec(**settings["requested"])
+    stats, name = _statistics(made, current), made.release.mechanism
+    of_release = offered(name, "theorems:of_release")
+    if of_release is None:
+        raise ParameterError("mechanism", name, "one that the theorems are about")
+    part, asked, words = of_release(settings, made.release.rows, stats, current.parts[0].frame)
+    neighbours = "replacing one of n rows" if spec.neighbouring == "replace_one" else "adding or removing a row"
+    whole = settings.get("whole_domain") or settings.get("reduced_space") == "whole"
+    drawn = " Its reduced space is the whole domain: nothing was drawn, so no smallest m is needed." if whole else ""
+    found = feasibility(stats, part, **asked)[name]
+    return found, f"At {_budget(spec)}, {neighbours}, n = {stats.n:,}, {readable(words)}.{drawn}"
+
+
+def _budget(spec: PrivacySpec) -> str:
+    return readable(f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {rounded_up(spec.delta, 3)}" if spec.delta else ""))
+
+
+def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
+    """Of the rows that the release was made from."""
+    learn = current.parts[0]
+    n = made.release.settings.get("n", learn.n)
+    if n != learn.n:
+        allowed = f"n = {learn.n}: the rows that mechanisms learn from were split anew since then"
+        raise ParameterError("n", n, allowed)
+    return learn.statistics(two_valued_as_bit=current.two_valued_as_bit)
 
 
 def _release(made: MadeRelease) -> Section:

@@ -11,12 +11,11 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments
-from dpsyn.app.lab.other_data import of_other_data
+from dpsyn.app.lab.releases import of_other_data
 from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising
-from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.charts import show_figure
 from dpsyn.kit.visit import Dataset
@@ -36,7 +35,7 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
         current: the data that is open.
         own: the experiment is about it. Of other data it cannot be resumed, and the panel says which data that is.
     """
-    running = experiments.running_of(experiment) is not None
+    running = state.running_of(experiment) is not None
 
     @st.fragment(run_every=POLL if running else None)
     def panel() -> None:
@@ -47,10 +46,10 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
         _heading(experiment)
         if not own:
             of_other_data(current, experiment)
-        job = experiments.running_of(experiment)
+        job = state.running_of(experiment)
         if job is not None:
             workspace = state.workspace()
-            experiments.take_in(job)
+            state.take_in(job)
             if state.workspace() is not workspace:
                 # It failed: what the page says of it stands outside of this panel.
                 st.rerun(scope="app")
@@ -72,16 +71,16 @@ def _heading(experiment: Experiment) -> None:
             with st.popover("Rename or remove", icon=":material/edit:", key=f"lab_edit_{number}"):
                 name = st.text_input("Name", experiment.name, max_chars=100, key=f"lab_name_{number}")
                 if st.button("Rename", disabled=not name.strip() or name == experiment.name, key=f"lab_rename_{number}"):
-                    experiments.rename(experiment, name.strip())
+                    state.rename(experiment, name.strip())
                     st.rerun(scope="app")
-                busy = experiments.running_of(experiment) is not None
+                busy = state.running_of(experiment) is not None
                 if st.button("Remove", icon=":material/delete:", disabled=busy, key=f"lab_remove_{number}"):
-                    experiments.remove(experiment)
+                    state.remove(experiment)
                     st.rerun(scope="app")
 
 
 def _progress(experiment: Experiment) -> None:
-    job = experiments.running_of(experiment)
+    job = state.running_of(experiment)
     if job is None:
         return
     step, share = job.progress()
@@ -104,7 +103,7 @@ def _progress(experiment: Experiment) -> None:
 def _findings(experiment: Experiment, *, own: bool) -> None:
     results = list(experiment.results.values())
     missing = len(experiment.missing)
-    running = experiments.running_of(experiment) is not None
+    running = state.running_of(experiment) is not None
     if missing and not running:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.warning(f"{missing} of {len(experiment.cells)} cells have not been run.", icon=":material/pending:")
@@ -114,7 +113,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 disabled=visit.job() is not None,
                 key=f"lab_resume_{experiment.number}",
             ):
-                experiments.start(experiment)
+                state.start(experiment)
                 st.rerun(scope="app")
     _refusals(experiment)
     measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))

@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
 from dpsyn.mechanisms.base import Axis, Config
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
+
+STANDARD_CLASSIFIERS = (LOGISTIC, BOOSTED)
+REPEATS, DRAWS = 5, 2
 
 
 def axes() -> dict[str, Axis]:
@@ -187,3 +191,19 @@ class Grid:
         settings = {name: data[name] for name in ("vary", "values", "repeats", "draws", "seed")}
         configs = {label: config_from_dict(config) for label, config in data["configs"].items()}
         return cls(configs, PrivacySpec(**data["spec"]), **settings)
+
+
+def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:
+    """The mechanisms by their titles, with the settings that they have when nobody chooses any.
+
+    Args:
+        rows: n, the number of real rows. Everyone releases as many, whatever that costs: an experiment says what it costs.
+        target: the column to predict. A mechanism that needs one is left out without it.
+    """
+    found = [config_class(name).as_it_comes(rows, target) for name in MECHANISMS]
+    return {config.title: config for config in found if config is not None}
+
+
+def standard_degrees(columns: int) -> tuple[int, ...]:
+    """Numbers of columns of the tables that it compares."""
+    return tuple(range(1, min(2, columns) + 1))

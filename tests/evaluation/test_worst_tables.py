@@ -9,8 +9,8 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.figures.comparison import draw_table, table_info
-from dpsyn.evaluation.marginals import total_variation
+from dpsyn.evaluation.distances import total_variation
+from dpsyn.evaluation.figures import draw_table, table_info
 
 DOMAIN = Domain.of(
     [
