@@ -25,7 +25,7 @@ def draw_standings(
     Args:
         title: of the picture.
         points: by dataset and measure, from :func:`~dpsyn.evaluation.experiments.summary.summarise`.
-        references: vertical lines by dataset and measure, from :func:`~dpsyn.evaluation.experiments.run.references`.
+        references: vertical lines by dataset and measure, from :func:`~dpsyn.evaluation.report.references`.
 
     Raises:
         ParameterError: no dataset, or two that have not the same measures.

@@ -141,7 +141,7 @@ def start(experiment: Experiment) -> None:
         )
     visit.set_job(
         jobs.start(
-            "dpsyn.app.tasks:run_experiment",
+            "dpsyn.evaluation.experiments.run:run_experiment",
             label=experiment.name,
             context={"experiment": experiment, "taken": 0, "take_in": take_in, "done": _crashed},
             cells=experiment.missing,

@@ -80,6 +80,12 @@ class RealScores:
     majority_accuracy: float
     test_rows: int
 
+    @property
+    def majority(self) -> Score:
+        """What always naming the most frequent class reaches; how well it is calibrated says nothing."""
+        share = self.majority_accuracy
+        return Score(f"always {self.majority_class}", share, 0.5, 0, brier=2 * (1 - share))
+
 
 @dataclass(frozen=True)
 class Classification:

@@ -238,3 +238,8 @@ class Mechanism(ABC):
             settings=self.facts(),
             seeded=noise.seeded,
         )
+
+
+def run(mechanism: Mechanism, table: Table, seed: int | None, progress: Progress) -> Release:
+    """A background job: one release; a seed makes it a demonstration."""
+    return mechanism(None if seed is None else np.random.default_rng(seed), table, progress)

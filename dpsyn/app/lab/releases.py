@@ -18,9 +18,8 @@ from dpsyn.errors import InputError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import now
-from dpsyn.evaluation.experiments.run import flat_measures, references
 from dpsyn.evaluation.experiments.script import releases_script
-from dpsyn.evaluation.report import DEGREES, Report
+from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import title
