@@ -185,13 +185,10 @@ def code_popover(current: Dataset, releases: list[MadeRelease]) -> None:
             "noise, and publishing both would cost both budgets."
         )
         text = code_of(current, releases)
-        st.download_button(
+        widgets.download(
             "Save as a file",
             text.encode(),
             "releases.py",
-            "text/x-python",
-            icon=":material/download:",
-            on_click="ignore",
             key="runs_script",
         )
         st.code(text, language="python", height=420)

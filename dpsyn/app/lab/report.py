@@ -13,15 +13,13 @@ import streamlit as st
 from dpsyn.app import state
 from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
 from dpsyn.app.lab.releases import of_which_data
-from dpsyn.app.lab.results import points_table, refusals
+from dpsyn.app.lab.results import curves, points_table, refusals
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
-from dpsyn.evaluation.experiments.figures import draw_curves
 from dpsyn.evaluation.experiments.summary import is_rising
 from dpsyn.evaluation.figures import draw_errors, draw_scores
-from dpsyn.kit import visit
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
-from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import readable, short
@@ -82,13 +80,11 @@ def report_button() -> None:
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases, found = visit.dataset(), state.comparable(), st.session_state.get("comparison")
     tried, others = state.experiments_by_data()
-    st.download_button(
+    widgets.download(
         "Report",
         lambda: report_bytes(current, releases, found, tried, others),
         f"dpsyn_{_stem(current.table.name)}.html",
-        "text/html",
-        icon=":material/article:",
-        on_click="ignore",
+        icon="article",
         key="report",
         help="Everything on this page as one HTML file: verdicts, settings, exact guarantees, pictures. It opens without a "
         "network. Parts of it read private rows.",
@@ -163,15 +159,15 @@ def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
     try:
         verdict, asked = release_verdict(made, current)
     except ParameterError as fault:
-        return [f"{made.label}: no verdict; {humanise(str(fault))}."]
-    return [f"{made.label}. {asked}", *verdict_parts(verdict, current), *map(humanise, verdict.notes)]
+        return [f"{made.label}: no verdict; {widgets.humanise(str(fault))}."]
+    return [f"{made.label}. {asked}", *verdict_parts(verdict, current), *map(widgets.humanise, verdict.notes)]
 
 
 def verdict_parts(verdict: Verdict, current: visit.Dataset) -> list[Any]:
     """The summary, that the domain is not confirmed, and the conditions."""
     waits = [] if current.table.domain.is_public else ["Privacy is not yet true: nobody confirmed the domain as public."]
     return [
-        f"{verdict.title}: {humanise(verdict.summary)}",
+        f"{verdict.title}: {widgets.humanise(verdict.summary)}",
         *waits,
         conditions_table(verdict.conditions).drop(columns=["Concerns"]),
     ]
@@ -277,25 +273,16 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
     """Curves and numbers of an experiment, and the script that does it again; if it is not about the report's data, of which
     data it is."""
     results = list(experiment.results.values())
-    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
     parts: list[Any] = [] if own else [f"Not of the data above. It is of {of_which_data(experiment)}"]
     parts += [
         f"{len(results) - len(experiment.missing)} of {len(experiment.cells)} cells, {experiment.grid.repeats} repeats, "
         f"seed {experiment.grid.seed}. Means with 95 % confidence bars."
     ]
-    for measure in measures:
+    for measure in experiment.measures:
         if measure not in _MEASURES and not is_rising(measure):
             continue
         points = summarise(results, measure)
-        figure = draw_curves(
-            points,
-            measure,
-            experiment.grid.vary,
-            references=experiment.references.get(measure),
-            labels=list(experiment.grid.configs),
-            proportional=not is_rising(measure),
-        )
-        parts += [figure, points_table(points, experiment.grid.vary)]
+        parts += [curves(experiment, measure, points), points_table(points, experiment.grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     if experiment.data is not None:
         parts += ["The same from Python:", Code(experiment_script(experiment))]

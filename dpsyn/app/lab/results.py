@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -116,7 +116,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 state.start(experiment)
                 st.rerun(scope="app")
     _refusals(experiment)
-    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
+    measures = experiment.measures
     if not measures:
         st.info(
             "The first results will appear here." if running else "There is no result to show yet.", icon=":material/info:"
@@ -128,16 +128,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
         wish = _wish(experiment, measure, points)
-        figure = draw_curves(
-            points,
-            measure,
-            experiment.grid.vary,
-            references=experiment.references.get(measure),
-            wish=wish,
-            labels=list(experiment.grid.configs),
-            proportional=not is_rising(measure),
-        )
-        show_figure(figure, key=f"lab_curve_{experiment.number}")
+        show_figure(curves(experiment, measure, points, wish), key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
@@ -175,6 +166,19 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
 def _without_fit(kinds: Iterable[type[Config]]) -> list[str]:
     """Titles of the mechanisms whose noise is their draw."""
     return list(dict.fromkeys(kind.title for kind in kinds if kind.noise_is_draw))
+
+
+def curves(experiment: Experiment, measure: str, points: list[Point], wish: float | None = None) -> Any:
+    """The figure of one measure, with its reference lines and the level that is wished for."""
+    return draw_curves(
+        points,
+        measure,
+        experiment.grid.vary,
+        references=experiment.references.get(measure),
+        wish=wish,
+        labels=list(experiment.grid.configs),
+        proportional=not is_rising(measure),
+    )
 
 
 def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
@@ -254,19 +258,15 @@ def points_table(points: list[Point], vary: str) -> pd.DataFrame:
 
 
 def _downloads(experiment: Experiment) -> None:
-    # Streamlit calls these functions outside the visit: they read no session.
     results = list(experiment.results.values())
     with st.container(horizontal=True):
-        st.download_button(
+        widgets.download(
             "All numbers as CSV",
             lambda: results_frame(results).to_csv(index=False).encode(),
             f"experiment_{experiment.number}.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
             key=f"lab_csv_{experiment.number}",
         )
-        st.download_button(
+        widgets.download(
             "Plan and results as JSON",
             lambda: json.dumps(
                 {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]},
@@ -274,20 +274,16 @@ def _downloads(experiment: Experiment) -> None:
                 default=str,
             ),
             f"experiment_{experiment.number}.json",
-            "application/json",
-            icon=":material/description:",
-            on_click="ignore",
+            icon="description",
             key=f"lab_json_{experiment.number}",
         )
         if experiment.data is None:
             st.caption("Its columns were not kept, so there is no script of it until its data is open.")
             return
-        st.download_button(
+        widgets.download(
             "Script that does it again",
             experiment_script(experiment).encode(),
             f"experiment_{experiment.number}.py",
-            "text/x-python",
-            icon=":material/code:",
-            on_click="ignore",
+            icon="code",
             key=f"lab_script_{experiment.number}",
         )
