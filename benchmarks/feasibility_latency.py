@@ -35,7 +35,7 @@ def server_time(runs: int) -> None:
     """Reruns of the page: each slider in the first section, and ε in every other section."""
     from streamlit.testing.v1 import AppTest
 
-    from dpsyn.app.explorer.sections import sections
+    from dpsyn.app.explorer import sections
 
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
     app = app.switch_page("feasibility.py").run()

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from dpsyn.app.explorer import setting
-from dpsyn.app.explorer.sections import sections
+from dpsyn.app.explorer import choose, sections
 from dpsyn.errors import ParameterError
 from dpsyn.kit import screen, widgets
 from dpsyn.kit.uploads import path_counter, show_fault, uploader
@@ -19,7 +18,7 @@ with st.expander("More data: upload a table, or count a large file where it lies
 show_fault()
 widgets.watch_job()
 widgets.show_message()
-explorer = setting.choose()
+explorer = choose()
 every = sections()
 section = st.segmented_control(
     "Section", list(every), default=next(iter(every)), required=True, key="f_section", bind="query-params",

@@ -40,7 +40,7 @@ def test_it_runs_and_takes_part_in_experiments(coin: type[Config]) -> None:
     assert release.guarantee.status == "proven"
     train, test = table.take(np.arange(600)), table.take(np.arange(600, 800))
     grid = Grid({"Coin": coin()}, dpsyn.PrivacySpec(1.0), "epsilon", (1.0,), repeats=1)
-    (result,) = run_grid(grid, train, holdout=test, target=None, workers=1)
+    (result,) = run_grid(grid, train, holdout=test, target=None, backend="here")
     assert result.status == "done"
 
 

@@ -24,15 +24,19 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
         caption: one or two sentences on what is to be seen.
     """
     with st.container(border=True):
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"## {title}", width="content", anchors=False)
-            widgets.badge(badge)
+        _head(title, badge)
         if caption:
             st.caption(caption)
         try:
             yield
         except DpsynError as fault:
             empty(widgets.humanise(str(fault)))
+
+
+def _head(title: str, reads: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"## {title}", width="content", anchors=False)
+        widgets.badge(reads)
 
 
 def reads_domain(current: Dataset) -> bool:

@@ -12,11 +12,12 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from dpsyn import notation
 from dpsyn.kit import visit
-from dpsyn.notation import number as number  # noqa: PLC0414  # how numbers are written on a page
 from dpsyn.notation import readable, short, superscript
 from dpsyn.privacy.spec import Guarantee
 
+number = notation.number
 EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
 DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
 

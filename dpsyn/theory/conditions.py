@@ -185,7 +185,7 @@ class Verdict:
         alternatives: conditions that are shown and do not count: single certificates, theorems as published.
         facts: numbers that follow (smallest epsilon, largest number of rows, noise scale, …), by name; None: there is none.
         notes: sentences for the page.
-        symbols: LaTeX of a symbol in the conditions' formulas -> LaTeX of its number, for :func:`~dpsyn.theory.filled.fill`.
+        symbols: LaTeX of a symbol in the conditions' formulas -> LaTeX of its number.
     """
 
     mechanism: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import dpsyn
-from dpsyn.mechanisms.export import NOT_FOR_PUBLICATION, verdict_json, verdict_markdown
+from dpsyn.mechanisms.feasibility import NOT_FOR_PUBLICATION, verdict_json, verdict_markdown
 from dpsyn.theory.datasets import ASIA, MUSHROOM
 
 SETTINGS = {"epsilon": 1.0, "degree": 2}

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.app.explorer.sections import sections
+from dpsyn.app.explorer import sections
 from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.dp_cda.panels import VIEWS as MIXING

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpsyn.app.explorer.sections import sections
+from dpsyn.app.explorer import sections
 from tests.pages.conftest import finish_job
 
 SECTIONS = sections()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.app.explorer.sections import sections
+from dpsyn.app.explorer import sections
 from dpsyn.app.lab.planner import NO_TARGET
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit.visit import SAMPLE_KEY

@@ -1,0 +1,289 @@
+"""The page Feasibility: which data and settings, the verdicts on them, what can be taken away, and its sections in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn.app import state
+from dpsyn.kit import code, screen, visit, widgets
+from dpsyn.kit.explorer import Chosen, Explorer, Slider
+from dpsyn.kit.export import chart_png, chart_svg
+from dpsyn.kit.verdicts import show_verdict, verdict_card
+from dpsyn.mechanisms.base import domain_warning
+from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown
+from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.privacy.private_statistics import private_statistics
+from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import BUILT_IN
+
+YOURS, TYPED = "Loaded data", "Typed in"
+_COUNTED = "NOT YET TRUE: the columns' values were inferred from the file, and nobody confirmed them as public."
+
+
+def verdicts(explorer: Explorer, chosen: Chosen, **further: Any) -> Feasibility:
+    """``dpsyn.feasibility`` for one of the datasets; ``further`` settings are those that a section asks for itself."""
+    return feasibility(chosen.stats, explorer.spec, **{**explorer.settings_of(chosen), "exact_accounting": False, **further})
+
+
+def offers(place: str) -> dict[str, Any]:
+    """What the mechanisms offer at a place of ``panels.feasibility``, by registered name."""
+    found = {name: offered(name, f"panels.feasibility:{place}") for name in MECHANISMS}
+    return {name: offer for name, offer in found.items() if offer is not None}
+
+
+def choose() -> Explorer:
+    """Draw the sliders and the choice of data, and return what they say."""
+    with st.sidebar:
+        st.header("Settings")
+        epsilon = widgets.epsilon_slider("f_epsilon", bind="query-params")
+        sliders: dict[str, Slider] = {s.setting: s for each in offers("SLIDERS").values() for s in each}
+        settings = {name: slider.draw() for name, slider in sliders.items()}
+        delta = widgets.delta_slider("f_delta", bind="query-params")
+    return Explorer(_datasets(), PrivacySpec(epsilon, delta), settings)
+
+
+def described(explorer: Explorer) -> dict[str, Any]:
+    """The settings as plain data, for an export."""
+    spec, settings = explorer.spec, explorer.settings_of(explorer.focus)
+    shown = {name: settings[name] for name in explorer.settings if settings[name] is not None}
+    return {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring, **shown}
+
+
+def _datasets() -> tuple[Chosen, ...]:
+    current = visit.dataset()
+    read = visit.read_statistics()
+    names = st.pills(
+        f"Data, one or several side by side (loaded: {current.table.name})",
+        [YOURS, *read, *BUILT_IN, TYPED],
+        selection_mode="multi",
+        default=[YOURS],
+        key="f_data",
+        bind="query-params",
+    )
+    names = [name for name in names if name in (YOURS, TYPED, *read, *BUILT_IN)] or [YOURS]
+    if len(names) > 1:
+        focus = st.segmented_control(
+            "Details for", names, default=names[0], required=True, key="f_focus", bind="query-params"
+        )
+        names.sort(key=lambda name: name != focus)
+    return tuple(_typed() if name == TYPED else _known(name) for name in names)
+
+
+def _known(name: str) -> Chosen:
+    current = visit.dataset()
+    read = visit.read_statistics()
+    if name == YOURS:
+        classes, smallest = current.balance
+        return Chosen(
+            current.statistics,
+            True,
+            loaded=True,
+            classes=classes,
+            smallest_class=smallest,
+            domain_warning=domain_warning(current.table.domain),
+        )
+    if name in read:
+        return Chosen(read[name], private=True, domain_warning=_COUNTED)
+    return Chosen(BUILT_IN[name], private=False)
+
+
+def _typed() -> Chosen:
+    left, middle, right = st.columns(3)
+    p = left.number_input("p (bits)", 1, 10_000, 20, key="f_p", bind="query-params")
+    n = middle.number_input("n (rows)", 1, 10**15, 100_000, key="f_n", bind="query-params")
+    share = right.number_input(
+        "‖fₙ‖∞ (largest share of equal rows)", 1e-15, 1.0, 0.001, format="%.3g", key="f_max", bind="query-params"
+    )
+    return Chosen(DatasetStatistics(int(p), int(n), max(float(share), 1 / int(n)), name="typed in"), False)
+
+
+_MOST_CARDS = 3
+"""Beside each other; more come in a second row."""
+
+
+def show_verdicts(explorer: Explorer) -> None:
+    """Draw the section."""
+    overview, details = st.container(), st.container()
+    judged = [name for name in MECHANISMS if offered(name, "theorems:verdict") is not None]
+    further: dict[str, Any] = {}
+    with details:
+        widgets.heading("Every condition", explorer.focus.private)
+        tabs = dict(zip(judged, st.tabs([title(name) for name in judged]), strict=True))
+    for name, ask in offers("ask").items():
+        with tabs[name]:
+            further |= ask()
+    found = verdicts(explorer, explorer.focus, **further)
+    with overview:
+        _overview(explorer, found)
+    for verdict in found:
+        with tabs[verdict.mechanism]:
+            show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
+    without = [title(name) for name in MECHANISMS if name not in judged]
+    if without:
+        st.caption(f"No theorem is known to us that could judge {' or '.join(without)} before a run.")
+    screen.offer(lambda: code_of(explorer, further))
+
+
+def _overview(explorer: Explorer, found: Feasibility) -> None:
+    """The cards and the pictures."""
+    stats = explorer.stats
+    widgets.facts(
+        {
+            "p, bits": f"{stats.p:,}",
+            "n, rows": widgets.number(stats.n),
+            "‖fₙ‖∞": widgets.number(stats.max_frequency),
+            "2ᵖ · ‖fₙ‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
+        }
+    )
+    every = list(found)
+    across = math.ceil(len(every) / math.ceil(len(every) / _MOST_CARDS))
+    for row in range(0, len(every), across):
+        for column, verdict in zip(st.columns(across), every[row : row + across], strict=False):
+            with column:
+                focus = explorer.focus
+                verdict_card(verdict, focus.private, focus.domain_warning, offered(verdict.mechanism, "formulas:PAPER"))
+    if len(explorer.chosen) > 1:
+        widgets.heading("Side by side", explorer.private)
+        widgets.text_table(side_by_side([verdicts(explorer, chosen) for chosen in explorer.chosen]))
+        unconfirmed = [chosen.stats.name for chosen in explorer.chosen if chosen.domain_warning]
+        if unconfirmed:
+            st.caption(
+                f":material/warning: Privacy is not yet true for {widgets.plain_text(', '.join(unconfirmed))}: nobody "
+                "confirmed the domain as public."
+            )
+    for draw in offers("overview").values():
+        draw(explorer)
+
+
+def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
+    """The verdicts on the dataset in focus, with every condition."""
+    focus, target = explorer.focus, visit.dataset().target
+    settings = {**explorer.settings_of(focus), "exact_accounting": False, **further}
+    known = settings.pop("smallest_class") is not None
+    smallest = f"    smallest_class=table.smallest_class({target!r}),\n" if known else ""
+    body = f"""found = dpsyn.feasibility(
+    statistics,
+    spec,
+{code.arguments(**settings)}{smallest})
+for verdict in found:
+    print(title, holds, summary)
+    for condition in conditions:
+        print("   ", condition.label, condition.holds, condition.slack_orders, condition.fix)
+"""
+    return code.on_feasibility(explorer, body)
+
+
+def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
+    """One line per dataset: its statistics, and what holds by how many orders of magnitude."""
+    lines = []
+    for found in verdicts:
+        line = {
+            "Data": found.stats.name,
+            "p": f"{found.stats.p:,}",
+            "n": widgets.number(found.stats.n),
+            "‖fₙ‖∞": widgets.number(found.stats.max_frequency),
+        }
+        for verdict in found:
+            failing = [c for c in verdict.conditions if not c.holds]
+            worst = min((c.slack_orders for c in failing), default=0.0)
+            line[verdict.title] = (
+                "✓ all hold"
+                if not failing
+                else f"✗ {len(failing)} fail" + (f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly")
+            )
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def show_export(explorer: Explorer) -> None:
+    """Draw the section."""
+    screen.offer(lambda: code_of(explorer, {}))
+    widgets.heading("The verdict", explorer.private)
+    found = [verdicts(explorer, chosen) for chosen in explorer.chosen]
+    private = explorer.private
+    settings = described(explorer)
+    with st.container(horizontal=True):
+        _download("Verdict as JSON", verdict_json(found, settings, private=private), "feasibility.json", "application/json")
+        _download(
+            "Verdict as Markdown", verdict_markdown(found, settings, private=private), "feasibility.md", "text/markdown"
+        )
+    widgets.heading("The pictures", explorer.private)
+    charts = {name: chart for draw in offers("charts").values() for name, chart in draw(explorer).items()}
+    for name, chart in charts.items():
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"{name.replace('_', ' ').capitalize()}", width=180)
+            _download("PNG", partial(chart_png, chart), f"{name}.png", "image/png", key=f"png_{name}")
+            _download("SVG", partial(chart_svg, chart), f"{name}.svg", "image/svg+xml", key=f"svg_{name}")
+    _private_statistics(explorer)
+    widgets.heading("A link to this page", False)
+    st.markdown(
+        "The address holds every setting that differs from its default, but no data: whoever opens it sees their own."
+    )
+    st.code(link(), language=None, wrap_lines=True)
+
+
+def _private_statistics(explorer: Explorer) -> None:
+    if not explorer.focus.loaded:
+        return
+    current = visit.dataset()
+    public = current.table.domain.is_public
+    widgets.heading("Statistics that may be published", "release" if public else True)
+    st.markdown("n and ‖fₙ‖∞ of the loaded data with exact noise, under ε-differential privacy for replacing one row.")
+    epsilon = widgets.epsilon_slider(
+        "f_publish_epsilon",
+        value=0.1,
+        why="It starts at 0.1 and not at 1: it adds to the ε of every release of the same data.",
+        bind="query-params",
+    )
+    if st.button("Draw private statistics", icon=":material/casino:", help="Each press spends this ε once more."):
+        found = private_statistics(current.table, PrivacySpec(epsilon))
+        kept = state.published_statistics()
+        kept.append((current.revision, found))
+    mine = [found for revision, found in state.published_statistics() if revision == current.revision]
+    if mine:
+        newest = mine[-1]
+        low, high = newest.max_frequency_interval
+        widgets.facts(
+            {
+                "p (public)" if public else "p (once the domain is confirmed)": f"{newest.p:,}",
+                "n": f"{newest.n:,}",
+                "‖fₙ‖∞, private": widgets.number(newest.max_frequency),
+                "95 % interval": f"{widgets.number(low)} to {widgets.number(high)}",
+            }
+        )
+        widgets.guarantee_card(newest.guarantee, before=False)
+        spent = rounded_up(sum(found.epsilon for found in mine), 4)
+        st.caption(f"{len(mine)} drawn in this visit; publishing all of them costs ε = {spent} together.")
+        verdict = [verdicts(explorer, Chosen(newest.statistics(), private=not public, classes=explorer.focus.classes))]
+        text = verdict_markdown(verdict, described(explorer), private=not public)
+        _download("Verdict on these statistics as Markdown", text, "feasibility_private.md", "text/markdown")
+
+
+def link() -> str:
+    """The page's address with its settings."""
+    query = urlencode({name: st.query_params.get_all(name) for name in st.query_params}, doseq=True)
+    base = (st.context.url or "").split("?")[0]
+    return f"{base}?{query}" if query else base
+
+
+def _download(label: str, data: Any, name: str, mime: str, key: str | None = None) -> None:
+    st.download_button(label, data, name, mime, key=key or f"download_{name}", icon=":material/download:", on_click="ignore")
+
+
+Section = Callable[[Explorer], None]
+
+
+def sections() -> dict[str, Section]:
+    """Each mechanism's own section first, then what else they offer."""
+    offered: list[dict[str, Section]] = list(offers("SECTIONS").values())
+    own = {title: show for each in offered for title, show in list(each.items())[:1]}
+    rest = {title: show for each in offered for title, show in list(each.items())[1:]}
+    return {"Verdict": show_verdicts, **own, **rest, "Export": show_export}
