@@ -18,6 +18,7 @@ from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.charts import show_figure
+from dpsyn.kit.jobs import Job
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
@@ -56,7 +57,7 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
             if not job.running:
                 visit.finish_job()
                 st.rerun(scope="app")
-            _progress(experiment)
+            _progress(job)
         _findings(experiment, own=own)
 
     panel()
@@ -79,10 +80,7 @@ def _heading(experiment: Experiment) -> None:
                     st.rerun(scope="app")
 
 
-def _progress(experiment: Experiment) -> None:
-    job = state.running_of(experiment)
-    if job is None:
-        return
+def _progress(job: Job) -> None:
     step, share = job.progress()
     left = job.seconds / share * (1 - share) if share > 0 and not job.paused else None
     words = f"{step} … {job.seconds:.0f} s" + (f", about {left:.0f} s left" if left is not None else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from dpsyn.privacy.spec import PrivacySpec
 
 STANDARD_CLASSIFIERS = (LOGISTIC, BOOSTED)
 REPEATS, DRAWS = 5, 2
+_SETTINGS = ("vary", "values", "repeats", "draws", "seed")
 
 
 def axes() -> dict[str, Axis]:
@@ -87,8 +88,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Names the cell by all that decides about its numbers: settings, privacy, n, repeat, draws, seed; not the label."""
-        spec = [self.spec.epsilon, self.spec.delta, self.spec.neighbouring, self.spec.unit]
-        content = [config_to_dict(self.config), spec, self.n, self.repeat, self.draws, self.seed]
+        content = [config_to_dict(self.config), list(asdict(self.spec).values()), self.n, self.repeat, self.draws, self.seed]
         text = json.dumps(content, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -167,15 +167,11 @@ class Grid:
 
     def to_dict(self) -> dict[str, Any]:
         """The experiment as plain data."""
-        spec = self.spec
         return {
             "configs": {label: config_to_dict(config) for label, config in self.configs.items()},
-            "spec": {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring, "unit": spec.unit},
-            "vary": self.vary,
+            "spec": asdict(self.spec),
+            **{name: getattr(self, name) for name in _SETTINGS},
             "values": list(self.values),
-            "repeats": self.repeats,
-            "draws": self.draws,
-            "seed": self.seed,
         }
 
     @classmethod
@@ -185,12 +181,11 @@ class Grid:
         Raises:
             ParameterError: something in it does not make an experiment.
         """
-        lost = [name for name in ("configs", "spec", "vary", "values", "repeats", "draws", "seed") if name not in data]
+        lost = [name for name in ("configs", "spec", *_SETTINGS) if name not in data]
         if lost:
             raise ParameterError("grid", f"without {lost[0]!r}", "what Grid.to_dict wrote")
-        settings = {name: data[name] for name in ("vary", "values", "repeats", "draws", "seed")}
         configs = {label: config_from_dict(config) for label, config in data["configs"].items()}
-        return cls(configs, PrivacySpec(**data["spec"]), **settings)
+        return cls(configs, PrivacySpec(**data["spec"]), **{name: data[name] for name in _SETTINGS})
 
 
 def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:
