@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks.standings import draw_standings
+from benchmarks.three_mechanisms import draw_standings
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Point
 from dpsyn.kit.export import chart_svg
