@@ -3,11 +3,10 @@
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments, results
+from dpsyn.app.lab import results
 from dpsyn.app.lab.measures import findings, measure_form
-from dpsyn.app.lab.other_data import other_releases
 from dpsyn.app.lab.planner import planner
-from dpsyn.app.lab.releases import code_of, code_popover, runs_panel
+from dpsyn.app.lab.releases import code_of, code_popover, other_releases, runs_panel
 from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar
 from dpsyn.kit import screen, widgets
@@ -38,7 +37,7 @@ if what == "Experiments":
     )
     planner(current)
     widgets.show_message()
-    found, elsewhere = experiments.by_data()
+    found, elsewhere = state.experiments_by_data()
     for experiment in found:
         results.show(experiment, current)
     if elsewhere:

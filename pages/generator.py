@@ -76,7 +76,7 @@ def settings(name: str) -> None:
         }
         visit.set_job(
             jobs.start(
-                "dpsyn.app.tasks:run_mechanism",
+                "dpsyn.mechanisms.base:run",
                 label=config.title,
                 context=context,
                 mechanism=mechanism,

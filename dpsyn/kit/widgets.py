@@ -215,6 +215,15 @@ def with_thousands(frame: pd.DataFrame) -> Styler:
     return frame.style.format(formats, na_rep="—")
 
 
+_MIMES = {"csv": "text/csv", "json": "application/json", "py": "text/x-python", "html": "text/html"}
+
+
+def download(label: str, data: Any, file: str, *, key: str, icon: str = "download", **options: Any) -> None:
+    """A button that saves a file; if ``data`` is a function, Streamlit calls it outside the visit: it reads no session."""
+    mime = _MIMES[file.rsplit(".", 1)[-1]]
+    st.download_button(label, data, file, mime, key=key, icon=f":material/{icon}:", on_click="ignore", **options)
+
+
 def plain_text(text: str) -> str:
     """The text as Markdown that shows it as it is, with no line break between a sign and its number."""
     text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text)

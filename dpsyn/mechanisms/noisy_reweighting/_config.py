@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
@@ -121,6 +122,7 @@ class NoisyReweighting(Config):
     name: ClassVar[str] = "noisy_reweighting"
     title: ClassVar[str] = "Noisy reweighting"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
+    axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     @classmethod
     def as_published(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
+from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
     IGNORES_DATA,
@@ -75,6 +76,7 @@ class PrivateSampling(Config):
     name: ClassVar[str] = "private_sampling"
     title: ClassVar[str] = "Private sampling"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021a"
+    axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     def __post_init__(self) -> None:
         check_box(self.floor, self.ceiling)

@@ -9,8 +9,8 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.figures.comparison import draw_table, table_info
-from dpsyn.evaluation.marginals import total_variation
+from dpsyn.evaluation.distances import total_variation
+from dpsyn.evaluation.figures import draw_table, table_shares
 
 DOMAIN = Domain.of(
     [
@@ -31,20 +31,22 @@ REAL, SYNTHETIC, HELD = codes(500, 0), codes(200, 1), codes(100, 2)
 
 @pytest.mark.parametrize("columns", [("two",), ("two", "one <b>"), ("one <b>", "many"), DOMAIN.names])
 def test_shares_and_distances(columns: tuple[str, ...]) -> None:
-    info = table_info(DOMAIN, columns, REAL, SYNTHETIC, "r <1>", held_out=HELD)
+    cells, shares = table_shares(DOMAIN, columns, [REAL, SYNTHETIC, HELD])
+    variation, floor = (0.5 * np.abs(shares[0] - other).sum() for other in shares[1:])
     places = [DOMAIN.index(name) for name in columns]
     sizes = [DOMAIN.shape[j] for j in places]
-    assert info.variation == pytest.approx(total_variation(REAL[:, places], SYNTHETIC[:, places], sizes))
-    assert info.floor == pytest.approx(total_variation(REAL[:, places], HELD[:, places], sizes))
-    assert sum(info.real) == pytest.approx(1)
-    assert sum(info.synthetic) == pytest.approx(1)
-    data = json.loads(draw_table(info).to_json())
-    assert f"{info.variation:.3f}" in data["layout"]["title"]["text"]
+    assert variation == pytest.approx(total_variation(REAL[:, places], SYNTHETIC[:, places], sizes))
+    assert floor == pytest.approx(total_variation(REAL[:, places], HELD[:, places], sizes))
+    assert len(cells) == len(shares[0])
+    assert [side.sum() for side in shares] == pytest.approx([1, 1, 1])
+    figure = draw_table(DOMAIN, columns, REAL, SYNTHETIC, "r <1>", held_out=HELD)
+    data = json.loads(figure.to_json())
+    assert f"{variation:.3f}; held-out real rows: {floor:.3f})" in data["layout"]["title"]["text"].replace("<br>", " ")
     assert "<b>" not in json.dumps(data)
     if columns == ("two", "one <b>"):
         assert [t["type"] for t in data["data"]] == ["heatmap"] * 3
         real = np.array([[np.mean((REAL[:, 1] == i) & (REAL[:, 0] == j)) for j in range(3)] for i in range(2)])
-        np.testing.assert_allclose(draw_table(info).data[0].z, real)
+        np.testing.assert_allclose(figure.data[0].z, real)
     else:
         assert [t["type"] for t in data["data"]] == ["bar"] * 2
         assert len(data["data"][0]["y"]) <= 14
@@ -54,8 +56,7 @@ def test_the_worst_cell_comes_first() -> None:
     real, synthetic = np.zeros((10, 3), np.int32), np.zeros((10, 3), np.int32)
     synthetic[:6, 2] = 7
     synthetic[6, 2] = 9
-    info = table_info(DOMAIN, ("many",), real, synthetic, "r")
-    bars = draw_table(info).data
+    bars = draw_table(DOMAIN, ("many",), real, synthetic, "r").data
     assert list(bars[1].text)[:2] == ["value number 0", "value number 7"]
     assert list(bars[0].x) == [1.0, 0.0, 0.0]
     assert list(bars[1].x) == pytest.approx([0.3, 0.6, 0.1])
@@ -63,6 +64,6 @@ def test_the_worst_cell_comes_first() -> None:
 
 def test_nothing_to_draw() -> None:
     with pytest.raises(ParameterError):
-        table_info(DOMAIN, (), REAL, SYNTHETIC, "r")
+        draw_table(DOMAIN, (), REAL, SYNTHETIC, "r")
     with pytest.raises(ParameterError):
-        table_info(DOMAIN, ("two",), REAL, SYNTHETIC[:0], "r")
+        draw_table(DOMAIN, ("two",), REAL, SYNTHETIC[:0], "r")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from benchmarks.three_mechanisms import draw_standings
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Point
-from dpsyn.evaluation.figures.standings import draw_standings
 from dpsyn.kit.export import chart_svg
 
 

@@ -12,7 +12,7 @@ import pytest
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.classifiers import Classification
-from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores
+from dpsyn.evaluation.figures import draw_column, draw_errors, draw_heatmaps, draw_scores
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
 from dpsyn.kit.plotly import bar_style, dot_style, shorten
 from dpsyn.table import Table

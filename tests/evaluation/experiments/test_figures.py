@@ -8,7 +8,7 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Point
-from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread
+from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
 
 
 def point(label: str, value: float, mean: float, *, over: bool = False, parts: tuple[float, float] | None = None) -> Point:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, safe, shorten
 from dpsyn.kit.theme import GUIDE, HERE
 from dpsyn.notation import readable, short
@@ -17,23 +18,9 @@ if TYPE_CHECKING:
 
     from dpsyn.evaluation.experiments.summary import Point
 
-AXES: Mapping[str, str] = {
-    "epsilon": "ε (privacy budget): more private to the left",
-    "n": "n (real rows learnt from)",
-    "degree": "d (degree)",
-    "order_of_mixture": "l (order of mixture)",
-    "reduced_space_size": "m (size of the reduced space)",
-    "rows": "k (rows released)",
-}
-_LINEAR = ("degree",)
 _REFERENCES = {"sampling floor": (GUIDE, "dot"), "real data": (GUIDE, "solid"), "majority class": (GUIDE, "dash")}
 _STAGGER = 0.012
 _FEWEST_TICKS = 3
-
-
-def symbol(vary: str) -> str:
-    """The letter of a setting that varies."""
-    return AXES[vary].split(" (")[0]
 
 
 def draw_curves(
@@ -65,12 +52,12 @@ def draw_curves(
     """
     import plotly.graph_objects as go
 
-    if vary not in AXES:
-        raise ParameterError("vary", vary, f"one of {', '.join(map(repr, AXES))}")
+    if vary not in (known := axes()):
+        raise ParameterError("vary", vary, f"one of {', '.join(map(repr, known))}")
+    axis = known[vary]
     lines = {name: height for name, height in (references or {}).items() if height > 0 or not proportional}
     above = [*(p.mean for p in points), *([] if wish is None else [wish])]
     proportional = proportional and bool(above) and min(above) > 0
-    logarithmic = vary not in _LINEAR
     figure = go.Figure()
     every = [p.value for p in points]
     names = list(dict.fromkeys([*labels, *(point.label for point in points)]))
@@ -78,10 +65,10 @@ def draw_curves(
         curve = sorted((p for p in points if p.label == label), key=lambda p: p.value)
         style, over = dot_style(at), any(p.over_budget for p in curve)
         name = label + (" (over budget)" if over else "")
-        shift = (at - (len(names) - 1) / 2) * _STAGGER * _spread(every, logarithmic)
+        shift = (at - (len(names) - 1) / 2) * _STAGGER * _spread(every, axis.logarithmic)
         figure.add_trace(
             go.Scatter(
-                x=[p.value * math.exp(shift) if logarithmic else p.value + shift for p in curve],
+                x=[p.value * math.exp(shift) if axis.logarithmic else p.value + shift for p in curve],
                 y=[p.mean for p in curve],
                 error_y={
                     "type": "data",
@@ -97,7 +84,7 @@ def draw_curves(
                 line={"color": style["color"], "width": 2, "dash": "dot" if over else "solid"},
                 name=safe(shorten(name, 40)),
                 customdata=[[p.value, _note(p)] for p in curve],
-                hovertemplate=f"{safe(name)}<br>{symbol(vary)} = %{{customdata[0]:,.6~g}}<br>%{{y:.4f}}<br>"
+                hovertemplate=f"{safe(name)}<br>{axis.symbol} = %{{customdata[0]:,.6~g}}<br>%{{y:.4f}}<br>"
                 "%{customdata[1]}<extra></extra>",
             )
         )
@@ -106,8 +93,8 @@ def draw_curves(
         figure.add_trace(_across(every, height, f"{name} ({short(height, 4)})", colour, dash))
     if wish is not None:
         figure.add_trace(_across(every, wish, f"wanted ({short(wish, 4)})", HERE, "dashdot"))
-    figure.update_xaxes(title_text=AXES[vary], gridcolor=GRID, zeroline=False)
-    if logarithmic:
+    figure.update_xaxes(title_text=axis.label, gridcolor=GRID, zeroline=False)
+    if axis.logarithmic:
         ticks = sorted(set(every))
         figure.update_xaxes(type="log", tickmode="array", tickvals=ticks, ticktext=[f"{v:,.4g}" for v in ticks])
     else:
@@ -173,7 +160,8 @@ def draw_spread(points: Sequence[Point], measure: str, vary: str) -> go.Figure |
     told = [p for p in points if p.mechanism_deviation is not None and p.draw_deviation is not None]
     if not told:
         return None
-    names = [safe(shorten(f"{p.label}, {symbol(vary)} = {short(p.value)}", 36)) for p in told]
+    symbol = axes()[vary].symbol
+    names = [safe(shorten(f"{p.label}, {symbol} = {short(p.value)}", 36)) for p in told]
     parts = {
         "mechanism's noise": [p.mechanism_deviation for p in told],
         "draw of the rows": [p.draw_deviation for p in told],
