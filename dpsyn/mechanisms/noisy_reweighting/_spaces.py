@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_table
-from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
@@ -136,3 +135,121 @@ def _pair(family: Family, sums: Floats, spreads: Floats, rows: float, i: int, j:
         counts = counts.T
     summed = (group.stop - group.start) / math.prod(shape)
     return counts, float(spreads[group.start] * math.sqrt(summed))
+
+
+def noisy_table(family: Family, sums: Floats, rows: float, columns: Sequence[int]) -> tuple[Floats, float] | None:
+    """Counts of one table as the noisy statistics give them, and by how much noise adds up in a cell (as a variance factor).
+
+    Args:
+        family: the statistics.
+        sums: noisy sums, shape (F,).
+        rows: n, or its noisy estimate; stands for the sum of the constant where the family has none.
+        columns: in ascending order.
+
+    Returns:
+        Counts of shape (cells,), or None where the statistics do not determine the table.
+    """
+    shape = [family.sizes[j] for j in columns]
+    position = {group.columns: group for group in family.groups}
+
+    def group_sums(inside: tuple[int, ...]) -> Floats | None:
+        if not inside and () not in position:
+            return np.array([float(rows)])
+        group = position.get(inside)
+        return None if group is None else sums[group.start : group.stop]
+
+    if isinstance(family, WalshFamily):
+        counts = np.zeros(shape)
+        signs = np.array([-1.0, 1.0])
+        for width in range(len(columns) + 1):
+            for inside in combinations(columns, width):
+                found = group_sums(inside)
+                if found is None:
+                    return None
+                term = found[0] * np.ones(shape)
+                for axis, j in enumerate(columns):
+                    if j in inside:
+                        term = term * signs.reshape([-1 if a == axis else 1 for a in range(len(columns))])
+                counts += term / 2 ** len(columns)
+        return counts.ravel(), 1 / 2 ** len(columns)
+    if isinstance(family, ConjunctionFamily):
+        return _from_conjunctions(family, group_sums, tuple(columns))
+    return None
+
+
+def _from_conjunctions(
+    family: ConjunctionFamily, group_sums: object, columns: tuple[int, ...]
+) -> tuple[Floats, float] | None:
+    """Cells with a first code follow from the totals over the column less the other cells."""
+    assert callable(group_sums)
+    sizes = family.sizes
+    known: dict[tuple[int, ...], Floats] = {}
+    for width in range(len(columns) + 1):
+        for inside in combinations(columns, width):
+            if any(sizes[j] == 1 for j in inside):
+                found: Floats | None = np.zeros([sizes[j] - 1 for j in inside])
+            else:
+                found = group_sums(inside)
+            if found is None:
+                return None
+            known[inside] = np.asarray(found).reshape([sizes[j] - 1 for j in inside])
+
+    def table(free: tuple[int, ...], done: tuple[int, ...]) -> Floats:
+        """Axes ``done`` with all their codes, then axes ``free`` with the codes from 1 on, in the order of columns."""
+        if not done:
+            return known[free]
+        j, rest = done[-1], done[:-1]
+        axes = tuple(sorted((*free, j)))
+        with_j = table(axes, rest)
+        without = table(free, rest)
+        order = tuple(sorted((*free, *done)))
+        axis = order.index(j)
+        first = without - with_j.sum(axis=axis)
+        return np.concatenate([np.expand_dims(first, axis), with_j], axis=axis)
+
+    counts = table((), columns)
+    return counts.ravel(), float(math.prod(sizes[j] for j in columns))
+
+
+def noisy_marginals(family: Family, sums: Floats, spreads: Floats, rows: float) -> tuple[list[Floats], list[float]]:
+    """One-way shares of every column as the noisy statistics give them, all positive, and the spread of each of their cells.
+
+    Tables of several columns are summed over the others, and averaged by their noise. A column of which the statistics say
+    nothing is uniform (spread infinite).
+    """
+    found: list[Floats] = []
+    errors: list[float] = []
+    for j, size in enumerate(family.sizes):
+        total, precision = np.zeros(size), 0.0
+        if isinstance(family, TableFamily):
+            for group in family.groups:
+                if j not in group.columns:
+                    continue
+                shape = [family.sizes[i] for i in group.columns]
+                others = tuple(axis for axis, i in enumerate(group.columns) if i != j)
+                counts = sums[group.start : group.stop].reshape(shape).sum(axis=others)
+                weight = 1 / (spreads[group.start] ** 2 * (group.stop - group.start) / size)
+                total, precision = total + weight * counts, precision + weight
+        else:
+            made = noisy_table(family, sums, rows, (j,))
+            if made is not None:
+                total, precision = made[0] / spreads[0] ** 2 / made[1], 1 / spreads[0] ** 2 / made[1]
+        if not precision:
+            found.append(np.full(size, 1 / size))
+            errors.append(math.inf)
+            continue
+        spread = 1 / math.sqrt(precision)
+        # A cell that may hold rows must stay possible: no share below a fifth of its noise.
+        counts = np.maximum(total / precision, 0.2 * spread)
+        found.append(counts / counts.sum())
+        errors.append(spread / rows)
+    return found, errors
+
+
+def noisy_rows(family: Family, sums: Floats, spreads: Floats) -> float | None:
+    """n as the noisy statistics give it: totals of the tables averaged by their noise, or the constant. None if neither."""
+    if isinstance(family, TableFamily):
+        totals = np.array([sums[g.start : g.stop].sum() for g in family.groups])
+        weights = np.array([1 / (spreads[g.start] ** 2 * (g.stop - g.start)) for g in family.groups])
+        return float((weights * totals).sum() / weights.sum())
+    return float(sums[0]) if family.has_constant else None

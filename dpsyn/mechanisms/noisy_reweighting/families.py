@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 import numpy as np
@@ -21,12 +21,13 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes, column_sets, walsh_dimension
+from dpsyn.solvers.contingency import cell_offsets, check_sizes_and_degree, checked_codes, column_sets, walsh_dimension
 from dpsyn.solvers.contrasts import walsh_matrix, walsh_sums
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Matrix = Floats | sp.csr_array
+Tables = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -279,3 +280,56 @@ class ConjunctionFamily(Family):
     def l2(self, neighbouring: Neighbouring = "replace_one") -> float:
         """Every function moves by 1: the root of :meth:`l1`."""
         return math.sqrt(self.l1(neighbouring))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Statistics as combinations of the cells of tables.
+
+    Attributes:
+        tables: sets of columns.
+        combination: shape (F, cells); None where statistics are the cells.
+    """
+
+    tables: Tables
+    combination: sp.csr_array | None
+
+
+def cells_of(family: Family) -> Cells | None:
+    """How the statistics are made of cells; None for functions of the user's own."""
+    if isinstance(family, TableFamily):
+        return Cells(family.tables, None)
+    if not isinstance(family, WalshFamily | ConjunctionFamily):
+        return None
+    sizes = family.sizes
+    tables = tuple(combinations(range(len(sizes)), min(family.degree, len(sizes))))
+    offsets = cell_offsets(sizes, tables)
+    home: dict[tuple[int, ...], int] = {}
+    for number, table in enumerate(tables):
+        for width in range(len(table) + 1):
+            for inside in combinations(table, width):
+                home.setdefault(inside, number)
+    rows: list[int] = []
+    columns: list[int] = []
+    entries: list[float] = []
+    walsh = isinstance(family, WalshFamily)
+    for group in family.groups:
+        at = home[group.columns]
+        table = tables[at]
+        for cell, codes in enumerate(product(*(range(sizes[j]) for j in table))):
+            inside_codes = [codes[table.index(j)] for j in group.columns]
+            if walsh:
+                row, entry = group.start, float(math.prod(2 * code - 1 for code in inside_codes))
+            elif all(inside_codes):
+                row, entry = group.start, 1.0
+                number = 0
+                for j, code in zip(group.columns, inside_codes, strict=True):
+                    number = number * (sizes[j] - 1) + code - 1
+                row += number
+            else:
+                continue
+            rows.append(row)
+            columns.append(int(offsets[at]) + cell)
+            entries.append(entry)
+    shape = (family.count, int(offsets[-1]))
+    return Cells(tables, sp.coo_array((entries, (rows, columns)), shape=shape).tocsr())

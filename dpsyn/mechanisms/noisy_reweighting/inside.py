@@ -16,8 +16,7 @@ from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted
 from dpsyn.mechanisms.noisy_reweighting._mechanism import Measured
-from dpsyn.mechanisms.noisy_reweighting._statistics import cells_of
-from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, cells_of
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
 
