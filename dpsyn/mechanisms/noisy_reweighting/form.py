@@ -26,7 +26,7 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Rounding,
     Statistics,
 )
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
@@ -380,7 +380,4 @@ def budget(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
     """
     if not {"ledger", "accounting"} <= settings.keys():
         return
-    info = budget_info(
-        settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
-    )
-    show_chart(draw_budget(info, line_length=120), key=key)
+    show_chart(draw_budget(settings, guarantee, line_length=120), key=key)

@@ -17,10 +17,18 @@ from dpsyn.kit.panel import empty, panel, reads_domain
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget, draw_noise, noise_by_family
-from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
-from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density, Inside, columns_that_fit
+from dpsyn.mechanisms.noisy_reweighting.inside import (
+    DENSITIES,
+    Density,
+    Inside,
+    columns_that_fit,
+    draw_draws,
+    draw_statistics,
+    draw_support,
+    draw_worst_tables,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
@@ -150,7 +158,7 @@ print(mechanism.guarantee)
 for part in mechanism.calibrated()["ledger"]:
     print("   ", part)
 """
-        screen.offer(lambda: bench.script(body, "figures.noise import draw_noise, noise_by_family"))
+        screen.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
         show_chart(draw_noise(families, n), key="in_nr_noise_chart")
         st.dataframe(
@@ -167,16 +175,15 @@ for part in mechanism.calibrated()["ledger"]:
     with right, panel("Where the budget goes", private, "The mechanism as the Generator would run it on these columns."):
         mechanism = bench.mechanism
         guarantee, facts = mechanism.guarantee, mechanism.facts()
-        found = budget_info(
-            facts["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=facts["accounting"]
-        )
-        show_chart(draw_budget(found), key="in_nr_budget_chart")
+        show_chart(draw_budget(facts, guarantee), key="in_nr_budget_chart")
+        ledger = facts["ledger"]
+        spent, letter = ("rho", "ρ") if "rho" in ledger[0] else ("epsilon", "ε")
         st.dataframe(
             {
-                "Part": [entry.name for entry in found.entries],
-                "Numbers": [f"{entry.count:,}" for entry in found.entries],
-                found.entries[0].letter: [widgets.number(entry.spent) for entry in found.entries],
-                "Noise scale": [widgets.number(entry.scale) for entry in found.entries],
+                "Part": [entry["name"] for entry in ledger],
+                "Numbers": [f"{entry['count']:,}" for entry in ledger],
+                letter: [widgets.number(entry[spent]) for entry in ledger],
+                "Noise scale": [widgets.number(entry["scale"]) for entry in ledger],
             },
             hide_index=True,
         )
@@ -213,7 +220,7 @@ print("root mean squared error of the noisy and of the fitted ones:", run.errors
 draw_statistics(run, {density!r}).save("statistics.html")
 draw_worst_tables(run, {density!r}).save("worst_tables.html")
 """
-    screen.offer(lambda: bench.script(body, "figures.run import draw_statistics, draw_worst_tables\ninside import Inside"))
+    screen.offer(lambda: bench.script(body, "inside import Inside, draw_statistics, draw_worst_tables"))
     run = bench.run
     points = f"{len(run.masses(density)):,}"
     whole = len(run.masses(density)) == run.domain.size
@@ -257,7 +264,7 @@ for each in DENSITIES:
 draw_support(run).save("support.html")
 draw_draws(run, {density!r}, k={k}, seed={bench.seed}).save("draws.html")
 """
-        imports = "figures.run import draw_draws, draw_support\ninside import DENSITIES, Inside"
+        imports = "inside import DENSITIES, Inside, draw_draws, draw_support"
         screen.offer(lambda: bench.script(body, imports))
         show_chart(draw_draws(run, density, k=k, seed=bench.seed), key="in_nr_draws_chart")
 
