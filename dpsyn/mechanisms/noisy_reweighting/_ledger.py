@@ -279,11 +279,10 @@ def _one_part(family: Family, neighbouring: Neighbouring) -> Part:
         "conjunctions": "conjunctions",
         "functions": "functions of the user's own",
     }
-    name, l1, l2 = names[family.name], family.l1(neighbouring), family.l2(neighbouring)
-    # Where every function that moves does so by the same step v, L1 = N·v and L2² = N·v².
+    name, l1 = names[family.name], family.l1(neighbouring)
     if family.name == "functions":
-        return Part(name, family.count, 0, 1, 1, float(l1), l2)
-    step = 2 if isinstance(family, WalshFamily) and neighbouring == "replace_one" else 1
+        return Part(name, family.count, 0, 1, 1, float(l1), family.l2(neighbouring))
+    step = family.step(neighbouring)
     return Part(name, family.count, l1 // step, step)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
+from dpsyn.mechanisms.noisy_reweighting.families import Family, Group, ProductFamily, TableFamily
 from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
@@ -120,25 +120,19 @@ def bonds_on_cells(bonds: Bonds, sizes: Sequence[int], tables: Sequence[tuple[in
 
 def _pair(family: Family, sums: Floats, spreads: Floats, rows: float, i: int, j: int) -> tuple[Floats, float] | None:
     """Noisy counts of the table of two columns, shape (c_i, c_j), and the spread of a cell."""
-    shape = (family.sizes[i], family.sizes[j])
-    if not isinstance(family, TableFamily):
+    if isinstance(family, ProductFamily):
         made = noisy_table(family, sums, rows, (i, j))
-        return None if made is None else (made[0].reshape(shape), float(spreads[-1] * math.sqrt(made[1])))
+        return None if made is None else (made, float(spreads[-1] * math.sqrt(family.cell_variance((i, j)))))
     holding = [g for g in family.groups if i in g.columns and j in g.columns]
-    if not holding:
+    if not holding or not isinstance(family, TableFamily):
         return None
     group = min(holding, key=lambda g: g.stop - g.start)
-    counts = sums[group.start : group.stop].reshape([family.sizes[c] for c in group.columns])
-    axes = tuple(axis for axis, c in enumerate(group.columns) if c not in (i, j))
-    counts = counts.sum(axis=axes)
-    if group.columns.index(i) > group.columns.index(j):
-        counts = counts.T
-    summed = (group.stop - group.start) / math.prod(shape)
-    return counts, float(spreads[group.start] * math.sqrt(summed))
+    summed = (group.stop - group.start) / (family.sizes[i] * family.sizes[j])
+    return _summed(family, sums, group, (i, j)), float(spreads[group.start] * math.sqrt(summed))
 
 
-def noisy_table(family: Family, sums: Floats, rows: float, columns: Sequence[int]) -> tuple[Floats, float] | None:
-    """Counts of one table as the noisy statistics give them, and by how much noise adds up in a cell (as a variance factor).
+def noisy_table(family: ProductFamily, sums: Floats, rows: float, columns: Sequence[int]) -> Floats | None:
+    """Counts of one table as the noisy statistics give them; None where they do not determine it.
 
     Args:
         family: the statistics.
@@ -147,68 +141,31 @@ def noisy_table(family: Family, sums: Floats, rows: float, columns: Sequence[int
         columns: in ascending order.
 
     Returns:
-        Counts of shape (cells,), or None where the statistics do not determine the table.
+        Shape as the sizes of the columns.
     """
-    shape = [family.sizes[j] for j in columns]
-    position = {group.columns: group for group in family.groups}
-
-    def group_sums(inside: tuple[int, ...]) -> Floats | None:
-        if not inside and () not in position:
-            return np.array([float(rows)])
-        group = position.get(inside)
-        return None if group is None else sums[group.start : group.stop]
-
-    if isinstance(family, WalshFamily):
-        counts = np.zeros(shape)
-        signs = np.array([-1.0, 1.0])
-        for width in range(len(columns) + 1):
-            for inside in combinations(columns, width):
-                found = group_sums(inside)
-                if found is None:
-                    return None
-                term = found[0] * np.ones(shape)
-                for axis, j in enumerate(columns):
-                    if j in inside:
-                        term = term * signs.reshape([-1 if a == axis else 1 for a in range(len(columns))])
-                counts += term / 2 ** len(columns)
-        return counts.ravel(), 1 / 2 ** len(columns)
-    if isinstance(family, ConjunctionFamily):
-        return _from_conjunctions(family, group_sums, tuple(columns))
-    return None
+    group_of = {group.columns: group for group in family.groups}
+    # Along each column first the sum over all of its codes, then those of its contrasts.
+    counts = np.zeros([family.sizes[j] for j in columns])
+    for inside in chain.from_iterable(combinations(columns, width) for width in range(len(columns) + 1)):
+        here = tuple(slice(1, None) if j in inside else slice(1) for j in columns)
+        group = group_of.get(inside)
+        if group is not None:
+            counts[here] = sums[group.start : group.stop].reshape(counts[here].shape)
+        elif not inside:
+            counts[here] = rows
+        elif counts[here].size:
+            return None
+    for axis in range(len(columns)):
+        counts = family.cells_along(counts, axis)
+    return counts
 
 
-def _from_conjunctions(
-    family: ConjunctionFamily, group_sums: object, columns: tuple[int, ...]
-) -> tuple[Floats, float] | None:
-    """Cells with a first code follow from the totals over the column less the other cells."""
-    assert callable(group_sums)
-    sizes = family.sizes
-    known: dict[tuple[int, ...], Floats] = {}
-    for width in range(len(columns) + 1):
-        for inside in combinations(columns, width):
-            if any(sizes[j] == 1 for j in inside):
-                found: Floats | None = np.zeros([sizes[j] - 1 for j in inside])
-            else:
-                found = group_sums(inside)
-            if found is None:
-                return None
-            known[inside] = np.asarray(found).reshape([sizes[j] - 1 for j in inside])
-
-    def table(free: tuple[int, ...], done: tuple[int, ...]) -> Floats:
-        """Axes ``done`` with all their codes, then axes ``free`` with the codes from 1 on, in the order of columns."""
-        if not done:
-            return known[free]
-        j, rest = done[-1], done[:-1]
-        axes = tuple(sorted((*free, j)))
-        with_j = table(axes, rest)
-        without = table(free, rest)
-        order = tuple(sorted((*free, *done)))
-        axis = order.index(j)
-        first = without - with_j.sum(axis=axis)
-        return np.concatenate([np.expand_dims(first, axis), with_j], axis=axis)
-
-    counts = table((), columns)
-    return counts.ravel(), float(math.prod(sizes[j] for j in columns))
+def _summed(family: TableFamily, sums: Floats, group: Group, columns: Sequence[int]) -> Floats:
+    """Counts of some columns of a table, summed over the others; shape as the sizes of the columns."""
+    counts = sums[group.start : group.stop].reshape([family.sizes[j] for j in group.columns])
+    kept = [j for j in group.columns if j in columns]
+    counts = counts.sum(axis=tuple(axis for axis, j in enumerate(group.columns) if j not in columns))
+    return np.transpose(counts, [kept.index(j) for j in columns])
 
 
 def noisy_marginals(family: Family, sums: Floats, spreads: Floats, rows: float) -> tuple[list[Floats], list[float]]:
@@ -225,15 +182,12 @@ def noisy_marginals(family: Family, sums: Floats, spreads: Floats, rows: float) 
             for group in family.groups:
                 if j not in group.columns:
                     continue
-                shape = [family.sizes[i] for i in group.columns]
-                others = tuple(axis for axis, i in enumerate(group.columns) if i != j)
-                counts = sums[group.start : group.stop].reshape(shape).sum(axis=others)
+                counts = _summed(family, sums, group, (j,))
                 weight = 1 / (spreads[group.start] ** 2 * (group.stop - group.start) / size)
                 total, precision = total + weight * counts, precision + weight
-        else:
-            made = noisy_table(family, sums, rows, (j,))
-            if made is not None:
-                total, precision = made[0] / spreads[0] ** 2 / made[1], 1 / spreads[0] ** 2 / made[1]
+        elif isinstance(family, ProductFamily) and (made := noisy_table(family, sums, rows, (j,))) is not None:
+            variance = family.cell_variance((j,))
+            total, precision = made / spreads[0] ** 2 / variance, 1 / spreads[0] ** 2 / variance
         if not precision:
             found.append(np.full(size, 1 / size))
             errors.append(math.inf)

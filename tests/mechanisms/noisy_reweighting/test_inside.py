@@ -18,12 +18,12 @@ from dpsyn.mechanisms.noisy_reweighting.inside import (
     DENSITIES,
     Density,
     Inside,
-    columns_that_fit,
     draw_draws,
     draw_statistics,
     draw_support,
     draw_worst_tables,
 )
+from dpsyn.mechanisms.noisy_reweighting.panels import columns_that_fit
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.table import Table
@@ -190,7 +190,7 @@ def test_a_vertex_has_few_points_and_entropy_many(asia: Inside, categories: Insi
 
 
 def test_low_variance_draws_add_less_than_independent_ones(categories: Inside) -> None:
-    found = pictures._draws(categories, "entropy", k=1_000, seed=0)
+    found = categories.draws("entropy", k=1_000, seed=0)
     independent, systematic = found.values()
     assert 1_000 in independent
     assert systematic[1_000] < independent[1_000]

@@ -21,9 +21,9 @@ from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, 
 from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
 from dpsyn.mechanisms.noisy_reweighting.inside import (
     DENSITIES,
+    MOST_CELLS,
     Density,
     Inside,
-    columns_that_fit,
     draw_draws,
     draw_statistics,
     draw_support,
@@ -36,6 +36,7 @@ from dpsyn.table import Table
 
 _NOISE: tuple[Noise, ...] = ("laplace", "gaussian")
 _REMEMBERED = 6
+_MOST_COLUMNS = 8
 _ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
 _DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
 _FACTORS = {1.0: "as calibrated", 0.75: "a quarter too small", 0.5: "half of what it should be"}
@@ -137,6 +138,16 @@ def _choose(current: Dataset) -> Bench | None:
             )
         return None
     return Bench(current, tuple(columns), spec, NoisyReweighting(degree=degree, noise=noise), seed)
+
+
+def columns_that_fit(domain: Domain, degree: int) -> list[str]:
+    """Columns in order, as many as can be fitted while one watches: at most 8, and 1,200 cells."""
+    chosen: list[str] = []
+    for name in domain.names:
+        wider = domain.project([*chosen, name])
+        if len(chosen) < _MOST_COLUMNS and TableFamily.all_of_degree(wider.shape, degree).count <= MOST_CELLS:
+            chosen.append(name)
+    return chosen
 
 
 def _noise(bench: Bench) -> None:
