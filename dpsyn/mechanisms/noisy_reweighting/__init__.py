@@ -47,15 +47,6 @@ _DEFAULT_DRAWS = 100_000
 _DRAWS_FOR_THE_PROGRAM = 3_000
 _MOST_DENSE = 60_000_000
 _LOOK_UPS = 20_000_000
-_MEASURES: dict[ReducedSpace, SpaceKind] = {
-    "auto": "marginals",
-    "whole": "marginals",
-    "uniform": "uniform",
-    "marginals": "marginals",
-    "tree": "tree",
-    "public": "public",
-}
-
 _CHOICES: dict[str, tuple[str, ...]] = {
     "statistics": get_args(Statistics),
     "noise": get_args(Noise),
@@ -260,22 +251,15 @@ class NoisyReweighting(Config):
             return TableFamily(shape, [[domain.index(name) for name in table] for table in self.tables])
         # The sum of the constant is n: it needs noise only where n is a secret. The paper adds noise to it in any case.
         constant = spec.neighbouring == "add_remove" or self.noise == "as_published"
-        if self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary):
-            wide = next((a for a in domain.attributes if a.size != 2), None)
-            if wide is not None:
-                raise ParameterError(
-                    "statistics",
-                    "walsh",
-                    f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'",
-                )
-            self._check_count(contingency_cells(shape, self.degree))
-            return WalshFamily(len(domain), self.degree, constant=constant)
-        self._check_count(contingency_cells(shape, self.degree))
-        if self.statistics == "conjunctions":
-            return ConjunctionFamily(shape, self.degree, constant=constant)
-        return TableFamily.all_of_degree(shape, self.degree)
-
-    def _check_count(self, count: int) -> None:
+        walsh = self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary)
+        wide = next((a for a in domain.attributes if a.size != 2), None)
+        if walsh and wide is not None:
+            raise ParameterError(
+                "statistics",
+                "walsh",
+                f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'",
+            )
+        count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
             raise ParameterError(
                 "degree",
@@ -283,6 +267,11 @@ class NoisyReweighting(Config):
                 f"{count:,} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, the number of columns, "
                 "bins or categories, or choose tables",
             )
+        if walsh:
+            return WalshFamily(len(domain), self.degree, constant=constant)
+        if self.statistics == "conjunctions":
+            return ConjunctionFamily(shape, self.degree, constant=constant)
+        return TableFamily.all_of_degree(shape, self.degree)
 
     def _marginals(self, domain: Domain, family: Family, plan: Plan) -> TableFamily | None:
         """One-way tables to release on their own: where asked for, or where the measure needs what the statistics lack."""
@@ -320,7 +309,9 @@ def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
             "reduced_space", "whole", f"fewer points: the domain has {size:,} rows, too many for {tables:,} tables"
         )
     takes_whole = config.reduced_space_size is None and config.reduced_space in ("auto", "uniform", "marginals", "whole")
-    space: SpaceKind = "whole" if whole and takes_whole else _MEASURES[config.reduced_space]
+    measure = config.reduced_space
+    drawn: SpaceKind = "marginals" if measure == "auto" or measure == "whole" else measure  # noqa: PLR1714 (for mypy)
+    space: SpaceKind = "whole" if whole and takes_whole else drawn
     m = size if space == "whole" else config.reduced_space_size or _default_size(tables, dense=program)
     public = config.public.with_domain(domain).codes if config.public is not None else None
     if public is not None:

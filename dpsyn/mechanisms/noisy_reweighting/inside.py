@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE, log_axis
@@ -46,11 +45,9 @@ _SETTINGS: dict[Density, tuple[Objective, bool]] = {
 _NOISY, _FITTED = "noisy", "fitted"
 _MOST_DOTS = 600
 _MOST_TABLES = 12
-_COLOURS: dict[Density, str] = {"vertex": ORANGE, "centre": GREEN, "entropy": BLUE}
 _DOTS = 160
 _LOWEST = -6.0
 _INDEPENDENT, _SYSTEMATIC = "independent draws (the paper)", "low-variance draws"
-_OWN = "the density itself, against the data"
 _REPEATS = 3
 _MOST_COUNTED = 100_000
 """Points up to which a count is drawn for each; of more points rows are drawn one by one."""
@@ -86,19 +83,14 @@ class Inside:
         cells = self.tables.count
         if cells > MOST_CELLS:
             allowed = f"{cells:,} cells are too many to fit while you watch; {MOST_CELLS:,} fit: take fewer columns"
-            raise ParameterError("degree", getattr(self.mechanism.config, "degree", None), allowed)
-
-    @property
-    def domain(self) -> Domain:
-        """Of the columns in use."""
-        return self.table.domain
+            raise ParameterError("degree", self.mechanism.plan.config.degree, allowed)
 
     @cached_property
     def tables(self) -> TableFamily:
         """The tables that the statistics are made of, on which errors are measured."""
         cells = cells_of(self.mechanism.statistics)
         assert cells is not None
-        return TableFamily(self.domain.shape, cells.tables)
+        return TableFamily(self.table.domain.shape, cells.tables)
 
     @cached_property
     def true_cells(self) -> Floats:
@@ -135,7 +127,7 @@ class Inside:
             mechanism = self.mechanism
             if (config.objective, config.vertex) != (objective, vertex):
                 other = replace(config, objective=objective, vertex=vertex)
-                mechanism = other.calibrate(mechanism.spec, self.domain, self.table.n)
+                mechanism = other.calibrate(mechanism.spec, self.table.domain, self.table.n)
             noise = NoiseSource(np.random.default_rng(self.seed))
             measured = mechanism.measured(noise, self.table)
             start = time.perf_counter()
@@ -155,7 +147,7 @@ class Inside:
         """
         if (density, k, seed) not in self._drawn:
             generator = np.random.default_rng(seed)
-            found, masses, sizes = self.fitted(density), self.masses(density), self.domain.shape
+            found, masses, sizes = self.fitted(density), self.masses(density), self.table.domain.shape
             repeats = _REPEATS if len(masses) <= _MOST_COUNTED else 1
             space: Space = WholeDomain(sizes, found.tables)
             if found.codes is not None:
@@ -265,14 +257,13 @@ def _statistics(run: Inside, density: Density) -> pd.DataFrame:
 
 def _label(run: Inside, number: int) -> str:
     """The cell of its table, or the columns of a Walsh function."""
-    family, domain = run.mechanism.statistics, run.domain
+    family = run.mechanism.statistics
     group = next(group for group in family.groups if number < group.stop)
+    columns = [run.table.domain.attributes[j] for j in group.columns]
     if family.name == "walsh":
-        return " · ".join(domain.names[j] for j in group.columns) or "constant"
-    codes = np.unravel_index(number - group.start, [family.sizes[j] for j in group.columns])
-    return ", ".join(
-        f"{domain.names[j]} = {domain.attributes[j].labels()[code]}" for j, code in zip(group.columns, codes, strict=True)
-    )
+        return " · ".join(column.name for column in columns) or "constant"
+    codes = np.unravel_index(number - group.start, [column.size for column in columns])
+    return ", ".join(f"{column.name} = {column.labels()[code]}" for column, code in zip(columns, codes, strict=True))
 
 
 def draw_worst_tables(run: Inside, density: Density) -> Any:
@@ -302,15 +293,16 @@ def draw_worst_tables(run: Inside, density: Density) -> Any:
         f"Total variation from the data, {DENSITIES[density]}: mean {short(errors.mean(), 3)}, largest "
         f"{short(errors.max(), 3)} of {len(errors):,} tables."
     )
-    plot = max(24 * len(shown), 90)
-    return _layers.finish(alt.layer(*layers), "Which table is worst", subtitle, plot=plot, line_length=80)
+    return _layers.finish(
+        alt.layer(*layers), "Which table is worst", subtitle, plot=max(24 * len(shown), 90), line_length=80
+    )
 
 
 def _worst_tables(run: Inside, density: Density) -> pd.DataFrame:
     """Total variation of the fitted tables from the data's, the 12 worst first; of the noisy ones where they are tables."""
     fitted = run.table_errors(run.fitted(density).cells)
     order = np.argsort(-fitted, kind="stable")[:_MOST_TABLES]
-    names = [" × ".join(run.domain.names[j] for j in run.tables.tables[at]) for at in order]
+    names = [" × ".join(run.table.domain.names[j] for j in run.tables.tables[at]) for at in order]
     found = pd.DataFrame({"name": names, _FITTED: fitted[order]})
     if run.mechanism.family == "contingency":
         found[_NOISY] = run.table_errors(run.noisy)[order]
@@ -330,7 +322,7 @@ def draw_support(run: Inside) -> Any:
         shown,
         alt.X("x:Q", axis=log_axis("points, the heaviest first"), scale=_layers.scale(across)),
         alt.Y("y:Q", axis=log_axis("mass of a point, uniform = 1"), scale=_layers.scale(up)),
-        {label: (_COLOURS[density], [1, 0]) for label, density in zip(labels, DENSITIES, strict=True)},
+        {label: (colour, [1, 0]) for label, colour in zip(labels, (ORANGE, GREEN, BLUE), strict=True)},
         {"series:N": "objective", "rank:Q": "rank", "mass:N": "m·h"},
     )
     few, many = min(points.values()), max(points.values())
@@ -390,7 +382,11 @@ def draw_draws(run: Inside, density: Density, *, k: int, seed: int = 0) -> Any:
         f"density's own {short(own, 2)}, low-variance draws {short(systematic, 2)} "
         f"({short(independent / max(systematic, 1e-12), 3)} times less)."
     )
-    layers = [*_layers.rules([(level, _OWN)], up, labels_left=True, title="reference"), here, lines]
+    layers = [
+        *_layers.rules([(level, "the density itself, against the data")], up, labels_left=True, title="reference"),
+        here,
+        lines,
+    ]
     return _layers.finish(alt.layer(*layers), "What drawing rows adds", subtitle, legend_labels=list(styles), line_length=80)
 
 

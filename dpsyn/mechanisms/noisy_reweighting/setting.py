@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.sensitivity import changed_walsh_functions, contingency_count_l1, contingency_count_l2
+from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
@@ -49,16 +49,13 @@ class StatisticsFamily:
     @cached_property
     def log_l1(self) -> float:
         """ln of the exact L1 sensitivity of (Σ_i f(x_i))_f when one record is replaced: 2N, or 2·C(q, d)."""
-        if self.name == "walsh":
-            return math.log(2 * changed_walsh_functions(self.columns, self.degree))
-        return math.log(contingency_count_l1(self.columns, self.degree))
+        exact = walsh_sum_l1 if self.name == "walsh" else contingency_count_l1
+        return math.log(exact(self.columns, self.degree))
 
-    @cached_property
+    @property
     def log_l2(self) -> float:
-        """ln of the exact L2 sensitivity of the same: 2√N, or √(2·C(q, d))."""
-        if self.name == "walsh":
-            return math.log(2) + 0.5 * math.log(changed_walsh_functions(self.columns, self.degree))
-        return math.log(contingency_count_l2(self.columns, self.degree))
+        """ln of the exact L2 sensitivity of the same: 2√N as signs flip, √(2·C(q, d)) as counts move by 1."""
+        return (self.log_l1 + (LN2 if self.name == "walsh" else 0.0)) / 2
 
     @property
     def log_l1_published(self) -> float:

@@ -129,7 +129,7 @@ def test_it_shows_a_real_run_with_the_same_seed(name: str, delta: float, density
 
 def test_a_run_keeps_what_it_is_made_of(asia: Inside) -> None:
     assert asia.mechanism.family == "walsh"
-    assert len(asia.masses("entropy")) == asia.domain.size
+    assert len(asia.masses("entropy")) == asia.table.domain.size
     # Functions of order 1 take part in more tables and get twice the weight.
     by_order = {len(group.columns): asia.deviations[group.start] for group in asia.mechanism.statistics.groups}
     assert by_order == pytest.approx({1: math.sqrt(2) * 25 / asia.table.n, 2: math.sqrt(2) * 50 / asia.table.n})

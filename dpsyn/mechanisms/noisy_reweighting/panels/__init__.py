@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import streamlit as st
 
+from dpsyn.domain import Domain
 from dpsyn.errors import DpsynError, ParameterError
 from dpsyn.kit import code, formulas, screen, widgets
 from dpsyn.kit.charts import show_chart
@@ -17,6 +18,7 @@ from dpsyn.kit.panel import empty, panel, reads_domain
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
 from dpsyn.mechanisms.noisy_reweighting.inside import (
@@ -234,7 +236,7 @@ draw_worst_tables(run, {density!r}).save("worst_tables.html")
     screen.offer(lambda: bench.script(body, "inside import Inside, draw_statistics, draw_worst_tables"))
     run = bench.run
     points = f"{len(run.masses(density)):,}"
-    whole = len(run.masses(density)) == run.domain.size
+    whole = len(run.masses(density)) == run.table.domain.size
     deviation, several = widgets.number(run.deviations.max()), len(set(run.deviations)) > 1
     st.caption(
         f"{len(run.noisy):,} {'Walsh functions' if run.mechanism.family == 'walsh' else 'cells of tables'} of "
