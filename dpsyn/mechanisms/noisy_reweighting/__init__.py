@@ -254,11 +254,8 @@ class NoisyReweighting(Config):
         walsh = self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary)
         wide = next((a for a in domain.attributes if a.size != 2), None)
         if walsh and wide is not None:
-            raise ParameterError(
-                "statistics",
-                "walsh",
-                f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'",
-            )
+            allowed = f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'"
+            raise ParameterError("statistics", "walsh", allowed)
         count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
             raise ParameterError(

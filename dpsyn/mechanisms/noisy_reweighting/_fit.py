@@ -77,25 +77,25 @@ class Fitted:
 
 
 def fit(
-    plan: Plan, sums: Floats, spreads: Floats, rows: float, marginals: list[Floats] | None, generator: np.random.Generator,
+    plan: Plan,
+    noisy: _spaces.NoisySums,
+    marginals: list[Floats] | None,
+    generator: np.random.Generator,
     progress: Progress,
-) -> Fitted:  # fmt: skip
+) -> Fitted:
     """Fit a density to noisy sums.
 
     Args:
         plan: what to do.
-        sums: noisy Σ f/unit, shape (F,).
-        spreads: standard deviation of their noise, shape (F,).
-        rows: n, or its noisy estimate.
+        noisy: the sums.
         marginals: one-way shares that were released on their own; None takes what the statistics say of them.
         generator: for draws.
         progress: told of each step, with shares of this part of the work.
     """
     family = plan.family
-    target = sums * (family.unit / rows)
-    # Counts are whole: below half a count there is nothing to be weighed.
-    spread = np.maximum(spreads, 0.5) * (family.unit / rows)
-    base = marginals or _spaces.noisy_marginals(family, sums, np.maximum(spreads, 0.5), rows)[0]
+    target = noisy.sums * (family.unit / noisy.rows)
+    spread = noisy.spreads * (family.unit / noisy.rows)
+    base = marginals or noisy.marginals()
     if plan.config.reduced_space == "uniform":
         base = [np.full(size, 1 / size) for size in family.sizes]
     log_base = [np.log(law) for law in base]
@@ -111,8 +111,7 @@ def fit(
         if len(drawn) > plan.size:
             drawn = drawn[generator.choice(len(drawn), plan.size, replace=False)]
     elif plan.space == "tree":
-        spreads = np.maximum(spreads, 0.5)
-        drawn, bonds = _spaces.draws_from_tree(family, sums, spreads, rows, base, plan.size, generator)
+        drawn, bonds = _spaces.draws_from_tree(noisy, base, plan.size, generator)
     else:
         drawn = _spaces.draws_from_product(base, plan.size, generator)
     if plan.config.objective == "max_entropy" and cells is not None and plan.space != "public":
@@ -145,7 +144,8 @@ def _on_one_space(
     if plan.config.objective == "max":
         from dpsyn.solvers.chebyshev import fit_density
 
-        matrix = family.matrix(_listed(codes))
+        assert codes is not None
+        matrix = family.matrix(codes)
         progress(f"minimax program: {len(target):,} statistics on {matrix.shape[1]:,} points", 0.1)
         program = fit_density(matrix, target, vertex=plan.config.vertex)
         density: npt.NDArray[np.floating[Any]] = program.density
@@ -180,11 +180,6 @@ def _on_one_space(
     repairable = int(cell_offsets(sizes, tables)[-1]) <= _TABLES_TO_REPAIR
     shares = over_cells.expected(density) if repairable else np.zeros(0)
     return Fitted(codes, density, statistics, tables if repairable else (), shares, log_density, facts)
-
-
-def _listed(codes: Codes | None) -> Codes:
-    assert codes is not None
-    return codes
 
 
 def _refined(

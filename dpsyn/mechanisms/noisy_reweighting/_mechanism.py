@@ -14,7 +14,7 @@ from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_rows, fit
 from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS, Ledger
-from dpsyn.mechanisms.noisy_reweighting._spaces import all_points, noisy_rows
+from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums, all_points, noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
@@ -171,7 +171,8 @@ class NoisyReweightingMechanism(Mechanism):
 
     def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
         """The second step: a density near the noisy statistics; it sees no record."""
-        return fit(self.plan, measured.sums, self.spreads, measured.rows, measured.marginals, generator, progress)
+        noisy = NoisySums(self.statistics, measured.sums, np.maximum(self.spreads, 0.5), measured.rows)
+        return fit(self.plan, noisy, measured.marginals, generator, progress)
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         progress("adding noise to the statistics", 0.02)
