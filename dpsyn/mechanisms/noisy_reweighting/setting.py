@@ -79,17 +79,15 @@ def contingency_family(sizes: tuple[int, ...], degree: int) -> StatisticsFamily:
     return StatisticsFamily("contingency", len(sizes), degree, contingency_cells(sizes, degree) + 1)
 
 
-def family_of(
-    stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto"
-) -> tuple[StatisticsFamily, int | None]:
-    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
+def family_of(stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto") -> StatisticsFamily:
+    """The statistics that noisy reweighting would match."""
     if statistics not in ("auto", "walsh", "contingency"):
         raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
     binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
     if statistics == "walsh" or (statistics == "auto" and binary):
-        return walsh_family(stats.p, degree), stats.p
+        return walsh_family(stats.p, degree)
     sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
-    return contingency_family(sizes, degree), None
+    return contingency_family(sizes, degree)
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,6 @@ class ReweightingSetting:
         noise: ``"laplace"`` (the paper's) or ``"gaussian"``.
         corrected: exact sensitivities and Hoeffding, or the theorems as published.
         n_is_public: the mechanism divides by n; under add/remove neighbours n is a secret.
-        bits: p where the family is Walsh on p bits and p may be varied.
     """
 
     family: StatisticsFamily
@@ -123,7 +120,6 @@ class ReweightingSetting:
     noise: Noise = "laplace"
     corrected: bool = True
     n_is_public: bool = True
-    bits: int | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
@@ -150,10 +146,15 @@ class ReweightingSetting:
         return self.family.log_l1 if self.corrected else self.family.log_l1_published
 
     @property
+    def rho(self) -> float:
+        """zCDP of Gaussian noise that gives (ε, δ)."""
+        return zcdp_rho(self.epsilon, self.delta)
+
+    @property
     def log_sum_scale(self) -> float:
         """ln of n·σ: the noise scale of a sum, Laplace L1/ε or Gaussian L2/√(2ρ)."""
         if self.noise == "gaussian":
-            return self.log_sensitivity - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
+            return self.log_sensitivity - 0.5 * math.log(2 * self.rho)
         return self.log_sensitivity - math.log(self.epsilon)
 
     @property
@@ -231,11 +232,10 @@ def reweighting_setting(
         raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
     if condition_number is not None and not 1 <= condition_number < math.inf:
         raise ParameterError("condition_number", condition_number, "a finite number >= 1")
-    family, bits = family_of(stats, degree, statistics)
     log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
     bound = log_condition_number_bound(stats.max_frequency, log_points)
     return ReweightingSetting(
-        family=family,
+        family=family_of(stats, degree, statistics),
         log_n=math.log(stats.n),
         epsilon=spec.epsilon,
         delta=spec.delta,
@@ -246,7 +246,6 @@ def reweighting_setting(
         log_condition_number=bound if condition_number is None else math.log(condition_number),
         noise=noise,
         n_is_public=spec.neighbouring == "replace_one",
-        bits=bits,
     )
 
 
