@@ -30,6 +30,7 @@ from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
 Value = TypeVar("Value", bound=str)
+Choice = TypeVar("Choice")
 Fit = Literal["max_entropy", "least_squares", "vertex", "centre"]
 
 _PUBLIC, _PUBLIC_KEPT = "nr_public", "public_rows"
@@ -85,7 +86,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         )
         rows = _rows(current)
     with right:
-        way = _switch(
+        way = switch(
             "Algorithm",
             "nr_way",
             _WAYS,
@@ -98,7 +99,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         if way == "as_published":
             return _as_published(degree, statistics, rows), PrivacySpec(epsilon)
         tables = _tables(current, statistics, degree)
-        noise = _switch(
+        noise = switch(
             "Noise",
             "nr_noise",
             _NOISE,
@@ -295,13 +296,14 @@ def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) ->
     return st.selectbox(label, list(options), key=key, bind="query-params", format_func=options.__getitem__, help=help_text)
 
 
-def _switch(label: str, key: str, options: Mapping[Value, str], help_text: str) -> Value:
-    """The first of the options by default."""
-    names = list(options)
+def switch(
+    label: str, key: str, options: Mapping[Choice, str], help_text: str | None = None, default: Choice | None = None
+) -> Choice:
+    """One of a few options side by side; the first by default."""
     return st.segmented_control(
         label,
-        names,
-        default=names[0],
+        list(options),
+        default=next(iter(options)) if default is None else default,
         required=True,
         format_func=options.__getitem__,
         key=key,

@@ -20,6 +20,7 @@ from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyRew
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.form import switch
 from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
 from dpsyn.mechanisms.noisy_reweighting.inside import (
     DENSITIES,
@@ -36,7 +37,7 @@ from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
-_NOISE: tuple[Noise, ...] = ("laplace", "gaussian")
+_NOISE: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
 _REMEMBERED = 6
 _MOST_COLUMNS = 8
 _ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
@@ -104,16 +105,8 @@ def _choose(current: Dataset) -> Bench | None:
         first = st.columns([1.3, 1, 1, 1], gap="medium")
         with first[0]:
             epsilon = widgets.epsilon_slider("in_nr_epsilon", bind="query-params")
-        noise = first[1].segmented_control(
-            "Noise",
-            _NOISE,
-            default="laplace",
-            required=True,
-            format_func=str.title,
-            key="in_nr_noise",
-            bind="query-params",
-            help="Laplace noise gives pure ε, Gaussian noise needs δ.",
-        )
+        with first[1]:
+            noise = switch("Noise", "in_nr_noise", _NOISE, "Laplace noise gives pure ε, Gaussian noise needs δ.")
         with first[2]:
             delta = widgets.delta_slider("in_nr_delta", bind="query-params", disabled=noise == "laplace")
         degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", bind="query-params")
@@ -212,15 +205,7 @@ def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
 
 
 def _density() -> Density:
-    return st.segmented_control(
-        "Density",
-        list(DENSITIES),
-        default="entropy",
-        required=True,
-        format_func=DENSITIES.__getitem__,
-        key="in_nr_objective",
-        bind="query-params",
-    )
+    return switch("Density", "in_nr_objective", DENSITIES, default="entropy")
 
 
 def _fitted(bench: Bench) -> None:
@@ -291,16 +276,9 @@ def _audit(bench: Bench) -> None:
         "tell them apart? The bound on ε holds with 99 % confidence. No row of the data is used.",
     ):
         left, right = st.columns([1, 1], gap="medium", vertical_alignment="bottom")
-        factor = left.segmented_control(
-            "Noise in the mechanism under audit",
-            list(_FACTORS),
-            default=1.0,
-            required=True,
-            format_func=_FACTORS.__getitem__,
-            key="in_nr_factor",
-            bind="query-params",
-            help="A fault on purpose, to see that the audit finds it.",
-        )
+        with left:
+            fault = "A fault on purpose, to see that the audit finds it."
+            factor = switch("Noise in the mechanism under audit", "in_nr_factor", _FACTORS, fault)
         body = f"""
 found = audit_noisy_reweighting(mechanism, noise_factor={factor!r}, generator=np.random.default_rng())
 print("claimed:", found.claim, "at least, by the runs:", found.epsilon)
