@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -14,7 +15,7 @@ import pandas as pd
 
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config, Mechanism, Progress, Release
+from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config, Mechanism, Progress, Release
 from dpsyn.mechanisms.mwem.theorems import best_rounds
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -99,6 +100,7 @@ class MWEM(Config):
     name: ClassVar[str] = "mwem"
     title: ClassVar[str] = "MWEM"
     paper: ClassVar[str] = "Hardt, Ligett, McSherry 2012"
+    axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "rounds": Axis("T (rounds)", "3, 10, 30, 100"), "rows": ROWS}
 
     def __post_init__(self) -> None:
         for name, least in (("degree", 1), ("rounds", 1), ("rows", 1), ("replays", 0)):

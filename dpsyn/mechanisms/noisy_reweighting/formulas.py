@@ -9,6 +9,7 @@ from typing import Any
 
 from dpsyn.errors import DataError
 from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS
 from dpsyn.privacy.spec import Guarantee, Status
 from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
 from dpsyn.theory.papers import Paper
@@ -21,7 +22,6 @@ PAPER = Paper(
 """Where its theorems stand."""
 _ADD_REMOVE = "Laplace mechanism with exact sensitivities (our proof)"
 _PUBLISHED = ("as_published", "continuous_laplace")
-_MARGINALS = "one-way marginals"
 _ROUNDING = 1e-9
 
 
@@ -33,7 +33,7 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
     if settings["noise"] in _PUBLISHED:
         return (_published(guarantee, settings),)
     # Where no neighbour need be the worst one in every part, the parts' own bounds add up to more than any moves.
-    most = " at most" if settings["statistics"] == "functions" or any(e["name"] == _MARGINALS for e in ledger) else ""
+    most = " at most" if settings["statistics"] == "functions" or any(e["name"] == MARGINALS for e in ledger) else ""
     if settings["accounting"] == "pure":
         return (_laplace(guarantee, ledger, most),)
     return _gaussian(guarantee, ledger, most, exact=settings["accounting"] == "exact")

@@ -26,7 +26,7 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
 )
 from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
+from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
 from dpsyn.theory.filled import latex_number
@@ -119,10 +119,10 @@ def _at_least(
         remedies.append(threshold("failure_probability", "at_least", log_gamma, now, reason=reason))
     if key == "n_noise" and setting.noise == "gaussian":
         remedies += _epsilon_for_gaussian(setting, slack)
-    if setting.bits is not None and exponents and (key != "n_noise" or setting.family.degree <= 2):
-        remedies.append(
-            p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=setting.bits, smallest=setting.family.degree)
-        )
+    p, degree = setting.family.columns, setting.family.degree
+    # Beyond d = 2 the exact sensitivity of Walsh functions takes too long at millions of bits.
+    if setting.family.name == "walsh" and exponents and (key != "n_noise" or degree <= 2):
+        remedies.append(p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=p, smallest=degree))
     return Condition(key, label, formula, source, ">=", required, actual, "accuracy", tuple(remedies))
 
 
@@ -146,7 +146,7 @@ def _holds_at(setting: ReweightingSetting, p: int, sides: _Sides) -> bool:
 def _epsilon_for_gaussian(setting: ReweightingSetting, slack: float) -> list[Remedy]:
     """ρ has to grow by e^{-2·slack}; ε is the smallest at which that ρ-zCDP is (ε, δ)-DP. Nothing where every ε > 0 is."""
     now = math.log(setting.epsilon)
-    rho = zcdp_rho(setting.epsilon, setting.delta) * exp_of(-2 * slack)
+    rho = setting.rho * exp_of(-2 * slack)
     if not math.isfinite(rho):
         return [Remedy("epsilon", "at_least", None, now, reason="it would be too large for a number")]
     if zcdp_delta(rho, _NEGLIGIBLE) <= setting.delta:
@@ -174,7 +174,7 @@ def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> Re
         change = {"log_m": log_value}
     elif parameter == "p":
         p = round(exp_of(log_value))
-        change = {"family": walsh_family(p, setting.family.degree), "bits": p}
+        change = {"family": walsh_family(p, setting.family.degree)}
     else:
         change = {parameter: nearest_float(log_value)}
     return replace(setting, **change)
@@ -240,7 +240,7 @@ def _symbols(setting: ReweightingSetting) -> dict[str, str]:
         "k": latex_number(setting.log_rows),
     }
     if setting.noise == "gaussian":
-        found[r"\rho"] = latex_number(math.log(zcdp_rho(setting.epsilon, setting.delta)))
+        found[r"\rho"] = latex_number(math.log(setting.rho))
     return found
 
 

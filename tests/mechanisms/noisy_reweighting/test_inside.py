@@ -11,11 +11,19 @@ import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting import inside as pictures
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.mechanisms.noisy_reweighting.figures import run as pictures
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import PUBLISHED, budget_info, draw_budget, draw_noise, noise_by_family
-from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
-from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density, Inside, columns_that_fit
+from dpsyn.mechanisms.noisy_reweighting.figures import PUBLISHED, draw_budget, draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.inside import (
+    DENSITIES,
+    Density,
+    Inside,
+    draw_draws,
+    draw_statistics,
+    draw_support,
+    draw_worst_tables,
+)
+from dpsyn.mechanisms.noisy_reweighting.panels import columns_that_fit
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import walsh_dimension
 from dpsyn.table import Table
@@ -121,7 +129,7 @@ def test_it_shows_a_real_run_with_the_same_seed(name: str, delta: float, density
 
 def test_a_run_keeps_what_it_is_made_of(asia: Inside) -> None:
     assert asia.mechanism.family == "walsh"
-    assert len(asia.masses("entropy")) == asia.domain.size
+    assert len(asia.masses("entropy")) == asia.table.domain.size
     # Functions of order 1 take part in more tables and get twice the weight.
     by_order = {len(group.columns): asia.deviations[group.start] for group in asia.mechanism.statistics.groups}
     assert by_order == pytest.approx({1: math.sqrt(2) * 25 / asia.table.n, 2: math.sqrt(2) * 50 / asia.table.n})
@@ -182,7 +190,7 @@ def test_a_vertex_has_few_points_and_entropy_many(asia: Inside, categories: Insi
 
 
 def test_low_variance_draws_add_less_than_independent_ones(categories: Inside) -> None:
-    found = pictures._draws(categories, "entropy", k=1_000, seed=0)
+    found = categories.draws("entropy", k=1_000, seed=0)
     independent, systematic = found.values()
     assert 1_000 in independent
     assert systematic[1_000] < independent[1_000]
@@ -198,16 +206,16 @@ def test_low_variance_draws_add_less_than_independent_ones(categories: Inside) -
 def test_the_budget_is_the_ledger(delta: float) -> None:
     table = load_sample("car")
     mechanism = dpsyn.NoisyReweighting(degree=2).calibrate(PrivacySpec(1.0, delta), table.domain, n=table.n)
-    facts = mechanism.calibrated()
-    info = budget_info(facts["ledger"], epsilon=1.0, delta=delta, accounting=facts["accounting"])
-    assert info.entries == mechanism.ledger.entries
-    assert ("exact law" in info.subtitle) == (delta > 0)
-    assert sum(entry.share for entry in info.entries) == pytest.approx(1)
-    assert info.entries[0].letter == ("ρ" if delta else "ε")
+    facts = mechanism.facts()
+    spent = "rho" if delta else "epsilon"
+    assert facts["ledger"] == mechanism.ledger.entries
+    drawn = draw_budget(facts, mechanism.guarantee).to_json(ensure_ascii=False)
+    assert ("exact law" in drawn) == (delta > 0)
+    assert sum(entry["share"] for entry in facts["ledger"]) == pytest.approx(1)
+    assert f'"title": "{"ρ" if delta else "ε"}"' in drawn
     if not delta:
-        assert sum(entry.spent for entry in info.entries) == pytest.approx(1)
-    drawn = draw_budget(info).to_json(ensure_ascii=False)
-    assert all(entry.name in drawn for entry in info.entries)
+        assert sum(entry[spent] for entry in facts["ledger"]) == pytest.approx(1)
+    assert all(entry["name"] in drawn for entry in facts["ledger"])
 
 
 def test_columns_are_as_many_as_fit_and_more_are_refused() -> None:
