@@ -25,8 +25,8 @@ from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Grid, Point, references, results_frame, run_grid, summarise
 from dpsyn.evaluation.experiments.plan import DRAWS, STANDARD_CLASSIFIERS, mechanisms_as_they_come, standard_degrees
 from dpsyn.evaluation.report import real_baseline
-from dpsyn.kit.export import chart_svg
-from dpsyn.kit.theme import DASHES, GUIDE, SERIES
+from dpsyn.kit.layers import DASHES, GUIDE, SERIES
+from dpsyn.kit.show import chart_svg
 from dpsyn.kit.visit import HELD_OUT, SPLIT_SEED
 
 ADULT = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "income")

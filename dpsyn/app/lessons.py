@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dpsyn.app.share import DATA
-from dpsyn.kit import screen, widgets
+from dpsyn.kit import visit, widgets
 
 Query = Mapping[str, str | list[str]]
 
@@ -39,7 +39,7 @@ class Step:
     @property
     def address(self) -> str:
         """Relative to the app's own; with the larger type of a presentation while it is on."""
-        return f"{self.page}?{urlencode({DATA: self.data, **self.query, **screen.presenting()}, doseq=True)}"
+        return f"{self.page}?{urlencode({DATA: self.data, **self.query, **visit.presenting()}, doseq=True)}"
 
 
 def _sampling(section: str, **query: str | list[str]) -> Query:

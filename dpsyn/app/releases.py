@@ -14,7 +14,7 @@ import streamlit as st
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.kit import formulas, widgets
+from dpsyn.kit import verdicts, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.claim_formulas import claim_formulas
@@ -63,7 +63,7 @@ def show_claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]
         guarantee: the claim.
         settings: as :func:`~dpsyn.mechanisms.claim_formulas.claim_formulas` takes them.
     """
-    formulas.expander(claim_formulas(mechanism, guarantee, settings), offered(mechanism, "formulas:PAPER"))
+    verdicts.expander(claim_formulas(mechanism, guarantee, settings), offered(mechanism, "formulas:PAPER"))
 
 
 def show_budget(mechanism: str, settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:

@@ -19,8 +19,8 @@ from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.classifiers import Classification
 from dpsyn.evaluation.report import Report
+from dpsyn.kit.layers import GUIDE, HERE
 from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, safe, segments, series, shorten, two_panels
-from dpsyn.kit.theme import GUIDE, HERE
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

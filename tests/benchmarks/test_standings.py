@@ -9,7 +9,7 @@ import pytest
 from benchmarks.three_mechanisms import draw_standings
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Point
-from dpsyn.kit.export import chart_svg
+from dpsyn.kit.show import chart_svg
 
 
 def point(label: str, mean: float, *, over: bool = False) -> Point:

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit.export import chart_png, chart_svg, standalone
+from dpsyn.kit.show import chart_png, chart_svg, standalone
 from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_lines, rows_bound_info
 from dpsyn.privacy.spec import PrivacySpec

@@ -10,10 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dpsyn.kit.export import chart_svg
-from dpsyn.kit.larger import larger_chart, larger_figure, word_sizes
 from dpsyn.kit.layers import finish as finish_chart
 from dpsyn.kit.plotly import finish as finish_figure
+from dpsyn.kit.show import chart_svg, larger_chart, larger_figure, word_sizes
 from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_lines, reduced_space_info, rows_bound_info
 from dpsyn.mechanisms.private_sampling.figures.hypercube import draw_averages, walsh_info

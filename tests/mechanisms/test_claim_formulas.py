@@ -19,8 +19,7 @@ from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas, thr
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class, offered
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.table import Table
-from dpsyn.theory.claim_lines import power, up
-from dpsyn.theory.papers import OTHERS, is_corrected, paper_of
+from dpsyn.theory.formulas import OTHERS, is_corrected, paper_of, power, up
 
 PAPERS = {name: offered(name, "formulas:PAPER") for name in MECHANISMS}
 N = 20_000

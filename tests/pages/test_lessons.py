@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from dpsyn.app.lessons import LESSONS, Step
-from dpsyn.kit.documents import DOCS, DOCUMENTS
+from dpsyn.kit.verdicts import DOCS, DOCUMENTS
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.inside import Inside
 from dpsyn.privacy.spec import PrivacySpec

@@ -16,7 +16,7 @@ from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.figures import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table
 from dpsyn.evaluation.report import DEGREES, SCORES, Closeness, Report
 from dpsyn.kit import jobs, visit, widgets
-from dpsyn.kit.charts import show_figure
+from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 
 Reports = Mapping[str, Report]

@@ -17,7 +17,7 @@ from dpsyn.evaluation.experiments.plan import (
     plain_config,
     standard_degrees,
 )
-from dpsyn.kit import screen, visit, widgets
+from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
@@ -149,7 +149,7 @@ def planner(current: visit.Dataset) -> None:
             classifiers=tuple(models),
             data=current.source,
         )
-        screen.offer(lambda: experiment_script(planned))
+        visit.offer(lambda: experiment_script(planned))
         count = len({cell.key for cell in grid.cells()})
         busy = visit.job() is not None
         label = f"Run {count} cell{'s' * (count != 1)}"

@@ -17,8 +17,8 @@ from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.charts import show_figure
 from dpsyn.kit.jobs import Job
+from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import MECHANISMS, config_class

@@ -12,7 +12,7 @@ from dpsyn.app import state
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.uploads import is_local
+from dpsyn.kit.widgets import is_local
 
 Kept = TypeVar("Kept", MadeRelease, Experiment)
 FROM_A_FILE = "It was read from a file: the claim and the rows are what the file says."

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.kit.layers import GUIDE, HERE
 from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, safe, shorten
-from dpsyn.kit.theme import GUIDE, HERE
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import rounded_up
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit import screen, widgets
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import DPCDA
@@ -212,7 +212,7 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, order: in
         },
     )
     st.session_state["cda_tables"][cda_table_key][1] = edited
-    screen.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
+    visit.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
     made = {value: int(count) for value, count in zip(attribute.categories, edited["rows"], strict=True)}
     sizes = None
     if size is not None:

@@ -10,8 +10,7 @@ from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_cla
 from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
-from dpsyn.theory.papers import Paper
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
 
 PAPER = Paper(
     "Saha, Tonoy, Imtiaz 2024",

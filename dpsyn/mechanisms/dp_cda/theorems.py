@@ -16,10 +16,9 @@ from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
-from dpsyn.theory.summary import summarise
-from dpsyn.theory.thresholds import threshold, whole_threshold
+from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.claim_lines import TIMES, ClaimFormula, number, up, whole
-from dpsyn.theory.papers import Paper
+from dpsyn.theory.formulas import TIMES, ClaimFormula, Paper, number, up, whole
 
 PAPER = Paper(
     "Hardt, Ligett, McSherry 2012",

@@ -18,10 +18,9 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import exp_of, format_log, nearest_float
-from dpsyn.theory.summary import summarise
-from dpsyn.theory.thresholds import threshold, whole_threshold
+from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
 
 _FURTHEST = 600.0
 """ln of the largest n·ε that is looked at, and its negative the smallest."""

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpsyn.domain import Domain
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, MANY, ORANGE, PURPLE, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, MANY, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.noisy_reweighting.setting import (
     FamilyChoice,
     FamilyName,

@@ -12,9 +12,9 @@ from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.kit import widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.uploads import TYPES
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import TYPES
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.noisy_reweighting import (
     Allocation,

@@ -11,8 +11,7 @@ from dpsyn.errors import DataError
 from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS
 from dpsyn.privacy.spec import Guarantee, Status
-from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
-from dpsyn.theory.papers import Paper
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
 
 PAPER = Paper(
     "Boedihardjo, Strohmer, Vershynin 2021b",

@@ -15,7 +15,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, log_axis
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, Objective
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted

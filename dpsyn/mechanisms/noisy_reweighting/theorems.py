@@ -29,10 +29,9 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
-from dpsyn.theory.summary import summarise
-from dpsyn.theory.thresholds import p_threshold, threshold, whole_threshold
+from dpsyn.theory.thresholds import p_threshold, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
 _NEGLIGIBLE = 1e-9

@@ -21,9 +21,9 @@ from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stabil
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
-from dpsyn.theory.summary import summarise
+from dpsyn.theory.thresholds import summarise
 
 LARGEST_WHOLE_CUBE = 16
 _LARGEST_N = 300 * math.log(10)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import DASHES, HERE, SERIES, log_axis
+from dpsyn.kit.layers import DASHES, HERE, SERIES, log_axis
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import (

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, HERE, SKY
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, SKY
 from dpsyn.mechanisms.dp_cda.accounting._pairs import Change
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, TOLERANCE, Sizes, attained_epsilon, epsilon_at, sigma_for

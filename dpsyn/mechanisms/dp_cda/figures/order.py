@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
+from dpsyn.kit.layers import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant
 from dpsyn.mechanisms.dp_cda.accounting.plan import PlannedOrder, plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, sigma_for

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GUIDE, HERE
+from dpsyn.kit.layers import BLUE, GUIDE, HERE
 from dpsyn.mechanisms.dp_cda.figures.noise import DASHED, bars
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit

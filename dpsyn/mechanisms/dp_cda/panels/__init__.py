@@ -10,9 +10,9 @@ import streamlit as st
 from dpsyn.data.images import label_column
 from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
-from dpsyn.kit import screen, widgets
-from dpsyn.kit.panel import empty
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty
 from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
@@ -52,7 +52,7 @@ def inside(current: Dataset) -> None:
             label_visibility="collapsed",
             bind="query-params",
         )
-        screen.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
+        visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
         VIEWS[chosen](current, inside)
 
     live()

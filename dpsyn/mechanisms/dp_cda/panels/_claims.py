@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import jobs, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.code import arguments, imports_of, script
-from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
 from dpsyn.mechanisms.dp_cda.counterexamples import published_attack
@@ -69,7 +69,7 @@ def _formula(current: Dataset, inside: Inside) -> None:
         with st.spinner("Accounting …"):
             points = published_and_exact(facts, orders)
             verdict = where_too_small(points, facts)
-        screen.offer(lambda: _code_of_paper(facts, orders, _attacked(current, inside)))
+        visit.offer(lambda: _code_of_paper(facts, orders, _attacked(current, inside)))
         show_chart(draw_epsilon_against_sigma(points, facts), key="in_cda_published")
         st.caption(verdict)
 
@@ -185,7 +185,7 @@ def audit(current: Dataset, inside: Inside) -> None:
             f"δ = {short(inside.delta)}. No private row is read."
         )
         asked_for = {"epsilon": float(claim), "delta": inside.delta, "order_of_mixture": order, "runs": int(runs)}
-        screen.offer(lambda: _code_of_audit(asked_for))
+        visit.offer(lambda: _code_of_audit(asked_for))
         if asked:
             visit.set_job(
                 jobs.start(

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpsyn.data.images import image_side
-from dpsyn.kit import formulas, screen, visit, widgets
-from dpsyn.kit.charts import show_chart, show_figure
+from dpsyn.kit import verdicts, visit, widgets
 from dpsyn.kit.code import imports_of, script
-from dpsyn.kit.panel import panel
+from dpsyn.kit.show import show_chart, show_figure
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import panel
 from dpsyn.mechanisms.dp_cda._config import DPCDA
 from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, sigma_for
 from dpsyn.mechanisms.dp_cda.figures import rows
@@ -108,7 +108,7 @@ def _accountants(inside: Inside) -> None:
         info = noise_info(inside.sizes, inside.epsilon, inside.order_of_mixture)
         show_chart(draw_noise(info), key="in_cda_noise")
         st.caption(info.verdict)
-        formulas.expander(claim(inside.mechanism.guarantee, inside.mechanism.facts()), PAPER)
+        verdicts.expander(claim(inside.mechanism.guarantee, inside.mechanism.facts()), PAPER)
 
 
 def _budget(inside: Inside) -> None:
@@ -146,7 +146,7 @@ def order(current: Dataset, inside: Inside) -> None:
     """Noise and signal against l, and where its accuracy is measured."""
     with st.spinner("Accounting …"):
         points = order_points(inside)
-    screen.offer(lambda: _code_of_order(current, inside))
+    visit.offer(lambda: _code_of_order(current, inside))
     left, right = st.columns(2, gap="medium")
     caption = "More records in an average, less noise: one record moves it by 2c/l (by c/l in a Poisson sum)."
     with left, panel("Noise that l needs", True, caption):
@@ -233,7 +233,7 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
         if not chosen:
             st.caption("Choose a class.")
             return
-        screen.offer(lambda: _code_of_images(current, inside, side, seed, chosen))
+        visit.offer(lambda: _code_of_images(current, inside, side, seed, chosen))
         info = rows.stages_info(inside, side, seed, chosen)
         show_figure(rows.draw_images(info), key="in_cda_images")
         st.caption(info.settings + ".")
@@ -311,7 +311,7 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
         if not chosen:
             st.caption("Choose a class.")
             return
-        screen.offer(lambda: _code_of_points(current, inside, seed, axes, chosen))
+        visit.offer(lambda: _code_of_points(current, inside, seed, axes, chosen))
         info = rows.points_info(inside, seed, axes, chosen)
         show_figure(rows.draw_points(info), key="in_cda_points")
         st.caption(

@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import code, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import ROWS, Explorer, Slider
+from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.mechanisms.dp_cda.claims import claims
@@ -77,7 +77,7 @@ def show(explorer: Explorer) -> None:
         st.caption(note)
     widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
     order = min(asked_order, int(size))
-    screen.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
+    visit.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
         found = claims(**facts, order_of_mixture=order, sigma=sigma, features=features)
     for claim in found:

@@ -12,10 +12,10 @@ import streamlit as st
 
 from dpsyn.domain import Domain
 from dpsyn.errors import DpsynError, ParameterError
-from dpsyn.kit import code, formulas, screen, widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit import code, verdicts, visit, widgets
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset, calibrated
+from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
@@ -164,7 +164,7 @@ print(mechanism.guarantee)
 for part in mechanism.calibrated()["ledger"]:
     print("   ", part)
 """
-        screen.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
+        visit.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
         show_chart(draw_noise(families, n), key="in_nr_noise_chart")
         st.dataframe(
@@ -194,7 +194,7 @@ for part in mechanism.calibrated()["ledger"]:
             hide_index=True,
         )
         st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
-        formulas.expander(claim(guarantee, facts), PAPER)
+        verdicts.expander(claim(guarantee, facts), PAPER)
 
 
 def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
@@ -218,7 +218,7 @@ print("root mean squared error of the noisy and of the fitted ones:", run.errors
 draw_statistics(run, {density!r}).save("statistics.html")
 draw_worst_tables(run, {density!r}).save("worst_tables.html")
 """
-    screen.offer(lambda: bench.script(body, "inside import Inside, draw_statistics, draw_worst_tables"))
+    visit.offer(lambda: bench.script(body, "inside import Inside, draw_statistics, draw_worst_tables"))
     run = bench.run
     points = f"{len(run.masses(density)):,}"
     whole = len(run.masses(density)) == run.table.domain.size
@@ -263,7 +263,7 @@ draw_support(run).save("support.html")
 draw_draws(run, {density!r}, k={k}, seed={bench.seed}).save("draws.html")
 """
         imports = "inside import DENSITIES, Inside, draw_draws, draw_support"
-        screen.offer(lambda: bench.script(body, imports))
+        visit.offer(lambda: bench.script(body, imports))
         show_chart(draw_draws(run, density, k=k, seed=bench.seed), key="in_nr_draws_chart")
 
 
@@ -285,7 +285,7 @@ print("claimed:", found.claim, "at least, by the runs:", found.epsilon)
 print("refuted" if found.refuted else "nothing speaks against the claim")
 """
         title = "An audit of noisy reweighting."
-        screen.offer(lambda: bench.script(body, "audit import audit_noisy_reweighting", title))
+        visit.offer(lambda: bench.script(body, "audit import audit_noisy_reweighting", title))
         mechanism = bench.mechanism
         if mechanism.statistic_count > 400:
             raise ParameterError("columns", f"{mechanism.statistic_count:,} statistics", "at most 400 while you wait")

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import code, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.widgets import power_of_ten
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_reweighting, reweighting_frame, reweighting_table
@@ -40,7 +40,7 @@ def show(explorer: Explorer) -> None:
         "Corrected: the exact sensitivity instead of 2|F|, and Hoeffding's inequality instead of Lemma 3.2, which is false."
     )
     gamma = explorer.settings["failure_probability"]
-    screen.offer(lambda: _code(explorer, accuracy))
+    visit.offer(lambda: _code(explorer, accuracy))
     widgets.heading("Noise, and accuracy promised, against n", explorer.private)
     chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma)
     show_chart(chart, key="reweighting")

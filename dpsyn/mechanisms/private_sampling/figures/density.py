@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, HERE, ORANGE, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, log_axis
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun

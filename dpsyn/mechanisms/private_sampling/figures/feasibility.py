@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, log_axis
 from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
     NAMES,

@@ -16,8 +16,8 @@ from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
+from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW
 from dpsyn.kit.plotly import finish, safe, shorten
-from dpsyn.kit.theme import BLUE, GUIDE, HERE, YELLOW
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import View, label_places
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, log_axis
 from dpsyn.mechanisms.private_sampling.answers import why_not
 from dpsyn.mechanisms.private_sampling.bounds import LN2, SHORT_NAMES, PrivateSamplingSetting, missed_accuracy
 from dpsyn.mechanisms.private_sampling.figures import channels, tips

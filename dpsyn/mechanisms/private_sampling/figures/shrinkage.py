@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.kit import layers as _layers
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE
 from dpsyn.kit.plotly import shorten
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE
 from dpsyn.mechanisms.private_sampling._mechanism import tables_of
 from dpsyn.mechanisms.private_sampling.figures import SOLID, channels, tips
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun

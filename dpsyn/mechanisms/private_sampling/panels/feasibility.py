@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import code, screen, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer, Slider
+from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.answers import (
     SYMBOLS,
@@ -97,7 +97,7 @@ def show(explorer: Explorer) -> None:
     notes = [f"{mark} {caveat[0].upper()}{caveat[1:]}." for caveat, mark in _notes(inverses).items()]
     dot = "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
     st.caption(" ".join([dot, *notes]))
-    screen.offer(lambda: _code(explorer, vary, spread))
+    visit.offer(lambda: _code(explorer, vary, spread))
     with st.expander("Why none, and why any"):
         for condition, group in groupby(inverses, key=lambda entry: _BRIEFLY[entry.condition]):
             reasons = [f"{SYMBOLS[e.parameter]}: {e.status}, {e.reason}" for e in group if e.reason]
@@ -231,7 +231,7 @@ def show_tables(explorer: Explorer) -> None:
         "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: Inside shows "
         "under “5 · Time” what it takes."
     )
-    screen.offer(lambda: _code_of_tables(explorer, epsilon))
+    visit.offer(lambda: _code_of_tables(explorer, epsilon))
 
 
 def grouped(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from dpsyn.kit import formulas, jobs, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.panel import empty, panel
+from dpsyn.kit import jobs, verdicts, visit, widgets
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty, panel
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.mechanisms.private_sampling.figures.density import OBSERVED, THEOREM, Claim, claims, draw_log_ratios, draw_privacy
 from dpsyn.mechanisms.private_sampling.formulas import PAPER, certificate_formulas
@@ -58,7 +58,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             )
         found = _found(current, settings)
         search = _TRIES if found is not None else None
-        screen.offer(lambda: privacy_code(current, settings, rows=rows, change=change, search=search))
+        visit.offer(lambda: privacy_code(current, settings, rows=rows, change=change, search=search))
         observed = [Claim(THIS, rows * loss.loss, OBSERVED, f"worst at {_text(run, loss.point)}")]
         if found is not None:
             observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))
@@ -78,7 +78,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
                 reduced_space_size=run.space.m,
                 theorem=None if theorem is None else (run.table.n, theorem),
             )
-            formulas.expander(lines, PAPER)
+            verdicts.expander(lines, PAPER)
             _search(current, settings, run, found, rows)
     if loss is None:
         return

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import formulas, screen, widgets
-from dpsyn.kit.charts import show_chart, show_figure
-from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit import verdicts, visit, widgets
+from dpsyn.kit.show import show_chart, show_figure
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
 from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density, draw_spectrum, written_bound
@@ -80,7 +80,7 @@ def _show_space(current: Dataset, settings: Settings) -> None:
                 smallest=space.smallest_singular_value,
                 threshold=space.threshold,
             )
-            formulas.expander([line], PAPER)
+            verdicts.expander([line], PAPER)
             if bound == "B":
                 st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             distinct = len(np.unique(space.codes, axis=0))
@@ -113,7 +113,7 @@ def _show_shrinkage(current: Dataset, settings: Settings) -> None:
         if "reach" not in run.__dict__:
             with st.spinner("Solving the linear program for every floor and ceiling …"):
                 _ = run.reach
-        screen.offer(lambda: shrinkage_code(current, settings))
+        visit.offer(lambda: shrinkage_code(current, settings))
         left, right = st.columns(2, gap="medium")
         for column, axis in zip((left, right), AXES, strict=True):
             info = shrinkage_info(run, axis, floor=floor, ceiling=ceiling)
@@ -170,7 +170,7 @@ def _show_density(current: Dataset, settings: Settings) -> None:
         if not settings.box_exists:
             empty("No density fits: the ceiling must be at least 1 + floor.")
         else:
-            screen.offer(lambda: density_code(current, settings))
+            visit.offer(lambda: density_code(current, settings))
             info = density_info(run_of(current, settings), settings.floor, settings.ceiling)
             show_chart(draw_density(info), key="is_histogram")
             shares = {"λ": info.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
@@ -244,7 +244,7 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
             help="Several, one, or none: without a column $w_J$ is 1 everywhere.",
         )  # fmt: skip
         info = walsh_info(run, [name for name in chosen if name in names], settings.floor, settings.ceiling)
-        screen.offer(lambda: density_code(current, settings, bits, info.chosen))
+        visit.offer(lambda: density_code(current, settings, bits, info.chosen))
         left, right = st.columns(2, gap="medium")
         with left:
             show_figure(draw_walsh(info), key="is_walsh_cube")
@@ -273,7 +273,7 @@ def _show_time(current: Dataset, settings: Settings) -> None:
             empty("There is nothing to time: the ceiling must be at least 1 + floor.")
             return
         run = run_of(current, settings)
-        screen.offer(lambda: time_code(current, settings))
+        visit.offer(lambda: time_code(current, settings))
         rows = [*released(st.session_state.get("releases", [])), *_times_here(run, settings.floor, settings.ceiling)]
         if rows:
             st.dataframe(widgets.with_thousands(pd.DataFrame(rows)), hide_index=True, height="content")
@@ -341,5 +341,5 @@ def inside(current: Dataset) -> None:
         "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
-    screen.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
+    visit.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
     SECTIONS[section](current, settings)
