@@ -50,14 +50,12 @@ def test_every_page_shows_it_or_says_what_is_missing(coin: type[Config], page: s
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
     app = app.switch_page(f"{page}.py").run()
     if page != "feasibility":
-        app = (
-            app.segmented_control(key={"generator": "mechanism", "inside": "inside_mechanism"}[page]).set_value("coin").run()
-        )
+        key = {"generator": "mechanism", "inside": "inside_mechanism"}[page]
+        app = app.segmented_control(key=key).set_value("coin").run()
     assert not app.exception
     said = " ".join(e.value for e in (*app.caption, *app.info, *app.success, *app.markdown))
-    assert {"feasibility": "Coin before a run", "generator": "no form of its own", "inside": "no pictures of Coin"}[
-        page
-    ] in said
+    expected = {"feasibility": "Coin before a run", "generator": "no form of its own", "inside": "no pictures of Coin"}
+    assert expected[page] in said
     if page == "generator":
         assert "1-differentially private" in said
 

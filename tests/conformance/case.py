@@ -13,8 +13,8 @@ from dpsyn.mechanisms.base import Config
 class Case:
     """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters.
 
-    ``keeps_class_balance`` and ``keeps_dependence`` say what its rows promise at negligible noise: the shares of the classes,
-    and tables of two columns or of one alone.
+    ``keeps_class_balance`` and ``keeps_dependence`` say what its rows promise at negligible noise: the shares of the
+    classes, and tables of two columns or of one alone.
     """
 
     config: Config
