@@ -113,6 +113,20 @@ def test_reweighting_is_the_papers_formula() -> None:
     np.testing.assert_allclose(density, expected / expected.sum(), rtol=1e-12)
 
 
+CONSTANT = Attribute("c", "categorical", ("no",), public=True)
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, Domain.of((*DOMAIN.attributes, CONSTANT))])
+def test_a_density_stays_one_where_noise_drowns_the_counts(domain: Domain) -> None:
+    rows = pd.DataFrame([{"a": "x", "b": "no", "c": "no"}] * 2)[list(domain.names)]
+    table = Table(rows, domain)
+    mechanism = mechanism_of(table, epsilon=1e-3, degree=1, rounds=30)
+    for seed in range(5):
+        density = mechanism(np.random.default_rng(seed), table).diagnostics["density"]
+        assert density.min() >= 0
+        assert density.sum() == pytest.approx(1)
+
+
 def test_answers_are_the_shares_of_the_cells() -> None:
     table = table_of([5, 1, 3, 2, 0, 4])
     for degree in (1, 2):
