@@ -187,7 +187,7 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
                   log_asked, log_failure, "validity",
                   (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless),)),
         Condition("error", "Every cell is close enough",
-                  r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10\,T\ln|Q|}{n\,\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
+                  r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10T\ln|Q|}{n\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
                   log_promise, setting.log_error, "accuracy", _error_remedies(setting)),
         Condition("promise", "The promise says something", r"8\alpha < 1", "Theorem 2.2", "<=", 0.0, log_promise, "accuracy",
                   (threshold("accuracy", "at_most", -math.log(8), log_promise - math.log(8), strict=True),), strict=True,
