@@ -25,6 +25,7 @@ from dpsyn.mechanisms.dp_cda.counterexamples import (
     remark_2,
 )
 from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_down, rounded_up
 
 PAPER_EPSILON = 10.0
 """A target of the paper's experiments."""
@@ -179,6 +180,20 @@ def _n(value: float | None) -> str:
     return short(value, 3)
 
 
+def _down(value: float) -> str:
+    """The same, never more than it is: what ε is at least."""
+    return _n(value if math.isinf(value) else float(rounded_down(value, _digits(value))))
+
+
+def _digits(value: float) -> int:
+    return max(3, len(str(math.floor(value))))
+
+
+def _up(value: float | None) -> str:
+    """The same, never less than it is: an ε that is guaranteed, a σ that is enough."""
+    return _n(value if value is None or math.isinf(value) else float(rounded_up(value, _digits(value))))
+
+
 @_claim(
     "fails",
     "Algorithm 1, lines 2 to 5",
@@ -196,7 +211,7 @@ def _z_score(at: _Setting) -> tuple[Numbers, str]:
     numbers: Numbers = {"epsilon_at_least": attacked, "published": said}
     if attacked is None:
         return numbers, "Not computed at this size."
-    return numbers, f"With as many rows as records ε is at least {_n(attacked)} on some data; Theorem 1 says {_n(said)}."
+    return numbers, f"With as many rows as records ε is at least {_down(attacked)} on some data; Theorem 1 says {_n(said)}."
 
 
 @_claim(
@@ -213,7 +228,7 @@ def _published_bound(at: _Setting) -> tuple[Numbers, str]:
     if exact is not None:
         side = "below it" if said is not None and said < exact else "above it"
         mine = (
-            f"At your σ it says ε = {_n(said)}; the exact accountant's guarantee, with public scaling, is {_n(exact)}: the "
+            f"At your σ it says ε = {_n(said)}; the exact accountant's guarantee, with public scaling, is {_up(exact)}: the "
             f"formula is {side}. "
         )
     return {"published": said, "exact": exact, **example}, (
@@ -277,7 +292,7 @@ def _sampling_rate(at: _Setting) -> tuple[Numbers, str]:
 def _published_sigma(at: _Setting) -> tuple[Numbers, str]:
     sigma, mnist = sigma_for(at.sizes, at.order, PAPER_EPSILON, "published"), _mnist_example()
     true = None if sigma is None else at.epsilon(at.sizes, sigma)
-    mine = f"For ε = 10 the formula takes σ = {_n(sigma)}; the exact accountant's ε there is {_n(true)}. "
+    mine = f"For ε = 10 the formula takes σ = {_n(sigma)}; the exact accountant's ε there is {_up(true)}. "
     return {"sigma": sigma, "true_epsilon": true, **mnist}, (mine if sigma is not None else "") + (
         f"MNIST with l = 64: σ = {_n(mnist['mnist_sigma'])} is meant to give 10 and gives {_n(mnist['mnist_add_remove'])} "
         f"for adding or removing a record and up to {_n(mnist['mnist_replace_one'])} for replacing one."
@@ -297,9 +312,9 @@ def _class_counts(at: _Setting) -> tuple[Numbers, str]:
     size, smallest, exact = at.n // at.classes, at.sizes.smallest, at.exact
     balanced = Sizes.stated(at.n, at.classes, size, at.rows, at.sizes.delta, at.sizes.clip_norm)
     even = at.epsilon(balanced, at.sigma)
-    said = f"At your σ ε is {_n(even)} for balanced classes of {_n(size)} records and {_n(exact)} for your smallest, "
+    said = f"At your σ ε is {_up(even)} for balanced classes of {_n(size)} records and {_up(exact)} for your smallest, "
     if size == smallest:
-        said = f"At your σ ε is {_n(exact)}, and larger for smaller classes, so this size must be public: "
+        said = f"At your σ ε is {_up(exact)}, and larger for smaller classes, so this size must be public: "
     return {
         "smallest_class": float(smallest),
         "balanced_class": float(size),
@@ -352,7 +367,7 @@ def _picked_order(at: _Setting) -> tuple[Numbers, str]:
     tried, each = len(PAPER_ORDERS), at.exact
     together = None if each is None else tried * each
     return {"tried": float(tried), "epsilon_each": each, "epsilon_together": together}, (
-        f"One run costs ε = {_n(each)}; {tried} like it add up to {_n(together)} (and {tried}δ) by basic composition."
+        f"One run costs ε = {_up(each)}; {tried} like it add up to {_up(together)} (and {tried}δ) by basic composition."
     )
 
 
@@ -369,9 +384,9 @@ def _tight_analysis(at: _Setting) -> tuple[Numbers, str]:
     exact = at.exact
     rdp = epsilon_at(at.sizes, at.order, at.sigma, "rdp") if at.mixable else None
     needed = sigma_for(at.sizes, at.order, exact, "rdp") if exact and exact < math.inf else None
-    more = "" if needed is None else f" To certify the latter it would need σ = {_n(needed)}."
+    more = "" if needed is None else f" To certify the latter it would need σ = {_up(needed)}."
     return {"rdp": rdp, "exact": exact, "sigma_rdp": needed, "sigma": at.sigma if at.mixable else None}, (
-        f"At your σ = {_n(at.sigma)} the corrected Rényi bound is {_n(rdp)}, the exact accountant's {_n(exact)}.{more}"
+        f"At your σ = {_n(at.sigma)} the corrected Rényi bound is {_up(rdp)}, the exact accountant's {_up(exact)}.{more}"
     )
 
 

@@ -200,8 +200,8 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     bound = setting.noise_scale is None and not setting.is_exact
     caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
     promise = (
-        f"noise of scale {format_log(log_of(scale or 0.0))}{caution} on averages of {setting.order_of_mixture} records "
-        f"makes a sample with {setting.rows_per_class:,} of each class {privacy}"
+        f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}{caution} on averages of "
+        f"{setting.order_of_mixture} records makes a sample with {setting.rows_per_class:,} of each class {privacy}"
     )
     return Verdict(
         mechanism="dp_cda",

@@ -32,6 +32,8 @@ MOST_POINTS = 2**22
 MOST_ROUNDS = 200
 _ROUNDING = 1e-12
 """By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
+_LONGEST_STEP = 300.0
+"""Exponent of a weight, as far as it goes without overflow; noise can ask for more where n·ε is small."""
 
 
 @dataclass(frozen=True)
@@ -225,9 +227,11 @@ class MWEMMechanism(Mechanism):
         """A ∝ A·exp(q·(m - q(A))/2n), in counts, in place: only the rows of the cell gain or lose against the others."""
         box, inside = density.reshape(self.domain.shape), self.queries.place_of(cell)
         share = float(box[inside].sum())
-        factor = np.exp((wanted / self.n - share) / 2)
+        step = min(max((wanted / self.n - share) / 2, -_LONGEST_STEP), _LONGEST_STEP)
+        factor = math.exp(step)
         box[inside] *= factor
-        density /= 1 + share * (factor - 1)
+        # Where noise drowns the count the sum is nearly that of one side alone, and no difference would be left of it.
+        density /= 1 + share * (factor - 1) if abs(step) <= 1 else density.sum()
 
     def _drawn(self, density: Floats, rows: int, generator: np.random.Generator) -> pd.DataFrame:
         chosen = systematic_rows(density, rows, generator)

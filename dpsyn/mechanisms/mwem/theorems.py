@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
@@ -113,6 +113,8 @@ def verdict(
     """
     if rounds is not None and rounds < 1:
         raise ParameterError("rounds", rounds, "at least 1")
+    if not 0 < failure_probability < 1:
+        raise ParameterError("failure_probability", failure_probability, "0 < failure_probability < 1")
     if not 1 <= degree <= stats.p:
         raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
     sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
@@ -129,9 +131,10 @@ def verdict(
     found = _conditions(setting)
     used, error = setting.used_rounds, exp_of(setting.log_error)
     success = max(0.0, 1 - 2 * used / setting.queries)
+    budget = format_log(math.log(spec.epsilon), side="at_least")
     promise = (
-        f"{used:,} rounds are ε = {format_log(math.log(spec.epsilon))} private, and with probability at least {success:.3g} "
-        f"every cell of a table of {degree} columns is within {error:.3g} of the true share"
+        f"{used:,} rounds are ε = {budget} private, and with probability at least {rounded_down(success, 3)} "
+        f"every cell of a table of {degree} columns is within {rounded_up(error, 3)} of the true share"
     )
     return Verdict(
         mechanism="mwem",
@@ -175,15 +178,16 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
     log_epsilon, log_promise = math.log(setting.epsilon), math.log(setting.promise)
     log_failure = math.log(2 * setting.used_rounds / setting.queries)
     log_asked = math.log(setting.failure_probability)
+    hopeless = "at 1 and above Theorem 2.2 promises nothing" if log_failure >= 0 else ""
     found = [
         Condition("parts", "Every round takes its part of ε",
                   r"T\left(\frac{\varepsilon}{2T} + \frac{\varepsilon}{2T}\right) = \varepsilon", "Theorem 2.1",
                   "<=", log_epsilon, log_epsilon, "privacy", assumed=True),
         Condition("success", "The promise is likely enough", r"\frac{2T}{|Q|} \le \gamma", "Theorem 2.2", "<=",
                   log_asked, log_failure, "validity",
-                  (threshold("failure_probability", "at_least", log_failure, log_asked),)),
+                  (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless),)),
         Condition("error", "Every cell is close enough",
-                  r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10\,T\ln|Q|}{n\,\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
+                  r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10T\ln|Q|}{n\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
                   log_promise, setting.log_error, "accuracy", _error_remedies(setting)),
         Condition("promise", "The promise says something", r"8\alpha < 1", "Theorem 2.2", "<=", 0.0, log_promise, "accuracy",
                   (threshold("accuracy", "at_most", -math.log(8), log_promise - math.log(8), strict=True),), strict=True,

@@ -47,7 +47,9 @@ def as_known(guarantee: Guarantee, settings: Mapping[str, Any]) -> Guarantee:
     """
     if settings.get("noise") not in _PUBLISHED:
         return guarantee
-    status: Status = "real_arithmetic" if guarantee.status == "proven" else guarantee.status
+    # What is said of a domain that nobody confirmed stays among the assumptions.
+    called_true = guarantee.status in ("proven", "unconfirmed_domain")
+    status: Status = "real_arithmetic" if called_true else guarantee.status
     assumptions = guarantee.assumptions
     if FLOATING_POINT not in assumptions:
         assumptions = (*assumptions, FLOATING_POINT)

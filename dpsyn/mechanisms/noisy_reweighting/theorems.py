@@ -25,7 +25,7 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
     walsh_family,
 )
 from dpsyn.notation import short
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
@@ -207,9 +207,11 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
         "reduced_space_size": exp_of(corrected.log_reduced_space),
         "success_probability": success,
     }
+    scale = format_log(corrected.log_sigma, side="at_least")
     promise = (
-        f"with noise of scale {format_log(corrected.log_sigma)} the statistics are ({_privacy(setting)})-private, and with "
-        f"probability at least {success:.3g} those of {format_log(setting.log_rows)} rows are within {error:.3g} of the true"
+        f"with noise of scale {scale} the statistics are ({_privacy(setting)})-private, and with "
+        f"probability at least {rounded_down(success, 3)} those of {format_log(setting.log_rows)} rows are within "
+        f"{rounded_up(error, 3)} of the true"
     )
     beside = tuple(replace(c, key=f"{c.key}_published") for c in conditions(published) if "published" in c.source)
     return Verdict(
@@ -244,7 +246,7 @@ def _symbols(setting: ReweightingSetting) -> dict[str, str]:
 
 
 def _privacy(setting: ReweightingSetting) -> str:
-    pure = f"ε = {format_log(log_of(setting.epsilon))}"
+    pure = f"ε = {format_log(log_of(setting.epsilon), side='at_least')}"
     return pure if setting.noise == "laplace" else f"{pure}, δ = {short(setting.delta)}"
 
 

@@ -18,7 +18,7 @@ from dpsyn.mechanisms.private_sampling.bounds import (
     sampling_setting,
 )
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.formulas import latex_number
@@ -177,7 +177,8 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     claim = format_log(certified, side="at_least")
     promise = (
         f"{format_log(setting.log_rows)} rows are {claim}-differentially private, and with probability at "
-        f"least {max(success, 0):.3g} their marginals of up to {setting.degree} bits are within {error:.3g} of the data's"
+        f"least {rounded_down(max(success, 0.0), 3)} their marginals of up to {setting.degree} bits are within "
+        f"{rounded_up(error, 3)} of the data's"
     )
     return Verdict(
         mechanism="private_sampling",

@@ -141,6 +141,10 @@ def test_noise_as_published_is_read_with_the_status_and_the_epsilon_that_it_has(
     claim = claim_of(old)
     assert (claim.status, claim.epsilon) == ("real_arithmetic", 2.0)
     assert sorted(claim.assumptions) == sorted(release.guarantee.assumptions)
+    unconfirmed = old["guarantee"] | {"status": "unconfirmed_domain", "assumptions": ["NOT YET TRUE: the domain", *spoken]}
+    claim = claim_of(old | {"guarantee": unconfirmed})
+    assert claim.status == "real_arithmetic"
+    assert claim.assumptions[0] == "NOT YET TRUE: the domain"
     (line,) = claim_formulas("noisy_reweighting", Guarantee.from_dict(old["guarantee"]), old["settings"])
     assert line.source == "Theorem 2.2 of Boedihardjo, Strohmer, Vershynin 2021b"
     little = old["settings"] | {"noise_scale_on_averages": old["settings"]["noise_scale_on_averages"] * 2.0**-20}

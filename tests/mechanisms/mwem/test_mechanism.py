@@ -80,6 +80,27 @@ def test_a_neighbour_moves_what_the_noise_hides_by_one_and_the_scales_pay_for_it
     assert mechanism.guarantee.epsilon == 1.7
 
 
+class Deaf(NoiseSource):
+    """Answers without a look at what it is handed."""
+
+    def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
+        return int(self.generator.integers(len(scores)))
+
+    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self.generator.integers(0, 12, values.shape)
+
+
+@pytest.mark.parametrize("output", ["last", "average"])
+def test_nothing_but_choices_and_counts_is_learned_of_the_records(output: str) -> None:
+    mechanism = mechanism_of(table_of([12, 0, 0, 0, 0, 0]), rounds=4, output=output)
+    found = [
+        mechanism._run(Deaf(np.random.default_rng(5)), table_of(counts), lambda step, share: None)
+        for counts in ([12, 0, 0, 0, 0, 0], [0, 1, 2, 0, 0, 9])
+    ]
+    pd.testing.assert_frame_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1]["density"], found[1][1]["density"])
+
+
 def test_the_first_round_follows_its_law_and_no_other() -> None:
     """One round from uniform weights: which cell is chosen, against probabilities that are worked out here."""
     table = table_of([30, 0, 0, 0, 0, 0])
@@ -111,6 +132,20 @@ def test_reweighting_is_the_papers_formula() -> None:
     expected = density * np.exp(inside * (wanted - table.n * (density @ inside)) / (2 * table.n))
     mechanism._reweight(density, cell, wanted)
     np.testing.assert_allclose(density, expected / expected.sum(), rtol=1e-12)
+
+
+CONSTANT = Attribute("c", "categorical", ("no",), public=True)
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, Domain.of((*DOMAIN.attributes, CONSTANT))])
+def test_a_density_stays_one_where_noise_drowns_the_counts(domain: Domain) -> None:
+    rows = pd.DataFrame([{"a": "x", "b": "no", "c": "no"}] * 2)[list(domain.names)]
+    table = Table(rows, domain)
+    mechanism = mechanism_of(table, epsilon=1e-3, degree=1, rounds=30)
+    for seed in range(5):
+        density = mechanism(np.random.default_rng(seed), table).diagnostics["density"]
+        assert density.min() >= 0
+        assert density.sum() == pytest.approx(1)
 
 
 def test_answers_are_the_shares_of_the_cells() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import dpsyn
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.mwem import theorems
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ASIA, CAR
 
@@ -62,6 +64,26 @@ def test_every_remedy_is_where_the_condition_begins_to_hold(degree: int, epsilon
                 assert there[condition.key].holds is holds, (condition.key, str(remedy), value)
                 tried += 1
     assert tried >= 4
+
+
+def test_no_failure_probability_of_1_is_offered_or_taken() -> None:
+    small = DatasetStatistics(2, 100, 0.5, sizes=(2, 2))
+    found = verdict(small, degree=1, rounds=3)["success"]
+    assert found.actual == pytest.approx(1.5)
+    (remedy,) = found.remedies
+    assert remedy.value is None
+    assert "promises nothing" in remedy.reason
+    for wrong in (0.0, 1.0, 3.0):
+        with pytest.raises(ParameterError, match="failure_probability"):
+            theorems.verdict(small, dpsyn.PrivacySpec(1.0), failure_probability=wrong)
+
+
+def test_what_is_promised_is_not_rounded_to_certainty() -> None:
+    stats = DatasetStatistics(200, 10**9, 1e-5)
+    found = theorems.verdict(stats, dpsyn.PrivacySpec(9.996), degree=3, rounds=1000, accuracy=0.12)
+    assert found.facts["success_probability"] == pytest.approx(0.99981, abs=1e-5)
+    assert "at least 0.999 every" in found.summary
+    assert "are ε = 10 private" in found.summary
 
 
 def test_the_number_of_rows_must_be_public() -> None:

@@ -171,6 +171,54 @@ def test_parts_of_different_scale_have_their_own_noise():
             assert stats.kstest(smooth, law, args=(0, scale / 1.3)).pvalue < 1e-6
 
 
+BESIDE = {
+    "marginals": {"reduced_space": "marginals", "marginal_share": 0.3, "reduced_space_size": 60},
+    "own functions": {"family": FunctionFamily([lambda codes: codes[:, 0] > 1, lambda codes: codes[:, 1] / 2], (3, 2, 4))},
+}
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_every_number_has_the_noise_that_its_part_pays_for(beside, delta, neighbouring):
+    """Marginals of their own and the number of rows too, by the ledger of the record."""
+    spec = dpsyn.PrivacySpec(0.3, delta, neighbouring)
+    mechanism = dpsyn.NoisyReweighting(**BESIDE[beside]).calibrate(spec, categories(3, 2, 4), n=40)
+    entries = mechanism.calibrated()["ledger"]
+    codes = np.random.default_rng(0).integers(0, (3, 2, 4), (40, 3), dtype=np.int32)
+    exact = mechanism.exact(codes)
+    assert len(exact) == sum(entry["count"] for entry in entries)
+    errors = mechanism.noisy(NoiseSource(np.random.default_rng(1)), np.tile(exact, (20_000, 1))) - exact
+    scales = np.array([entries[part]["scale"] for part in mechanism.part_of])
+    np.testing.assert_allclose(errors.std(axis=0), scales * (1 if delta else math.sqrt(2)), rtol=0.06)
+
+
+class Deaf(NoiseSource):
+    """Answers without a look at what it is handed."""
+
+    def discrete_laplace(self, values, scale):
+        return self.generator.integers(5, 30, values.shape)
+
+    def discrete_gaussian(self, values, scale):
+        return self.generator.integers(5, 30, values.shape)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_nothing_but_noisy_numbers_is_learned_of_the_records(beside, delta, neighbouring):
+    domain = categories(3, 2, 4)
+    spec = dpsyn.PrivacySpec(1.0, delta, neighbouring)
+    mechanism = dpsyn.NoisyReweighting(**BESIDE[beside]).calibrate(spec, domain, n=40)
+    others = 40 if neighbouring == "replace_one" else 60
+    tables = [
+        Table(domain.decode(np.full((n, 3), code, dtype=np.int32), np.random.default_rng(0)), domain)
+        for n, code in ((40, 0), (others, 1))
+    ]
+    first, second = (mechanism._run(Deaf(np.random.default_rng(5)), table, lambda step, share: None) for table in tables)
+    pd.testing.assert_frame_equal(first[0], second[0])
+
+
 def test_splitting_the_budget_with_marginals_adds_up():
     domain = Domain.of(Attribute(f"c{j}", "categorical", tuple("abc"), public=True) for j in range(5))
     spec = dpsyn.PrivacySpec(2.0)

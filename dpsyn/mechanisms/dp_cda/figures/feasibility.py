@@ -242,8 +242,8 @@ def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
             "l": str(point.order_of_mixture),
             "x": x,
             "y": y,
-            "sigma": format_log(math.log(point.sigma), 4),
-            "epsilon": format_log(math.log(point.epsilon), 4),
+            "sigma": format_log(math.log(point.sigma), 4, "at_least"),
+            "epsilon": format_log(math.log(point.epsilon), 4, "at_least"),
         }
         for point in points
         for x, y in [place(point)]

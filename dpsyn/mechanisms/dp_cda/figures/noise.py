@@ -176,7 +176,7 @@ def draw_noise(info: NoiseInfo) -> Any:
             "value": line.spent,
             "text": none
             if line.sigma is None
-            else f"σ = {format_log(math.log(line.sigma), 3)},  ε = {rounded_up(line.spent or 0.0, 3)}",
+            else f"σ = {format_log(math.log(line.sigma), 3, 'at_least')},  ε = {rounded_up(line.spent or 0.0, 3)}",
         }
         for line in info.lines
     ]
@@ -276,7 +276,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
             "size": f"{part.size:,}",
             "rate": _percent(part.rate),
             "rows": f"{rows:,}",
-            "epsilon": f"{part.epsilon:.4g}",
+            "epsilon": rounded_up(part.epsilon, 4),
             "text": f"ε = {rounded_up(part.epsilon, 3)}",
             "share": f"l/N = {_percent(part.rate)}" if part.kind == INSIDE else "",
         }

@@ -18,6 +18,7 @@ from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, sigma_for
 from dpsyn.mechanisms.dp_cda.figures.noise import COLOURS, NAMES
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_up
 
 ORDERS = tuple(2**i for i in range(10))
 BETWEEN, WITHIN, PLANNED = "between class means", "variety inside a class", "most that variety can be (public)"
@@ -79,7 +80,7 @@ def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:
         "published": {point.order_of_mixture: point.published for point in points},
     }
     rows: list[dict[str, Any]] = [
-        {"y": sigma, "series": NAMES[name], "l": order, "sigma": short(sigma, 3)}
+        {"y": sigma, "series": NAMES[name], "l": order, "sigma": short(float(rounded_up(sigma, 3)), 3)}
         for name, line in found.items()
         for order, sigma in line.items()
         if sigma
@@ -99,7 +100,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
             "y": value,
             "series": name,
             "l": point.order_of_mixture,
-            "sigma": short(point.plan.noise_scale, 3),
+            "sigma": short(float(rounded_up(point.plan.noise_scale, 3)), 3),
             "ratio": short(value, 3),
         }
         for point in points
