@@ -184,7 +184,7 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
                   r"T\left(\frac{\varepsilon}{2T} + \frac{\varepsilon}{2T}\right) = \varepsilon", "Theorem 2.1",
                   "<=", log_epsilon, log_epsilon, "privacy", assumed=True),
         Condition("success", "The promise is likely enough", r"\frac{2T}{|Q|} \le \gamma", "Theorem 2.2", "<=",
-                  log_asked, log_failure, "validity",
+                  log_asked, log_failure, "accuracy",
                   (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless),)),
         Condition("error", "Every cell is close enough",
                   r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10T\ln|Q|}{n\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
