@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import streamlit as st
+from altair.utils import schemapi
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpsyn.errors import ParameterError
@@ -89,7 +91,10 @@ LARGER = 21 / 16
 
 def show_chart(chart: Any, *, key: str, place: Any = st) -> None:
     """An Altair chart, in a column or right here."""
-    place.altair_chart(larger_chart(chart, LARGER) if visit.presenting() else chart, key=key)
+    drawn = larger_chart(chart, LARGER) if visit.presenting() else chart
+    # Checking it against the whole schema takes a third of an answer's time; the tests of the figures do that.
+    object.__setattr__(drawn, "to_dict", partial(drawn.to_dict, validate=False))
+    place.altair_chart(drawn, key=key)
 
 
 def show_figure(figure: Any, *, key: str, place: Any = st) -> None:
@@ -151,6 +156,7 @@ def apply() -> None:
     """Put the rules on the page, and see to it that the words in charts are large while somebody presents."""
     if alt.theme.active != _CHARTS:
         alt.theme.register(_CHARTS, enable=True)(_chart_words)
+    schemapi.disable_debug_mode()  # each part of a chart would be checked when it is made, too
     st.html(f"<style>{_RULES}</style>")
 
 
