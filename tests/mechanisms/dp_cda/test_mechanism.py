@@ -241,10 +241,11 @@ def narrow_table(n: int = 400) -> dpsyn.Table:
     return dpsyn.Table(frame, domain)
 
 
+@pytest.mark.parametrize("sampler", ["system", "exact"])
 @pytest.mark.parametrize("seed", [1, None])
-def test_the_noise_has_the_stated_scale_and_not_one_30_per_cent_off(seed):
+def test_the_noise_has_the_stated_scale_and_not_one_30_per_cent_off(seed, sampler):
     table = narrow_table()
-    config = dpsyn.DPCDA(target="label", order_of_mixture=8, rows=200, class_sizes=200)
+    config = dpsyn.DPCDA(target="label", order_of_mixture=8, rows=200, class_sizes=200, noise_sampler=sampler)
     spec = dpsyn.PrivacySpec(epsilon=200.0, delta=1e-3)
     mechanism = config.calibrate(spec, table.domain, n=table.n)
     sigma = mechanism.calibrated()["noise_scale"]
