@@ -30,6 +30,7 @@ Output = Literal["last", "average"]
 MOST_POINTS = 2**22
 """Rows of the domain: a weight is kept for each."""
 MOST_ROUNDS = 200
+_N_IS_PUBLIC = "The number of rows n is public."
 _ROUNDING = 1e-12
 """By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
 _LONGEST_STEP = 300.0
@@ -142,7 +143,7 @@ class MWEM(Config):
         log_sizes = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
         rounds = self.rounds or best_rounds(n * spec.epsilon, *log_sizes, most=MOST_ROUNDS)
         source = f"Theorem 2.1 of {self.paper}"
-        guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION,))
+        guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, _N_IS_PUBLIC))
         return MWEMMechanism(self, spec, domain, n, guarantee, settings=self, rounds=int(rounds), queries=queries)
 
 

@@ -78,6 +78,7 @@ def test_a_neighbour_moves_what_the_noise_hides_by_one_and_the_scales_pay_for_it
     assert spent <= 1.7
     assert spent == pytest.approx(1.7, rel=1e-9)
     assert mechanism.guarantee.epsilon == 1.7
+    assert "The number of rows n is public." in mechanism.guarantee.assumptions
 
 
 class Deaf(NoiseSource):
