@@ -296,7 +296,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
         height={"band": 0.72},
         longest_name=160,
     )
-    subtitle = f"At σ = {short(sigma, 3)}, {rows:,} rows from every class; dashed: asked for"
+    subtitle = f"At σ = {short(float(rounded_up(sigma, 3)), 3)}, {rows:,} rows from every class; dashed: asked for"
     return _layers.finish(chart, "Class by class", subtitle, legend_labels=list(colours), plot=max(26 * len(parts), 80))
 
 

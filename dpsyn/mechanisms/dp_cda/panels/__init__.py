@@ -18,6 +18,7 @@ from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
 from dpsyn.mechanisms.dp_cda.panels._views import code_of_noise, noise, offer_digits, order, pictures
+from dpsyn.privacy.spec import rounded_up
 
 VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "Noise and budget": noise,
@@ -144,8 +145,8 @@ def _figures(inside: Inside) -> None:
         published = sigma_for(inside.sizes, order_of_mixture, inside.epsilon, "published")
     widgets.facts(
         {
-            "σ, exact accounting": widgets.number(sigma),
-            "σ, published but wrong": widgets.number(published),
+            "σ, exact accounting": widgets.number(float(rounded_up(sigma, 3))),
+            "σ, published but wrong": widgets.number(None if published is None else float(rounded_up(published, 3))),
             "Signal to noise of a row": widgets.number(inside.signal().to_noise(sigma)),
             "Rows a class, Tₖ": f"{inside.rows_per_class:,}",
             "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",
