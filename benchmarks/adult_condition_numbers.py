@@ -12,7 +12,7 @@ import argparse
 import math
 
 import dpsyn
-from dpsyn.mechanisms.noisy_reweighting.condition_number import condition_number_table
+from dpsyn.mechanisms.noisy_reweighting.setting import condition_number_table
 
 COLUMNS = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "income")
 

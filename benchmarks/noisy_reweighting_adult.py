@@ -80,7 +80,7 @@ def load(name: str, train: str, test: str) -> tuple[dpsyn.Table, dpsyn.Table | N
 def measured(table: dpsyn.Table, holdout: dpsyn.Table | None, rows: pd.DataFrame) -> dict[str, float | None]:
     """Mean and largest two-way total variation, and accuracy of the logistic regression."""
     from dpsyn.evaluation.classifiers import LOGISTIC, classification, real_scores
-    from dpsyn.evaluation.marginals import choose_subsets, marginal_errors
+    from dpsyn.evaluation.distances import choose_subsets, marginal_errors
 
     subsets = choose_subsets(len(table.domain), 2, 5000, np.random.default_rng(0))
     codes = table.domain.encode(rows)

@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from dpsyn.app import share, style
+from dpsyn.app import share
+from dpsyn.kit import show
 
-st.set_page_config(page_title="dpsyn", page_icon=style.icon(), layout="wide")
+st.set_page_config(page_title="dpsyn", page_icon=show.icon(), layout="wide")
 
-style.apply()
+show.apply()
 share.take_over_data()
 page = st.navigation(
     [

@@ -3,14 +3,13 @@
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments, results
+from dpsyn.app.lab import results
 from dpsyn.app.lab.measures import findings, measure_form
-from dpsyn.app.lab.other_data import other_releases
 from dpsyn.app.lab.planner import planner
-from dpsyn.app.lab.releases import code_of, code_popover, runs_panel
+from dpsyn.app.lab.releases import code_of, code_popover, other_releases, runs_panel
 from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar
-from dpsyn.kit import screen, widgets
+from dpsyn.kit import visit, widgets
 
 st.title("Comparison")
 current = widgets.dataset_bar()
@@ -30,7 +29,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         report_button()
 releases = state.comparable()
 others = [made for made in state.made() if made.number not in {own.number for own in releases}]
-screen.offer(None)
+visit.offer(None)
 if what == "Experiments":
     st.caption(
         "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and draws "
@@ -38,7 +37,7 @@ if what == "Experiments":
     )
     planner(current)
     widgets.show_message()
-    found, elsewhere = experiments.by_data()
+    found, elsewhere = state.experiments_by_data()
     for experiment in found:
         results.show(experiment, current)
     if elsewhere:
@@ -62,7 +61,7 @@ if not releases:
     other_releases(current, others)
     st.stop()
 
-screen.offer(lambda: code_of(current, releases))
+visit.offer(lambda: code_of(current, releases))
 st.subheader("Releases of this data", anchor=False)
 with st.container(horizontal=True):
     runs_panel(releases)

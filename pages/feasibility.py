@@ -4,8 +4,8 @@ import streamlit as st
 
 from dpsyn.app.explorer import choose, sections
 from dpsyn.errors import ParameterError
-from dpsyn.kit import screen, widgets
-from dpsyn.kit.uploads import path_counter, show_fault, uploader
+from dpsyn.kit import visit, widgets
+from dpsyn.kit.widgets import path_counter, show_fault, uploader
 
 st.title("Feasibility")
 widgets.own_table_lost()
@@ -29,7 +29,7 @@ if explorer.private:
         "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "
         "publication. The section “Export” offers statistics that may be published."
     )
-screen.offer(None)
+visit.offer(None)
 try:
     every[section](explorer)
 except ParameterError as fault:

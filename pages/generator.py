@@ -5,7 +5,7 @@ import streamlit as st
 from dpsyn.app import state
 from dpsyn.app.releases import diagnostics_table, expectations, form_of, show_budget, show_claim, show_release
 from dpsyn.errors import DpsynError
-from dpsyn.kit import code, jobs, screen, visit, widgets
+from dpsyn.kit import code, jobs, visit, widgets
 from dpsyn.kit.visit import calibrated
 from dpsyn.mechanisms.registry import MECHANISMS, title
 
@@ -55,7 +55,7 @@ def settings(name: str) -> None:
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", bind="query-params")) if demo else None
     if mechanism is not None:
-        screen.offer(lambda: code.generator(current, config, spec, seed))
+        visit.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
         widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
         show_claim(config.name, mechanism.guarantee, mechanism.facts())
@@ -76,7 +76,7 @@ def settings(name: str) -> None:
         }
         visit.set_job(
             jobs.start(
-                "dpsyn.app.tasks:run_mechanism",
+                "dpsyn.mechanisms.base:run",
                 label=config.title,
                 context=context,
                 mechanism=mechanism,

@@ -7,8 +7,8 @@ from dpsyn.app.columns import SHOWN_CATEGORIES, edited_domain, editor_lines
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
-from dpsyn.kit import code, screen, visit, widgets
-from dpsyn.kit.uploads import show_fault, uploader
+from dpsyn.kit import code, visit, widgets
+from dpsyn.kit.widgets import show_fault, uploader
 
 st.title("What can differentially private synthetic data do with your data?")
 st.markdown(
@@ -45,7 +45,7 @@ show_fault()
 if "applied" in st.session_state:
     st.toast(st.session_state.pop("applied"), icon=":material/check:")
 current = widgets.dataset_bar()
-screen.offer(lambda: code.data(current))
+visit.offer(lambda: code.data(current))
 notes = columns.notes_in_use(current)
 if notes:
     st.info("What to know of these data:\n" + "\n".join(f"- {note}" for note in notes), icon=":material/info:")

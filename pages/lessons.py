@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn.app import lessons
-from dpsyn.kit import documents, widgets
+from dpsyn.kit import verdicts, widgets
 
 st.title("Lessons")
 widgets.own_table_lost()
@@ -11,5 +11,5 @@ st.caption(
     "Every step opens in a tab of its own, with its data, sliders and seed set; come back here for the next one. “Draw "
     "again” shows what is luck, “Freeze” keeps the draw while you move the sliders."
 )
-documents.show()
+verdicts.show()
 lessons.show()

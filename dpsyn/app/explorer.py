@@ -12,9 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.kit import code, screen, visit, widgets
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
-from dpsyn.kit.export import chart_png, chart_svg
+from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
 from dpsyn.mechanisms.base import domain_warning
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown
@@ -129,7 +129,7 @@ def show_verdicts(explorer: Explorer) -> None:
     without = [title(name) for name in MECHANISMS if name not in judged]
     if without:
         st.caption(f"No theorem is known to us that could judge {' or '.join(without)} before a run.")
-    screen.offer(lambda: code_of(explorer, further))
+    visit.offer(lambda: code_of(explorer, further))
 
 
 def _overview(explorer: Explorer, found: Feasibility) -> None:
@@ -174,8 +174,8 @@ def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
     spec,
 {code.arguments(**settings)}{smallest})
 for verdict in found:
-    print(title, holds, summary)
-    for condition in conditions:
+    print(verdict.title, verdict.holds, verdict.summary)
+    for condition in verdict.conditions:
         print("   ", condition.label, condition.holds, condition.slack_orders, condition.fix)
 """
     return code.on_feasibility(explorer, body)
@@ -205,7 +205,7 @@ def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
 
 def show_export(explorer: Explorer) -> None:
     """Draw the section."""
-    screen.offer(lambda: code_of(explorer, {}))
+    visit.offer(lambda: code_of(explorer, {}))
     widgets.heading("The verdict", explorer.private)
     found = [verdicts(explorer, chosen) for chosen in explorer.chosen]
     private = explorer.private

@@ -14,7 +14,7 @@ import streamlit as st
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.kit import formulas, widgets
+from dpsyn.kit import verdicts, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.claim_formulas import claim_formulas
@@ -63,7 +63,7 @@ def show_claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]
         guarantee: the claim.
         settings: as :func:`~dpsyn.mechanisms.claim_formulas.claim_formulas` takes them.
     """
-    formulas.expander(claim_formulas(mechanism, guarantee, settings), offered(mechanism, "formulas:PAPER"))
+    verdicts.expander(claim_formulas(mechanism, guarantee, settings), offered(mechanism, "formulas:PAPER"))
 
 
 def show_budget(mechanism: str, settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
@@ -111,9 +111,7 @@ def show_release(made: MadeRelease) -> None:
     publishable = release.guarantee.status == "proven" and not release.seeded
     widgets.badge("release" if publishable else True)
     widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
-    formulas.expander(
-        claim_formulas(release.mechanism, release.guarantee, release.settings), offered(release.mechanism, "formulas:PAPER")
-    )
+    show_claim(release.mechanism, release.guarantee, release.settings)
     of_release = offered(release.mechanism, "expectations:of_release")
     for sentence in () if of_release is None else of_release(release, made.domain):
         st.warning(sentence, icon=":material/warning:")
@@ -135,23 +133,18 @@ def show_release(made: MadeRelease) -> None:
     )
     stem = f"{release.mechanism}_{made.number}"
     with st.container(horizontal=True):
-        st.download_button(
+        widgets.download(
             "Rows as CSV",
             release.rows.to_csv(index=False).encode(),
             f"{stem}.csv",
-            "text/csv",
             key=f"csv_{made.number}",
-            icon=":material/download:",
-            on_click="ignore",
         )
-        st.download_button(
+        widgets.download(
             "Record of the run as JSON",
             json.dumps(release.record(seed=made.seed), indent=2, default=str),
             f"{stem}.json",
-            "application/json",
             key=f"record_{made.number}",
-            icon=":material/description:",
-            on_click="ignore",
+            icon="description",
         )
     show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
     with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):

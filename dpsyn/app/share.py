@@ -17,7 +17,7 @@ import streamlit as st
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
-from dpsyn.kit import screen, visit
+from dpsyn.kit import visit
 from dpsyn.kit.visit import HELD_OUT, Dataset, bundled
 
 DATA, TARGET, SHARE, BITS, COLUMNS = "data", "data_target", "data_held_out", "data_bits", "data_columns"
@@ -67,9 +67,9 @@ def keep_data_in_address() -> None:
     current = visit.dataset()
     wanted = {DATA: OWN} if visit.OWN_LOST in st.session_state else described(current)
     for name in NAMES:
-        screen.write(name, wanted.get(name))
+        visit.write(name, wanted.get(name))
     st.session_state[_FROM_LINK] = wanted
-    screen.drop_of_other_page()
+    visit.drop_of_other_page()
 
 
 def described(current: Dataset) -> dict[str, str]:
@@ -154,7 +154,7 @@ def tools() -> None:
             )
         )
         st.code(link(), language=None, wrap_lines=True)
-        code = screen.code_on_screen()
+        code = visit.code_on_screen()
         if code is not None:
             st.markdown("**Code for what is on screen**")
             if visit.dataset().sample is None:
@@ -164,5 +164,5 @@ def tools() -> None:
 
 def presentation() -> None:
     """The toggle, and larger type while it is on. The address keeps it."""
-    if st.toggle("Presentation", key=screen.PRESENT, bind="query-params", help="Larger type, for a projector."):
+    if st.toggle("Presentation", key=visit.PRESENT, bind="query-params", help="Larger type, for a projector."):
         st.html(_LARGER)

@@ -1,18 +1,23 @@
-"""What one visitor's session holds beside the dataset and the running job: the releases made, and the workspace."""
+"""What one visitor's session holds beside the dataset: releases, experiments and the job that runs one, the workspace."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from dpsyn.errors import WorkspaceError
-from dpsyn.evaluation.experiments import MadeRelease, Workspace
-from dpsyn.kit import visit
+from dpsyn.errors import DataError, WorkspaceError
+from dpsyn.evaluation.experiments import CellResult, Experiment, MadeRelease, Workspace
+from dpsyn.kit import jobs, visit
+from dpsyn.kit.jobs import Job
 from dpsyn.mechanisms.base import Release
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import rounded_up
+from dpsyn.table import Table
 
 T = TypeVar("T")
 
@@ -72,6 +77,114 @@ def take_release(context: Mapping[str, Any], release: Release) -> None:
         number, name, release, seed, table.name, table.domain, seconds=context["seconds"], config=context["config"]
     )
     st.session_state["newest"] = add(new).number
+
+
+def fingerprint(table: Table, holdout: Table | None) -> str:
+    """Tells whether an experiment is about these very rows: a hash of the domain and all codes."""
+    mark = hashlib.sha256(json.dumps(table.domain.to_dict(), sort_keys=True, default=str).encode())
+    for part in (table, holdout):
+        mark.update(b"" if part is None else part.codes.tobytes())
+    return mark.hexdigest()[:32]
+
+
+def experiments() -> list[Experiment]:
+    """Those of this session, oldest first."""
+    found: list[Experiment] = st.session_state.setdefault("experiments", [])
+    return found
+
+
+def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
+    """Those about the current dataset as it is now, and all others; newest first."""
+    current = visit.dataset()
+    mark = fingerprint(*current.parts)
+    own = [e for e in reversed(experiments()) if e.fingerprint == mark]
+    for experiment in own:
+        if experiment.data is None:
+            # It was kept without its columns. They are those of the same rows.
+            experiment.data = current.source
+            _keep_changes(experiment)
+    return own, [e for e in reversed(experiments()) if e.fingerprint != mark]
+
+
+def add_experiment(experiment: Experiment) -> None:
+    """Add it to the session, and to the workspace if there is one."""
+    experiments().append(experiment)
+    with_workspace(lambda workspace: workspace.keep(experiment))
+
+
+def _keep_changes(experiment: Experiment) -> None:
+    with_workspace(lambda workspace: workspace.keep_changes(experiment))
+
+
+def rename(experiment: Experiment, name: str) -> None:
+    """Call an experiment something else, in the workspace too."""
+    experiment.name = name
+    _keep_changes(experiment)
+
+
+def remove(experiment: Experiment) -> None:
+    """Forget an experiment, in the workspace too."""
+    experiments().remove(experiment)
+    with_workspace(lambda workspace: workspace.remove(experiment))
+
+
+def start(experiment: Experiment) -> None:
+    """Run the cells that are missing, in the background.
+
+    Raises:
+        DataError: the data that is open is other data than the experiment's: its rows must not be mixed.
+    """
+    learn, held_out = visit.dataset().parts
+    if fingerprint(learn, held_out) != experiment.fingerprint:
+        raise DataError(
+            f"{experiment.name} is about other rows or columns than those that are open: open {experiment.dataset}"
+        )
+    visit.set_job(
+        jobs.start(
+            "dpsyn.evaluation.experiments.run:run_experiment",
+            label=experiment.name,
+            context={"experiment": experiment, "taken": 0, "take_in": take_in, "done": _crashed},
+            cells=experiment.missing,
+            table=learn,
+            holdout=held_out,
+            target=experiment.target,
+            degrees=experiment.degrees,
+            classifiers=experiment.classifiers,
+            workers=min(2, os.cpu_count() or 1),
+        )
+    )
+
+
+def take_in(job: Job) -> None:
+    """Move what the job has handed out since the last time into its experiment, and into the workspace."""
+    experiment: Experiment = job.context["experiment"]
+    records = job.records()
+    for record in records[job.context["taken"] :]:
+        if "references" in record:
+            experiment.references = record["references"]
+            _keep_changes(experiment)
+        elif "result" in record:
+            _take_result(experiment, CellResult.from_dict(record["result"]))
+    job.context["taken"] = len(records)
+
+
+def _take_result(experiment: Experiment, result: CellResult) -> None:
+    experiment.results[result.key] = result
+    if with_workspace(lambda workspace: workspace.add_result(experiment, result)) is False:
+        # Another visit has removed it from the workspace; this one goes on with it.
+        with_workspace(lambda workspace: workspace.keep(experiment))
+
+
+def _crashed(context: Mapping[str, Any], _count: int) -> str | None:
+    """What to say of the cells whose process died."""
+    crashed = sum(result.status == "crashed" for result in context["experiment"].results.values())
+    return f"{crashed} run{'s' * (crashed > 1)} crashed; resume to repeat." if crashed else None
+
+
+def running_of(experiment: Experiment) -> Job | None:
+    """The job that runs this experiment now."""
+    job = visit.job()
+    return job if job is not None and job.context.get("experiment") is experiment else None
 
 
 def total_claim(releases: list[MadeRelease]) -> str:

@@ -80,6 +80,12 @@ class RealScores:
     majority_accuracy: float
     test_rows: int
 
+    @property
+    def majority(self) -> Score:
+        """What always naming the most frequent class reaches; how well it is calibrated says nothing."""
+        share = self.majority_accuracy
+        return Score(f"always {self.majority_class}", share, 0.5, 0, brier=2 * (1 - share))
+
 
 @dataclass(frozen=True)
 class Classification:
@@ -177,9 +183,7 @@ def _models(table: Table, target: str, seed: int) -> Mapping[str, Callable[[], A
     return {LOGISTIC: logistic, FOREST: forest, BOOSTED: boosted, NEURAL: neural}
 
 
-def _scores(
-    table: Table, rows: Table, holdout: Table, target: str, seed: int, classifiers: Sequence[str]
-) -> tuple[Score, ...]:
+def _scores(rows: Table, holdout: Table, target: str, seed: int, classifiers: Sequence[str]) -> tuple[Score, ...]:
     from threadpoolctl import threadpool_limits
 
     train, labels, count = _rows(rows, target, MAX_TRAINING_ROWS, seed)
@@ -188,12 +192,12 @@ def _scores(
     if len(labels) == 0:
         return tuple(Score(name, None, None, 0, "in every training row the class is missing") for name in classifiers)
     if len(seen) == 1:
-        text = str(table.domain[target].categories[int(seen[0])])
+        text = str(rows.domain[target].categories[int(seen[0])])
         note = f"the training rows hold one class only, {text}: nothing but that can be predicted"
         accuracy = float(np.mean(truth == seen[0]))
         return tuple(Score(name, accuracy, None, len(labels), note) for name in classifiers)
     found = []
-    makers = _models(table, target, seed)
+    makers = _models(rows, target, seed)
     for name in classifiers:
         # Boosting in several threads waits for the slowest of them at every step: on busy cores twenty times slower.
         with warnings.catch_warnings(record=True) as caught, threadpool_limits(1, user_api="openmp"):
@@ -204,7 +208,7 @@ def _scores(
                 model[-1].set_params(n_jobs=1)
             probabilities = np.asarray(model.predict_proba(test), dtype=np.float64)
         # The neural net is stopped after a fixed number of epochs on purpose.
-        notes = _notes(table.domain[target], seen, truth, [] if name == NEURAL else caught)
+        notes = _notes(rows.domain[target], seen, truth, [] if name == NEURAL else caught)
         if count > len(labels):
             notes.append(f"trained on {len(labels):,} of {count:,} rows, drawn at random")
         accuracy = float(np.mean(seen[probabilities.argmax(axis=1)] == truth))
@@ -297,7 +301,7 @@ def real_scores(
     return RealScores(
         target=target,
         classes=tuple(str(c) for c in attribute.categories),
-        scores=_scores(table, table, holdout, target, seed, classifiers),
+        scores=_scores(table, holdout, target, seed, classifiers),
         majority_class=str(attribute.categories[majority]),
         majority_accuracy=float(np.mean(truth == majority)),
         test_rows=len(truth),
@@ -307,4 +311,4 @@ def real_scores(
 def classification(rows: Table, holdout: Table, real: RealScores, seed: int) -> Classification:
     """Train on synthetic rows, test on the held-out ones of ``real``; all tables over the same domain."""
     names = [score.classifier for score in real.scores]
-    return Classification(_scores(rows, rows, holdout, real.target, seed, names), real)
+    return Classification(_scores(rows, holdout, real.target, seed, names), real)

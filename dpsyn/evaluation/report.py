@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +16,29 @@ from dpsyn.evaluation.classifiers import (
     DEFAULT_CLASSIFIERS,
     Classification,
     RealScores,
+    Score,
     check_target,
     classification,
     real_scores,
 )
-from dpsyn.evaluation.marginals import MarginalError, Subsets, choose_subsets, default_max_subsets, marginal_errors
-from dpsyn.evaluation.ranges import QUERIES, RangeError, RangeQuery, choose_queries, range_errors
+from dpsyn.evaluation.distances import (
+    QUERIES,
+    MarginalError,
+    RangeError,
+    RangeQuery,
+    Subsets,
+    choose_queries,
+    choose_subsets,
+    default_max_subsets,
+    marginal_errors,
+    range_errors,
+)
+from dpsyn.mechanisms.base import Progress, Release
 from dpsyn.table import Table
 
 DEGREES = (1, 2, 3)
+SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
+"""Measure of a classifier -> attribute of :class:`~dpsyn.evaluation.classifiers.Score`."""
 _FIXED_SEED = 20210101
 
 
@@ -299,3 +314,55 @@ def _check_agreement(
 
 def _same(left: Table, right: Table) -> bool:
     return left is right or (left.domain == right.domain and np.array_equal(left.codes, right.codes))
+
+
+def flat_measures(report: Report) -> dict[str, float]:
+    """The numbers of a report by name, those that are defined."""
+    found = _distances(report.release)
+    if not isinstance(report.classification, str):
+        found |= _of_classifiers(report.classification.synthetic)
+    return {name: float(value) for name, value in found.items() if math.isfinite(value)}
+
+
+def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
+    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class.
+
+    The floor is the error of the held-out rows: a yardstick, no bound (see :class:`Report`).
+    """
+    floor, real = found.noise_floor, found.classification
+    if isinstance(real, Classification):
+        real = real.real
+    lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
+    if not isinstance(real, str):
+        for name, value in _of_classifiers(real.scores).items():
+            chance = getattr(real.majority, SCORES[name.split(", ", 1)[0]])
+            lines[name] = {"real data": value} | ({} if chance is None else {"majority class": chance})
+    return lines
+
+
+def _distances(measured: Closeness) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for degree, error in measured.marginals.items():
+        found[f"{degree}-way error, mean"] = error.mean
+        found[f"{degree}-way error, largest"] = error.max
+    return found | {"range queries, mean error": measured.ranges.mean}
+
+
+def _of_classifiers(scores: Sequence[Score]) -> dict[str, float]:
+    return {
+        f"{name}, {score.classifier}": value
+        for score in scores
+        for name, attribute in SCORES.items()
+        if (value := getattr(score, attribute)) is not None
+    }
+
+
+def compare(releases: Mapping[str, Release], table: Table, progress: Progress, **real: Any) -> dict[str, Report]:
+    """A background job: a report on every release; ``real`` is what :func:`real_baseline` takes besides the table."""
+    progress("measuring the real data against itself", 0.05)
+    baseline = real_baseline(table, **real)
+    reports = {}
+    for i, (name, release) in enumerate(releases.items()):
+        progress(f"measuring {name}", 0.3 + 0.7 * i / len(releases))
+        reports[name] = evaluate(table, release.rows, baseline=baseline)
+    return reports

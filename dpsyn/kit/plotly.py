@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit.theme import GUIDE, SERIES
+from dpsyn.kit.layers import GUIDE, SERIES
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -1,17 +1,96 @@
-"""Showing verdicts: a card each, and their conditions as a table."""
+"""Verdicts and the formulas behind them, with the documents and papers that prove them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import formulas
+from dpsyn.kit import visit
 from dpsyn.kit.widgets import badge, humanise, plain_text, power_of_ten, text_table
 from dpsyn.theory.conditions import Condition, Verdict
+from dpsyn.theory.formulas import ClaimFormula, Paper, fill, is_corrected, paper_of
 from dpsyn.theory.logarithms import LN10
-from dpsyn.theory.papers import Paper
+
+DOCS = Path(__file__).parents[2] / "docs"
+GUARANTEES, ERRATA = "What is guaranteed", "Where the papers are wrong"
+DOCUMENTS = {
+    "Which mechanism, when?": "which_mechanism.md",
+    GUARANTEES: "guarantees.md",
+    ERRATA: "errata.md",
+}
+READ = "read"
+_TITLES = {file: title for title, file in DOCUMENTS.items()}
+
+
+def show() -> None:
+    """Choose a document, and its text; at first none."""
+    title = st.segmented_control("Documents", list(DOCUMENTS), key=READ, bind="query-params")
+    if title is not None:
+        with st.container(border=True, key="document"):
+            st.markdown(text_of(DOCUMENTS[title]))
+
+
+def text_of(file: str) -> str:
+    """A document as Markdown, its title a heading of the second level, whose links to the others open them in the app."""
+    files = "|".join(map(re.escape, _TITLES))
+    text = (DOCS / file).read_text(encoding="utf-8")
+    return "#" + re.sub(rf"\]\(({files})\)", lambda found: f"]({address(_TITLES[found[1]])})", text)
+
+
+def address(title: str) -> str:
+    """Of a document, relative to the app's own. Larger type stays while it is on."""
+    return f"lessons?{urlencode({READ: title, **visit.presenting()})}"
+
+
+TITLE, ICON = "Formulas, with the numbers filled in", ":material/function:"
+
+
+def source_link(source: str, paper: Paper | None) -> str:
+    """Markdown: the source as a link to the paper that it is part of, or to our document with the proof.
+
+    Args:
+        source: of a condition or a claim, e.g. ``"Theorem 4.2"``.
+        paper: of the mechanism.
+    """
+    paper = paper_of(source, paper)
+    if paper is None:
+        return f"[{source}]({address(GUARANTEES)})"
+    errata = f", [what is corrected]({address(ERRATA)})" if is_corrected(source) else ""
+    whose = "" if paper.name in source else f", {paper.name}"
+    return f"[{source}{whose}]({paper.address}){errata}"
+
+
+def show_formulas(verdict: Verdict, paper: Paper | None) -> None:
+    """Each condition as the paper writes it, the same with the numbers of the page, its source and its note."""
+    for condition in (*verdict.conditions, *verdict.alternatives):
+        lines = [f"**{condition.label}** ({source_link(condition.source, paper)})", f"${condition.formula}$"]
+        filled = fill(condition.formula, verdict.symbols)
+        # The experimental bound has letters of its own, and another m.
+        if filled != condition.formula and not condition.assumed and not condition.experimental:
+            lines.append(f"${filled}$ — {'✓ holds' if condition.holds else '✗ fails'}")
+        st.markdown("  \n".join([*lines, condition.note]))
+
+
+def show_lines(lines: Sequence[ClaimFormula], paper: Paper | None) -> None:
+    """Each line of a derivation with its letters, with its numbers, its source and its note."""
+    for line in lines:
+        source = f" ({source_link(line.source, paper)})" if line.source else ""
+        shown = [rf"$\displaystyle {formula}$" for formula in (line.formula, line.filled) if formula]
+        st.markdown("\n\n".join(filter(None, [f"**{line.label}**{source}", *shown, line.note])))
+
+
+def expander(lines: Sequence[ClaimFormula], paper: Paper | None) -> None:
+    """The lines of a derivation, to be opened below what they lead to; nothing where there are none."""
+    if not lines:
+        return
+    with st.expander(TITLE, icon=ICON):
+        show_lines(lines, paper)
+
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
 
@@ -51,8 +130,8 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "", pape
 def _why(verdict: Verdict, paper: Paper | None) -> None:
     @st.dialog(verdict.title, width="large")
     def formulas_of_it() -> None:
-        st.caption(formulas.TITLE)
-        formulas.show_verdict(verdict, paper)
+        st.caption(TITLE)
+        show_formulas(verdict, paper)
 
     formulas_of_it()
 
@@ -111,5 +190,5 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
             st.caption(
                 "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
             )
-    with st.expander(formulas.TITLE, icon=formulas.ICON):
-        formulas.show_verdict(verdict, paper)
+    with st.expander(TITLE, icon=ICON):
+        show_formulas(verdict, paper)

@@ -1,21 +1,28 @@
-"""Widgets and small displays that several pages share."""
+"""Widgets and small displays that several pages share, the frame of a panel, and uploading a file."""
 
 from __future__ import annotations
 
 import math
 import random
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
 from dpsyn import notation
-from dpsyn.kit import visit
+from dpsyn.errors import DpsynError, InputError
+from dpsyn.kit import jobs, visit
+from dpsyn.kit.visit import Dataset
 from dpsyn.notation import readable, short, superscript
 from dpsyn.privacy.spec import Guarantee
+
+if TYPE_CHECKING:
+    from dpsyn.data.large import FileStatistics
+
 
 number = notation.number
 EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
@@ -215,6 +222,15 @@ def with_thousands(frame: pd.DataFrame) -> Styler:
     return frame.style.format(formats, na_rep="—")
 
 
+_MIMES = {"csv": "text/csv", "json": "application/json", "py": "text/x-python", "html": "text/html"}
+
+
+def download(label: str, data: Any, file: str, *, key: str, icon: str = "download", **options: Any) -> None:
+    """A button that saves a file; if ``data`` is a function, Streamlit calls it outside the visit: it reads no session."""
+    mime = _MIMES[file.rsplit(".", 1)[-1]]
+    st.download_button(label, data, file, mime, key=key, icon=f":material/{icon}:", on_click="ignore", **options)
+
+
 def plain_text(text: str) -> str:
     """The text as Markdown that shows it as it is, with no line break between a sign and its number."""
     text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text)
@@ -250,3 +266,109 @@ def show_message() -> None:
     message = st.session_state.get("job_message")
     if message:
         st.error(message, icon=":material/error:")
+
+
+@contextmanager
+def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
+    """A bordered panel: ``with panel("Spectrum", badge=False, caption="…"):``. Use it inside a fragment.
+
+    What dpsyn raises on purpose while the panel is drawn is shown in its place, so one panel never takes the page along.
+
+    Args:
+        title: a few words.
+        badge: whether the panel reads private data, as :func:`dpsyn.kit.widgets.badge` says it.
+        caption: one or two sentences on what is to be seen.
+    """
+    with st.container(border=True):
+        _head(title, badge)
+        if caption:
+            st.caption(caption)
+        try:
+            yield
+        except DpsynError as fault:
+            empty(humanise(str(fault)))
+
+
+def _head(title: str, reads: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"## {title}", width="content", anchors=False)
+        badge(reads)
+
+
+def reads_domain(current: Dataset) -> bool:
+    """Whether a panel that uses no more than the domain reads private data: yes, until the domain is confirmed as public."""
+    return not current.table.domain.is_public
+
+
+def empty(reason: str) -> None:
+    """Why a panel has nothing to show, and what would change that."""
+    st.info(reason, icon=":material/info:")
+
+
+TYPES = ("csv", "tsv", "txt", "parquet")
+
+
+def uploader(key: str) -> None:
+    """A file uploader; what it is given becomes the session's dataset."""
+    st.file_uploader(
+        "Your own table: it stays on the machine that runs this app",
+        type=list(TYPES),
+        key=key,
+        on_change=_take,
+        args=(key,),
+    )
+
+
+def _take(key: str) -> None:
+    file = st.session_state[key]
+    if file is None:
+        return
+    st.session_state.pop("upload_fault", None)
+    try:
+        visit.use_upload(file.getvalue(), file.name)
+    except InputError as fault:
+        st.session_state["upload_fault"] = f"{file.name}: {fault}"
+    else:
+        st.session_state[visit.SAMPLE_KEY] = None
+
+
+def path_counter() -> None:
+    """Statistics of a file on this machine, however large, without loading it; only where the app runs locally."""
+    if not is_local():
+        st.caption("Reading a file by its path is offered only when the app runs on your own machine.")
+        return
+    with st.form("f_path_form", border=False):
+        path = st.text_input("A file on this machine, however large: its path", key="f_path", placeholder="/data/people.csv")
+        if st.form_submit_button("Count it", icon=":material/functions:", disabled=visit.job() is not None) and path.strip():
+            context = {"done": _keep_statistics}
+            label = f"Counting {path.strip()}"
+            visit.set_job(
+                jobs.start(
+                    "dpsyn.kit.widgets:count_file", label=label, context=context, path=path.strip(), two_valued_as_bit=False
+                )
+            )
+            st.rerun()
+
+
+def _keep_statistics(context: dict[str, Any], counted: FileStatistics) -> None:
+    visit.read_statistics()[f"{counted.statistics.name} (counted)"] = counted.statistics
+
+
+def is_local() -> bool:
+    """Whether only this machine can reach the app, and no proxy stands in front of it: then a path is the user's own."""
+    proxied = {"x-forwarded-for", "forwarded", "x-real-ip"} & {name.lower() for name in st.context.headers}
+    return st.get_option("server.address") in ("localhost", "127.0.0.1", "::1") and not proxied
+
+
+def show_fault() -> None:
+    """What was wrong with the last file."""
+    fault = st.session_state.get("upload_fault")
+    if fault:
+        st.error(f"{fault.rstrip('.')}.  \nThe data that was loaded before is still here.", icon=":material/error:")
+
+
+def count_file(path: str, two_valued_as_bit: bool, progress: Callable[[str, float], None]) -> FileStatistics:
+    """Task of a background job: statistics of a file of any size, read from a path on this machine."""
+    from dpsyn.data.large import file_statistics
+
+    return file_statistics(path, wide="leave_out", two_valued_as_bit=two_valued_as_bit, progress=progress)

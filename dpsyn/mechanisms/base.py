@@ -72,12 +72,39 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """A setting that an experiment can vary: what to call it, letter first, and the values that the form proposes."""
+
+    label: str
+    values: str
+    logarithmic: bool = True
+
+    @property
+    def symbol(self) -> str:
+        """Its letter."""
+        return self.label.split(" (")[0]
+
+
+DEGREE = Axis("d (degree)", "1, 2, 3", logarithmic=False)
+SPACE_SIZE = Axis("m (size of the reduced space)", "1000, 3000, 10000")
+ROWS = Axis("k (rows released)", "100, 1000, 10000")
+
+
+@dataclass(frozen=True)
 class Config(ABC):
-    """A frozen configuration, validated when made. It cannot run: calibrate it."""
+    """A frozen configuration, validated when made. It cannot run: calibrate it.
+
+    Attributes:
+        name, title, paper: as registered, on screen, and the source.
+        axes: its fields that an experiment can vary.
+        noise_is_draw: every row has noise of its own, so there is no fit to draw from again.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
+    axes: ClassVar[Mapping[str, Axis]] = {}
+    noise_is_draw: ClassVar[bool] = False
 
     @abstractmethod
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> Mechanism:
@@ -211,3 +238,8 @@ class Mechanism(ABC):
             settings=self.facts(),
             seeded=noise.seeded,
         )
+
+
+def run(mechanism: Mechanism, table: Table, seed: int | None, progress: Progress) -> Release:
+    """A background job: one release; a seed makes it a demonstration."""
+    return mechanism(None if seed is None else np.random.default_rng(seed), table, progress)

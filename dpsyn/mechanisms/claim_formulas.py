@@ -13,7 +13,7 @@ from typing import Any
 from dpsyn.errors import InputError
 from dpsyn.mechanisms.registry import offered
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.claim_lines import ClaimFormula
+from dpsyn.theory.formulas import ClaimFormula
 
 _ANOTHER_FORM = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, InputError)
 

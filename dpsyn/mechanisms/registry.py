@@ -16,6 +16,7 @@ MECHANISMS: dict[str, str] = {
     "private_sampling": "dpsyn.mechanisms.private_sampling:PrivateSampling",
     "noisy_reweighting": "dpsyn.mechanisms.noisy_reweighting:NoisyReweighting",
     "dp_cda": "dpsyn.mechanisms.dp_cda:DPCDA",
+    "mwem": "dpsyn.mechanisms.mwem:MWEM",
 }
 """Registered name -> module and configuration class."""
 DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}

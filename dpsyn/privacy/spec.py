@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import DataError, ParameterError
 
 Neighbouring = Literal["replace_one", "add_remove"]
 Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "published_but_wrong"]
@@ -103,3 +104,26 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a record of the run; an infinite ε is None, as JSON has no such number."""
         return asdict(self) | {"epsilon": self.epsilon if math.isfinite(self.epsilon) else None}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
+        """The claim that :meth:`to_dict` wrote down.
+
+        Raises:
+            DataError: it is no claim of that form.
+        """
+        names = [field.name for field in fields(cls)]
+        lost = [name for name in names if name not in data]
+        if lost:
+            raise DataError(f"the guarantee has no {lost[0]!r}")
+        refuted = data["status"] == "published_but_wrong"
+        epsilon = math.inf if data["epsilon"] is None and refuted else data["epsilon"]
+        numbers = (epsilon, data["delta"])
+        if not all(isinstance(x, int | float) and not isinstance(x, bool) and x >= 0 for x in numbers):
+            raise DataError(f"the guarantee's ε and δ must be numbers that are not negative, not {numbers!r}")
+        if data["status"] not in get_args(Status) or data["neighbouring"] not in get_args(Neighbouring):
+            raise DataError(
+                f"the guarantee's status {data['status']!r} or neighbouring {data['neighbouring']!r} is not known"
+            )
+        known = {name: data[name] for name in names}
+        return cls(**{**known, "epsilon": epsilon, "assumptions": tuple(map(str, data["assumptions"]))})

@@ -1,9 +1,8 @@
 """Tables of the feasibility page as they are laid out: low lines, groups named once."""
 
 from dpsyn.mechanisms.private_sampling.answers import sampling_inverses
-from dpsyn.mechanisms.private_sampling.panels.feasibility import inverses_table
-from dpsyn.mechanisms.private_sampling.panels.paper_tables import grouped
-from dpsyn.mechanisms.private_sampling.setting import sampling_setting
+from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
+from dpsyn.mechanisms.private_sampling.panels.feasibility import grouped, inverses_table
 from dpsyn.mechanisms.private_sampling.tables import paper_tables
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import ASIA

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.app.lab.report import report_bytes
-from dpsyn.app.lab.report_verdicts import release_parts, release_verdict
+from dpsyn.app.lab.report import release_parts, release_verdict, report_bytes
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.kit.visit import Dataset
 

@@ -11,7 +11,11 @@ from dpsyn.mechanisms.base import Config
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters."""
+    """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters.
+
+    ``keeps_class_balance`` and ``keeps_dependence`` say what its rows promise at negligible noise: the shares of the
+    classes, and tables of two columns or of one alone.
+    """
 
     config: Config
     spec: dpsyn.PrivacySpec
@@ -19,3 +23,4 @@ class Case:
     faithful_spec: dpsyn.PrivacySpec
     keeps_class_balance: bool
     wrong: dict[str, Any]
+    keeps_dependence: bool = True

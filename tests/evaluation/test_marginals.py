@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation import marginals
-from dpsyn.evaluation.marginals import choose_subsets, default_max_subsets, marginal_errors, total_variation
+from dpsyn.evaluation import distances
+from dpsyn.evaluation.distances import choose_subsets, default_max_subsets, marginal_errors, total_variation
 from dpsyn.solvers.contrasts import ContrastBasis
 
 
@@ -53,7 +53,7 @@ def test_a_report_by_hand() -> None:
 
 @pytest.mark.parametrize("dense_cells", [2**20, 0])
 def test_against_pandas_crosstab(dense_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marginals, "_DENSE_CELLS", dense_cells)
+    monkeypatch.setattr(distances, "_DENSE_CELLS", dense_cells)
     generator = np.random.default_rng(4)
     sizes, names = (2, 5, 3, 4, 1), tuple("abcde")
     real, synthetic = _codes(generator, 90, sizes), _codes(generator, 37, sizes)

@@ -7,7 +7,7 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.ranges import RangeQuery, answers, choose_queries, range_errors
+from dpsyn.evaluation.distances import RangeQuery, answers, choose_queries, range_errors
 
 DOMAIN = Domain.of(
     [

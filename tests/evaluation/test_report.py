@@ -13,7 +13,7 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation.classifiers import Classification
-from dpsyn.evaluation.marginals import MarginalError
+from dpsyn.evaluation.distances import MarginalError
 from dpsyn.evaluation.report import evaluate, real_baseline
 from dpsyn.table import Table
 

@@ -8,14 +8,16 @@ import struct
 import pytest
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit.export import chart_png, chart_svg, standalone
-from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_rows_bound, rows_bound_info
+from dpsyn.kit.show import chart_png, chart_svg, standalone
+from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
+from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_lines, rows_bound_info
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import ASIA
 
 
 @pytest.fixture(scope="module")
 def chart():
-    return draw_rows_bound(rows_bound_info(ASIA, epsilon=1.0))
+    return draw_lines(rows_bound_info(sampling_setting(ASIA, PrivacySpec(1.0))))
 
 
 def test_png_has_the_size_asked_for(chart):

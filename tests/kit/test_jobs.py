@@ -114,7 +114,7 @@ def test_nothing_with_a_name_is_left_on_disk(tmp_path, monkeypatch):
 
 
 def test_an_unknown_task_is_a_message():
-    outcome = jobs.start("dpsyn.app.tasks:no_such_task", label="test").outcome()
+    outcome = jobs.start("dpsyn.evaluation.report:no_such_task", label="test").outcome()
     assert outcome.error is not None
 
 

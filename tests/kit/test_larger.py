@@ -10,17 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dpsyn.kit.export import chart_svg
-from dpsyn.kit.larger import larger_chart, larger_figure, word_sizes
 from dpsyn.kit.layers import finish as finish_chart
 from dpsyn.kit.plotly import finish as finish_figure
-from dpsyn.mechanisms.private_sampling.figures.feasibility import (
-    draw_reduced_space,
-    draw_rows_bound,
-    reduced_space_info,
-    rows_bound_info,
-)
+from dpsyn.kit.show import chart_svg, larger_chart, larger_figure, word_sizes
+from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
+from dpsyn.mechanisms.private_sampling.figures.feasibility import draw_lines, reduced_space_info, rows_bound_info
 from dpsyn.mechanisms.private_sampling.figures.hypercube import draw_averages, walsh_info
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import ASIA
 from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
 
@@ -39,7 +35,7 @@ def test_every_word_of_a_chart_is_larger_and_none_is_small() -> None:
 
 
 def test_a_chart_grows_by_what_its_words_need_and_the_plot_keeps_its_size() -> None:
-    chart = draw_rows_bound(rows_bound_info(ASIA, epsilon=1.0))
+    chart = draw_lines(rows_bound_info(sampling_setting(ASIA, PrivacySpec(1.0))))
     spec, larger = chart.to_dict(), larger_chart(chart, BY).to_dict()
     around = spec["height"] - 260
     assert larger["height"] - 260 >= BY * around - 1
@@ -62,7 +58,7 @@ def test_a_long_title_is_wrapped_and_loses_no_word() -> None:
 
 
 def test_the_window_of_m_has_its_whole_title_in_half_of_a_narrow_page() -> None:
-    chart = larger_chart(draw_reduced_space(reduced_space_info(ASIA)), BY).properties(width=420)
+    chart = larger_chart(draw_lines(reduced_space_info(sampling_setting(ASIA, PrivacySpec(1.0)))), BY).properties(width=420)
     with_sizes = chart.properties(config=word_sizes(BY))
     words = re.findall(r"<text[^>]*>([^<]*)</text>", chart_svg(with_sizes).decode())
     assert "Window" in " ".join(words)

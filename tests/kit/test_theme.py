@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpsyn.kit.theme import GUIDE, HERE, SERIES
+from dpsyn.kit.layers import GUIDE, HERE, SERIES
 
 # Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
 SIMULATED = {

@@ -19,8 +19,7 @@ from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas, thr
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class, offered
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.table import Table
-from dpsyn.theory.claim_lines import power, up
-from dpsyn.theory.papers import OTHERS, is_corrected, paper_of
+from dpsyn.theory.formulas import OTHERS, is_corrected, paper_of, power, up
 
 PAPERS = {name: offered(name, "formulas:PAPER") for name in MECHANISMS}
 N = 20_000
@@ -114,7 +113,7 @@ def test_gaussian_shift_and_the_two_ways_to_account():
     mechanism, (shift, claim) = lines_of(dpsyn.NoisyReweighting(degree=2))
     working, result = sides(shift.filled)
     assert result == pytest.approx(working, rel=2e-3)
-    assert result == pytest.approx(sum(entry.spent for entry in mechanism.ledger.entries), rel=1e-3)
+    assert result == pytest.approx(sum(entry["rho"] for entry in mechanism.ledger.entries), rel=1e-3)
     assert mechanism.calibrated()["accounting"] == "exact"
     assert r"\mathbb{E}" in claim.formula
     assert paper_of(claim.source, PAPERS["noisy_reweighting"]) is OTHERS[1]
@@ -122,7 +121,7 @@ def test_gaussian_shift_and_the_two_ways_to_account():
     mechanism, (shift, claim) = lines_of(dpsyn.NoisyReweighting(degree=2), dpsyn.PrivacySpec(5.0, 1e-12))
     assert mechanism.calibrated()["accounting"] == "zcdp"
     working, result = sides(shift.filled)
-    exact = sum(entry.spent for entry in mechanism.ledger.entries)
+    exact = sum(entry["rho"] for entry in mechanism.ledger.entries)
     assert working == pytest.approx(exact, rel=1e-3)
     assert exact <= result <= exact * 1.00001
     # δ(ε) is at most the infimum, not equal to it, and the ρ that is written gives the δ that is written.

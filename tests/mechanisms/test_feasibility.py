@@ -50,10 +50,10 @@ def test_the_smallest_m_is_taken_unless_one_is_given() -> None:
 
 
 def test_statistics_follow_the_data() -> None:
-    assert family_of(ASIA, 2)[0].name == "walsh"
-    assert family_of(CAR, 2)[0].name == "contingency"
-    assert family_of(CAR, 2, "walsh")[0].size == 326
-    assert family_of(DatasetStatistics(p=5, n=10, max_frequency=0.5), 2, "contingency")[0].size == 4 * 10 + 1
+    assert family_of(ASIA, 2).name == "walsh"
+    assert family_of(CAR, 2).name == "contingency"
+    assert family_of(CAR, 2, "walsh").size == 326
+    assert family_of(DatasetStatistics(p=5, n=10, max_frequency=0.5), 2, "contingency").size == 4 * 10 + 1
 
 
 def test_the_condition_number_is_bounded_by_the_largest_share() -> None:

@@ -142,11 +142,10 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
         import streamlit as st
 
         from dpsyn.app import state
-        from dpsyn.app.lab import experiments
         from dpsyn.app.lab.report import report_bytes
         from dpsyn.kit import visit
 
-        tried, _ = experiments.by_data()
+        tried, _ = state.experiments_by_data()
         st.session_state["the_report"] = report_bytes(visit.dataset(), state.comparable(), None, tried)
 
     writer = AppTest.from_function(write_report, default_timeout=60)

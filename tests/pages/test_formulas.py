@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpsyn.mechanisms.registry import offered
-from dpsyn.theory.papers import OTHERS
+from dpsyn.theory.formulas import OTHERS
 
 
 def texts(app):

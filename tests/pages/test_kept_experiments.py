@@ -90,9 +90,9 @@ def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page
     def resume():
         import streamlit as st
 
-        from dpsyn.app.lab import experiments
+        from dpsyn.app import state
 
-        experiments.start(st.session_state["experiments"][0])
+        state.start(st.session_state["experiments"][0])
 
     runner = AppTest.from_function(resume, default_timeout=60)
     for key in ("dataset", "experiments"):
@@ -173,11 +173,11 @@ def test_the_report_names_the_data_of_an_experiment_of_other_data(folder, open_p
     def write_report():
         import streamlit as st
 
-        from dpsyn.app.lab import experiments
+        from dpsyn.app import state
         from dpsyn.app.lab.report import report_bytes
         from dpsyn.kit import visit
 
-        tried, others = experiments.by_data()
+        tried, others = state.experiments_by_data()
         st.session_state["the_report"] = report_bytes(visit.dataset(), [], None, tried, others)
 
     writer = AppTest.from_function(write_report, default_timeout=60)

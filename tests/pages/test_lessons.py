@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from dpsyn.app.lessons import LESSONS, Step
-from dpsyn.kit.documents import DOCS, DOCUMENTS
+from dpsyn.kit.verdicts import DOCS, DOCUMENTS
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.inside import Inside
 from dpsyn.privacy.spec import PrivacySpec
@@ -82,10 +82,10 @@ def test_the_fit_is_nearer_to_the_truth_with_nearly_every_seed():
         found = [Inside(mechanism, table, seed).errors("entropy") for seed in range(5, 13)]
         return sum(after < before for before, after in found)
 
-    assert len(shown.domain.names) == 8
+    assert len(shown.table.domain.names) == 8
     before, after = shown.errors("entropy")
     assert after < before
-    assert nearer(shown.domain.names) >= 6
+    assert nearer(shown.table.domain.names) >= 6
     assert 2 <= nearer(["smoke", "lung", "bronc", "dysp"]) <= 6
 
 

@@ -34,6 +34,19 @@ def test_every_probability_lies_in_the_box_exactly(seed: int, points: int, floor
         assert Fraction(floor) * int(c) / m <= probability <= Fraction(ceiling) * int(c) / m
 
 
+def test_a_density_on_the_floor_lies_in_the_box_exactly() -> None:
+    """Half of it on the floor and already of mass 1, so that nothing has to be moved: rounding alone would leave the box."""
+    generator = np.random.default_rng(0)
+    for _ in range(500):
+        m, floor = int(generator.integers(2, 40)), float(generator.uniform(0.05, 0.5))
+        half = m // 2
+        ratio = np.concatenate([np.full(half, floor), np.full(m - half, (m - half * floor) / (m - half))])
+        for ceiling in (float(ratio[-1]), 4.0):
+            counts = bounded_distribution(ratio, np.ones(m, dtype=np.int64), floor, ceiling).counts
+            assert Fraction(floor) / m <= Fraction(int(counts.min()), TOTAL)
+            assert Fraction(int(counts.max()), TOTAL) <= Fraction(ceiling) / m
+
+
 def test_a_density_inside_the_box_is_kept() -> None:
     generator = np.random.default_rng(0)
     multiplicity = generator.integers(1, 5, 1000)

@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpsyn.mechanisms.noisy_reweighting._statistics import cells_of
-from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily, cells_of
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, WholeDomain
 

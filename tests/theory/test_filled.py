@@ -12,7 +12,7 @@ from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition
-from dpsyn.theory.filled import fill, latex_number
+from dpsyn.theory.formulas import fill, latex_number
 
 _SIDES = re.compile(r"\\[lg]e(?![a-z])|<|>")
 

@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app.lab.experiments import fingerprint
+from dpsyn.app import state
 from dpsyn.app.lab.releases import earlier_measures, take_comparison
 from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.evaluation.figures.comparison import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table, table_info
-from dpsyn.evaluation.report import DEGREES, Closeness, Report
+from dpsyn.evaluation.figures import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table
+from dpsyn.evaluation.report import DEGREES, SCORES, Closeness, Report
 from dpsyn.kit import jobs, visit, widgets
-from dpsyn.kit.charts import show_figure
+from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 
 Reports = Mapping[str, Report]
@@ -65,12 +65,12 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     predicted = target if models else None
     visit.set_job(
         jobs.start(
-            "dpsyn.app.tasks:compare",
+            "dpsyn.evaluation.report:compare",
             label="Comparison",
             context={
                 "done": take_comparison,
                 "revision": current.revision,
-                "fingerprint": fingerprint(learn, held_out),
+                "fingerprint": state.fingerprint(learn, held_out),
                 "numbers": {label: releases[label].number for label in chosen},
                 "target": predicted,
             },
@@ -152,8 +152,9 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     rows = learn.domain.encode(releases[label].release.rows)
     held = None if held_out is None else held_out.codes
     for degree, error in reports[label].marginals.items():
-        info = table_info(learn.domain, error.worst, learn.codes, rows, label, at=list(reports).index(label), held_out=held)
-        show_figure(draw_table(info), key=f"worst_{degree}")
+        at = list(reports).index(label)
+        figure = draw_table(learn.domain, error.worst, learn.codes, rows, label, at=at, held_out=held)
+        show_figure(figure, key=f"worst_{degree}")
 
 
 def floor_meaning(reports: Reports) -> str:
@@ -205,28 +206,12 @@ def scores_table(reports: Reports) -> pd.DataFrame:
     found = next(iter(reports.values())).classification
     if not isinstance(found, str):
         lines += [_score_line("Real rows", score) for score in found.real.scores]
-        majority = f"always {found.real.majority_class}"
-        share = found.real.majority_accuracy
-        lines.append(
-            {
-                "Trained on": "Majority class",
-                "Classifier": majority,
-                "Accuracy": round(share, 4),
-                "ROC-AUC": 0.5,
-                "Brier score": round(2 * (1 - share), 4),
-            }
-        )
+        majority = _score_line("Majority class", found.real.majority)
+        lines.append({name: value for name, value in majority.items() if value is not None and name not in ("Rows", "Note")})
     return pd.DataFrame(lines)
 
 
 def _score_line(name: str, score: Score) -> dict[str, Any]:
-    return {
-        "Trained on": name,
-        "Classifier": score.classifier,
-        "Accuracy": None if score.accuracy is None else round(score.accuracy, 4),
-        "ROC-AUC": None if score.auc is None else round(score.auc, 4),
-        "Brier score": None if score.brier is None else round(score.brier, 4),
-        "Calibration error": None if score.calibration_error is None else round(score.calibration_error, 4),
-        "Rows": score.training_rows,
-        "Note": score.note,
-    }
+    numbers = {measure[0].upper() + measure[1:]: getattr(score, attribute) for measure, attribute in SCORES.items()}
+    rounded = {measure: None if number is None else round(number, 4) for measure, number in numbers.items()}
+    return {"Trained on": name, "Classifier": score.classifier, **rounded, "Rows": score.training_rows, "Note": score.note}

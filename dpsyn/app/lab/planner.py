@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
-from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script, standard
-from dpsyn.evaluation.experiments.plan import VARIED, Varied, plain_config
-from dpsyn.evaluation.figures.experiment import AXES
-from dpsyn.kit import screen, visit, widgets
+from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
+from dpsyn.evaluation.experiments.plan import (
+    DRAWS,
+    REPEATS,
+    STANDARD_CLASSIFIERS,
+    axes,
+    mechanisms_as_they_come,
+    plain_config,
+    standard_degrees,
+)
+from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
-PRESETS: Mapping[Varied, str] = {
-    "epsilon": "0.3, 1, 3, 10",
-    "n": "",
-    "degree": "1, 2, 3",
-    "order_of_mixture": "1, 4, 16, 64",
-    "reduced_space_size": "1000, 3000, 10000",
-    "rows": "100, 1000, 10000",
-}
 NO_TARGET = "— no column —"
 NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
 
 
 def choices(current: visit.Dataset) -> dict[str, Config]:
     """Settings to choose from by label: each mechanism as it comes, and those of the releases of this visit."""
-    found = standard.mechanisms_as_they_come(current.parts[0].n, current.target)
+    found = mechanisms_as_they_come(current.parts[0].n, current.target)
     for made in state.comparable():
         if made.release.guarantee.status == "published_but_wrong":
             continue
@@ -57,16 +53,14 @@ def values_of(text: str) -> list[float]:
     return found
 
 
-def _suggested(vary: Varied, rows: int) -> str:
-    if vary != "n":
-        return PRESETS[vary]
-    return ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
+def _suggested(vary: str, rows: int) -> str:
+    return axes()[vary].values or ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
 
 
 @st.fragment
 def planner(current: visit.Dataset) -> None:
     """Plan an experiment and start it."""
-    options = choices(current)
+    options, known = choices(current), axes()
     learn = current.parts[0]
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
@@ -74,23 +68,25 @@ def planner(current: visit.Dataset) -> None:
             chosen = st.multiselect(
                 "Mechanisms",
                 list(options),
-                default=list(options)[:3],
+                default=list(mechanisms_as_they_come(learn.n, current.target)),
                 key=f"lab_mechanisms_{current.tag}",
                 bind="query-params",
                 help="As they come, or with the settings of a release that you have made in the Generator.",
             )
-            vary = st.selectbox("What varies", VARIED, format_func=AXES.__getitem__, key="lab_vary", bind="query-params")
+            vary = st.selectbox(
+                "What varies", list(known), format_func=lambda name: known[name].label, key="lab_vary", bind="query-params"
+            )
             text = st.text_input(
                 "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", bind="query-params"
             )
             repeats = st.slider(
-                "Repeats", 1, 20, standard.REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
+                "Repeats", 1, 20, REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
             )
             draws = st.slider(
                 "Draws from each run",
                 1,
                 5,
-                standard.DRAWS,
+                DRAWS,
                 key="lab_draws",
                 bind="query-params",
                 help="Two or more tell the noise of the mechanism from the luck of drawing rows.",
@@ -115,14 +111,14 @@ def planner(current: visit.Dataset) -> None:
                 bind="query-params",
             )
             models = st.multiselect(
-                "Classifiers", CLASSIFIERS, default=list(standard.CLASSIFIERS), key="lab_models", bind="query-params"
+                "Classifiers", CLASSIFIERS, default=list(STANDARD_CLASSIFIERS), key="lab_models", bind="query-params"
             )
             seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="lab_seed", bind="query-params")
         target = None if chosen_target == NO_TARGET else chosen_target
-        degrees = standard.standard_degrees(len(learn.domain))
+        degrees = standard_degrees(len(learn.domain))
         st.caption(
             f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that cannot give it "
-            "is refused with the reason; private sampling is shown with the ε it would need. Experiments are seeded, so "
+            "is refused with the reason, or shown with the ε that it would need. Experiments are seeded, so "
             "their releases are demonstrations: none of their rows is kept."
         )
         try:
@@ -144,21 +140,21 @@ def planner(current: visit.Dataset) -> None:
         models = models or [LOGISTIC]
         planned = Experiment(
             number=0,
-            name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {AXES[vary].split(' (')[0]}",
+            name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {known[vary].symbol}",
             dataset=current.table.name,
-            fingerprint=experiments.fingerprint(*current.parts),
+            fingerprint=state.fingerprint(*current.parts),
             grid=grid,
             target=target,
             degrees=tuple(degrees),
             classifiers=tuple(models),
             data=current.source,
         )
-        screen.offer(lambda: experiment_script(planned))
+        visit.offer(lambda: experiment_script(planned))
         count = len({cell.key for cell in grid.cells()})
         busy = visit.job() is not None
         label = f"Run {count} cell{'s' * (count != 1)}"
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             planned.number = visit.next_number("experiment")
-            experiments.add(planned)
-            experiments.start(planned)
+            state.add_experiment(planned)
+            state.start(planned)
             st.rerun(scope="app")

@@ -11,20 +11,21 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments
 from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
-from dpsyn.app.lab.other_data import of_which_data
-from dpsyn.app.lab.report_verdicts import release_parts, verdict_parts
-from dpsyn.app.lab.results import points_table, refusals
+from dpsyn.app.lab.releases import of_which_data
+from dpsyn.app.lab.results import curves, points_table, refusals
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.experiments.summary import is_rising
-from dpsyn.evaluation.figures.comparison import draw_errors, draw_scores
-from dpsyn.evaluation.figures.experiment import draw_curves
-from dpsyn.kit import visit
+from dpsyn.evaluation.figures import draw_errors, draw_scores
+from dpsyn.kit import visit, widgets
+from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility
+from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Verdict
 
 PRIVATE = "reads private data: for teaching"
 RELEASED = "private release"
@@ -78,14 +79,12 @@ def report_button() -> None:
     """Download everything that this visit knows about the current data."""
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases, found = visit.dataset(), state.comparable(), st.session_state.get("comparison")
-    tried, others = experiments.by_data()
-    st.download_button(
+    tried, others = state.experiments_by_data()
+    widgets.download(
         "Report",
         lambda: report_bytes(current, releases, found, tried, others),
         f"dpsyn_{_stem(current.table.name)}.html",
-        "text/html",
-        icon=":material/article:",
-        on_click="ignore",
+        icon="article",
         key="report",
         help="Everything on this page as one HTML file: verdicts, settings, exact guarantees, pictures. It opens without a "
         "network. Parts of it read private rows.",
@@ -151,6 +150,61 @@ def _verdicts(current: visit.Dataset, releases: list[MadeRelease]) -> Section:
     for verdict in feasibility(current.statistics, spec, classes=classes, smallest_class=smallest):
         parts += verdict_parts(verdict, current)
     return Section("Do the theorems apply?", PRIVATE, parts)
+
+
+def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
+    """What the theorems say of one release: sentences, and the conditions as a table."""
+    if made.release.guarantee.status == "published_but_wrong":
+        return [f"{made.label}: no verdict; it was made as published, and that has no guarantee."]
+    try:
+        verdict, asked = release_verdict(made, current)
+    except ParameterError as fault:
+        return [f"{made.label}: no verdict; {widgets.humanise(str(fault))}."]
+    return [f"{made.label}. {asked}", *verdict_parts(verdict, current), *map(widgets.humanise, verdict.notes)]
+
+
+def verdict_parts(verdict: Verdict, current: visit.Dataset) -> list[Any]:
+    """The summary, that the domain is not confirmed, and the conditions."""
+    waits = [] if current.table.domain.is_public else ["Privacy is not yet true: nobody confirmed the domain as public."]
+    return [
+        f"{verdict.title}: {widgets.humanise(verdict.summary)}",
+        *waits,
+        conditions_table(verdict.conditions).drop(columns=["Concerns"]),
+    ]
+
+
+def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict, str]:
+    """The verdict on the mechanism of a release at its own settings, and these settings in a sentence.
+
+    Raises:
+        ParameterError: the theorems say nothing of such a release.
+    """
+    settings = made.release.settings
+    spec = PrivacySpec(**settings["requested"])
+    stats, name = _statistics(made, current), made.release.mechanism
+    of_release = offered(name, "theorems:of_release")
+    if of_release is None:
+        raise ParameterError("mechanism", name, "one that the theorems are about")
+    part, asked, words = of_release(settings, made.release.rows, stats, current.parts[0].frame)
+    neighbours = "replacing one of n rows" if spec.neighbouring == "replace_one" else "adding or removing a row"
+    whole = settings.get("whole_domain") or settings.get("reduced_space") == "whole"
+    drawn = " Its reduced space is the whole domain: nothing was drawn, so no smallest m is needed." if whole else ""
+    found = feasibility(stats, part, **asked)[name]
+    return found, f"At {_budget(spec)}, {neighbours}, n = {stats.n:,}, {readable(words)}.{drawn}"
+
+
+def _budget(spec: PrivacySpec) -> str:
+    return readable(f"ε = {rounded_up(spec.epsilon, 4)}" + (f", δ = {rounded_up(spec.delta, 3)}" if spec.delta else ""))
+
+
+def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
+    """Of the rows that the release was made from."""
+    learn = current.parts[0]
+    n = made.release.settings.get("n", learn.n)
+    if n != learn.n:
+        allowed = f"n = {learn.n}: the rows that mechanisms learn from were split anew since then"
+        raise ParameterError("n", n, allowed)
+    return learn.statistics(two_valued_as_bit=current.two_valued_as_bit)
 
 
 def _release(made: MadeRelease) -> Section:
@@ -219,25 +273,16 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
     """Curves and numbers of an experiment, and the script that does it again; if it is not about the report's data, of which
     data it is."""
     results = list(experiment.results.values())
-    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
     parts: list[Any] = [] if own else [f"Not of the data above. It is of {of_which_data(experiment)}"]
     parts += [
         f"{len(results) - len(experiment.missing)} of {len(experiment.cells)} cells, {experiment.grid.repeats} repeats, "
         f"seed {experiment.grid.seed}. Means with 95 % confidence bars."
     ]
-    for measure in measures:
+    for measure in experiment.measures:
         if measure not in _MEASURES and not is_rising(measure):
             continue
         points = summarise(results, measure)
-        figure = draw_curves(
-            points,
-            measure,
-            experiment.grid.vary,
-            references=experiment.references.get(measure),
-            labels=list(experiment.grid.configs),
-            proportional=not is_rising(measure),
-        )
-        parts += [figure, points_table(points, experiment.grid.vary)]
+        parts += [curves(experiment, measure, points), points_table(points, experiment.grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     if experiment.data is not None:
         parts += ["The same from Python:", Code(experiment_script(experiment))]

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments
-from dpsyn.app.lab.other_data import of_other_data
+from dpsyn.app.lab.releases import of_other_data
 from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
+from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising
-from dpsyn.evaluation.figures.experiment import draw_curves, draw_spread, symbol
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.charts import show_figure
+from dpsyn.kit.jobs import Job
+from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
 
@@ -34,7 +36,7 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
         current: the data that is open.
         own: the experiment is about it. Of other data it cannot be resumed, and the panel says which data that is.
     """
-    running = experiments.running_of(experiment) is not None
+    running = state.running_of(experiment) is not None
 
     @st.fragment(run_every=POLL if running else None)
     def panel() -> None:
@@ -45,17 +47,17 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
         _heading(experiment)
         if not own:
             of_other_data(current, experiment)
-        job = experiments.running_of(experiment)
+        job = state.running_of(experiment)
         if job is not None:
             workspace = state.workspace()
-            experiments.take_in(job)
+            state.take_in(job)
             if state.workspace() is not workspace:
                 # It failed: what the page says of it stands outside of this panel.
                 st.rerun(scope="app")
             if not job.running:
                 visit.finish_job()
                 st.rerun(scope="app")
-            _progress(experiment)
+            _progress(job)
         _findings(experiment, own=own)
 
     panel()
@@ -70,18 +72,15 @@ def _heading(experiment: Experiment) -> None:
             with st.popover("Rename or remove", icon=":material/edit:", key=f"lab_edit_{number}"):
                 name = st.text_input("Name", experiment.name, max_chars=100, key=f"lab_name_{number}")
                 if st.button("Rename", disabled=not name.strip() or name == experiment.name, key=f"lab_rename_{number}"):
-                    experiments.rename(experiment, name.strip())
+                    state.rename(experiment, name.strip())
                     st.rerun(scope="app")
-                busy = experiments.running_of(experiment) is not None
+                busy = state.running_of(experiment) is not None
                 if st.button("Remove", icon=":material/delete:", disabled=busy, key=f"lab_remove_{number}"):
-                    experiments.remove(experiment)
+                    state.remove(experiment)
                     st.rerun(scope="app")
 
 
-def _progress(experiment: Experiment) -> None:
-    job = experiments.running_of(experiment)
-    if job is None:
-        return
+def _progress(job: Job) -> None:
     step, share = job.progress()
     left = job.seconds / share * (1 - share) if share > 0 and not job.paused else None
     words = f"{step} … {job.seconds:.0f} s" + (f", about {left:.0f} s left" if left is not None else "")
@@ -102,7 +101,7 @@ def _progress(experiment: Experiment) -> None:
 def _findings(experiment: Experiment, *, own: bool) -> None:
     results = list(experiment.results.values())
     missing = len(experiment.missing)
-    running = experiments.running_of(experiment) is not None
+    running = state.running_of(experiment) is not None
     if missing and not running:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.warning(f"{missing} of {len(experiment.cells)} cells have not been run.", icon=":material/pending:")
@@ -112,10 +111,10 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 disabled=visit.job() is not None,
                 key=f"lab_resume_{experiment.number}",
             ):
-                experiments.start(experiment)
+                state.start(experiment)
                 st.rerun(scope="app")
     _refusals(experiment)
-    measures = list(dict.fromkeys(m for r in results for draw in r.measures for m in draw))
+    measures = experiment.measures
     if not measures:
         st.info(
             "The first results will appear here." if running else "There is no result to show yet.", icon=":material/info:"
@@ -127,16 +126,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
         wish = _wish(experiment, measure, points)
-        figure = draw_curves(
-            points,
-            measure,
-            experiment.grid.vary,
-            references=experiment.references.get(measure),
-            wish=wish,
-            labels=list(experiment.grid.configs),
-            proportional=not is_rising(measure),
-        )
-        show_figure(figure, key=f"lab_curve_{experiment.number}")
+        show_figure(curves(experiment, measure, points, wish), key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
@@ -154,21 +144,39 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             show_figure(bars, key=f"lab_spread_{experiment.number}")
             st.caption(
                 "Two draws from the same run differ by the draw alone; what is left between runs is the mechanism's noise."
-                + (
-                    " DP-CDA has no bars: every one of its rows has noise of its own, so noise and draw are one."
-                    if any(isinstance(config, DPCDA) for config in experiment.grid.configs.values())
-                    else ""
+                + "".join(
+                    f" {title} has no bars: every one of its rows has noise of its own, so noise and draw are one."
+                    for title in _without_fit(map(type, experiment.grid.configs.values()))
                 )
             )
         else:
+            others = " and ".join(f"{title}'s noise is its draw" for title in _without_fit(map(config_class, MECHANISMS)))
             st.info(
-                "This takes at least two repeats and two draws, and a mechanism that fits a density before it draws "
-                "(DP-CDA's noise is its draw).",
+                "This takes at least two repeats and two draws, and a mechanism that fits a density before it draws"
+                f"{f' ({others})' if others else ''}.",
                 icon=":material/info:",
             )
     with table:
         st.dataframe(widgets.with_thousands(points_table(points, experiment.grid.vary)), hide_index=True, placeholder="—")
         _downloads(experiment)
+
+
+def _without_fit(kinds: Iterable[type[Config]]) -> list[str]:
+    """Titles of the mechanisms whose noise is their draw."""
+    return list(dict.fromkeys(kind.title for kind in kinds if kind.noise_is_draw))
+
+
+def curves(experiment: Experiment, measure: str, points: list[Point], wish: float | None = None) -> Any:
+    """The figure of one measure, with its reference lines and the level that is wished for."""
+    return draw_curves(
+        points,
+        measure,
+        experiment.grid.vary,
+        references=experiment.references.get(measure),
+        wish=wish,
+        labels=list(experiment.grid.configs),
+        proportional=not is_rising(measure),
+    )
 
 
 def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
@@ -180,10 +188,10 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
     wish = st.number_input(
         "… this value", value=float(f"{middle:.2g}"), step=0.01, format="%.4f", key=f"lab_wish_{experiment.number}_{measure}"
     )
-    axis = symbol(experiment.grid.vary)
+    axis = axes()[experiment.grid.vary]
     fair = [p for p in points if not p.over_budget]
-    for crossing in crossings(fair, wish, direction, logarithmic=experiment.grid.vary != "degree"):
-        st.markdown(f"**{crossing.label}**: {axis} {crossing.message}")
+    for crossing in crossings(fair, wish, direction, logarithmic=axis.logarithmic):
+        st.markdown(f"**{crossing.label}**: {axis.symbol} {crossing.message}")
     for label in dict.fromkeys(p.label for p in points if p.over_budget):
         st.markdown(f"**{label}**: not compared, it spends more than was asked for")
     return wish
@@ -232,7 +240,7 @@ def points_table(points: list[Point], vary: str) -> pd.DataFrame:
         [
             {
                 "Mechanism": p.label,
-                symbol(vary): p.value,
+                axes()[vary].symbol: p.value,
                 "Mean": p.mean,
                 "95 % from": p.low,
                 "to": p.high,
@@ -248,19 +256,15 @@ def points_table(points: list[Point], vary: str) -> pd.DataFrame:
 
 
 def _downloads(experiment: Experiment) -> None:
-    # Streamlit calls these functions outside the visit: they read no session.
     results = list(experiment.results.values())
     with st.container(horizontal=True):
-        st.download_button(
+        widgets.download(
             "All numbers as CSV",
             lambda: results_frame(results).to_csv(index=False).encode(),
             f"experiment_{experiment.number}.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
             key=f"lab_csv_{experiment.number}",
         )
-        st.download_button(
+        widgets.download(
             "Plan and results as JSON",
             lambda: json.dumps(
                 {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]},
@@ -268,20 +272,16 @@ def _downloads(experiment: Experiment) -> None:
                 default=str,
             ),
             f"experiment_{experiment.number}.json",
-            "application/json",
-            icon=":material/description:",
-            on_click="ignore",
+            icon="description",
             key=f"lab_json_{experiment.number}",
         )
         if experiment.data is None:
             st.caption("Its columns were not kept, so there is no script of it until its data is open.")
             return
-        st.download_button(
+        widgets.download(
             "Script that does it again",
             experiment_script(experiment).encode(),
             f"experiment_{experiment.number}.py",
-            "text/x-python",
-            icon=":material/code:",
-            on_click="ignore",
+            icon="code",
             key=f"lab_script_{experiment.number}",
         )

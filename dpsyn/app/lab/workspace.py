@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TypeVar
 
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab import experiments
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
-from dpsyn.kit import visit
-from dpsyn.kit.uploads import is_local
+from dpsyn.kit import visit, widgets
+from dpsyn.kit.widgets import is_local
 
+Kept = TypeVar("Kept", MadeRelease, Experiment)
 FROM_A_FILE = "It was read from a file: the claim and the rows are what the file says."
 
 
@@ -74,7 +75,7 @@ def _take_over(opened: Workspace) -> None:
     releases, tried = opened.releases(), opened.experiments()
     st.session_state["workspace"] = opened
     st.session_state.pop("workspace_lost", None)
-    mine: list[MadeRelease | Experiment] = [*state.made(), *experiments.all_experiments()]
+    mine: list[MadeRelease | Experiment] = [*state.made(), *state.experiments()]
     here = {thing.key for thing in mine}
 
     def keep(workspace: Workspace) -> None:
@@ -84,29 +85,21 @@ def _take_over(opened: Workspace) -> None:
 
     state.with_workspace(keep)
     state.made().extend(_numbered(made) for made in releases if made.key not in here)
-    experiments.all_experiments().extend(_numbered_experiment(e) for e in tried if e.key not in here)
+    state.experiments().extend(_numbered(e) for e in tried if e.key not in here)
 
 
-def _numbered(made: MadeRelease) -> MadeRelease:
-    return replace(made, number=visit.next_number("release"))
-
-
-def _numbered_experiment(experiment: Experiment) -> Experiment:
-    return replace(experiment, number=visit.next_number("experiment"))
+def _numbered(thing: Kept) -> Kept:
+    return replace(thing, number=visit.next_number("experiment" if isinstance(thing, Experiment) else "release"))
 
 
 def transfer() -> None:
     """Download everything as one file, or read such a file."""
-    releases, tried = state.made(), experiments.all_experiments()
+    releases, tried = state.made(), state.experiments()
     if releases or tried:
-        st.download_button(
+        widgets.download(
             "Export",
-            # Streamlit calls it outside the visit: it reads no session.
             lambda: archive_text(releases, tried).encode(),
             "dpsyn_runs.json",
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
             key="runs_export",
             help="All releases and experiments of this visit in one file: settings, claims, released rows and measures. "
             "No private row is in it, but measures come from private rows: guard the file as you guard them.",
@@ -133,7 +126,7 @@ def _import(data: bytes) -> str:
         DataError: something in the file is wrong; then nothing of it is taken in.
     """
     releases, tried = read_archive(data)
-    mine = {*map(_content, state.made()), *map(_content, experiments.all_experiments())}
+    mine = {*map(_content, state.made()), *map(_content, state.experiments())}
     new_releases = [made for made in releases if _content(made) not in mine]
     new_experiments = [experiment for experiment in tried if _content(experiment) not in mine]
     for made in new_releases:
@@ -142,7 +135,7 @@ def _import(data: bytes) -> str:
         marked = replace(made.release, guarantee=replace(claim, assumptions=tuple(said)))
         state.add(_numbered(replace(made, release=marked)))
     for experiment in new_experiments:
-        experiments.add(_numbered_experiment(experiment))
+        state.add_experiment(_numbered(experiment))
     here = len(releases) + len(tried) - len(new_releases) - len(new_experiments)
     found = f"Read {_count(len(new_releases), 'release')} and {_count(len(new_experiments), 'experiment')}"
     return found + (f"; {here} were here already." if here else ".")

@@ -5,24 +5,28 @@ No private row is in it, and no diagnostics. What is read back is checked; a mes
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
+import numpy as np
+import pandas as pd
+
+from dpsyn.attribute import Attribute, settled
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plain_config
-from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.mechanisms.base import Config, Release
-from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
-from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
-from dpsyn.privacy.spec import Guarantee, Neighbouring, Status
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, offered
+from dpsyn.privacy.spec import Guarantee
 
 T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
@@ -30,9 +34,6 @@ _RUN = ("made", "dataset", "label", "record", "rows")
 _GRID = ("made", "dataset", "fingerprint", "name", "grid", "facts", "results")
 _RECORD = ("record", "domain")
 _MEASURED = {"when", "fingerprint", "rows", "target", "measures", "references"}
-_CLAIM = ("epsilon", "delta", "neighbouring", "source", "assumptions", "status", "unit")
-_STATUS = get_args(Status)
-_ROUNDING = 1e-9
 
 
 def now() -> str:
@@ -167,6 +168,11 @@ class Experiment:
         return list({cell.key: cell for cell in self.grid.cells()}.values())
 
     @property
+    def measures(self) -> list[str]:
+        """Names of all that has been measured."""
+        return list(dict.fromkeys(m for result in self.results.values() for draw in result.measures for m in draw))
+
+    @property
     def missing(self) -> list[Cell]:
         """Cells without a result, or whose process died."""
         return [c for c in self.cells if c.key not in self.results or self.results[c.key].status == "crashed"]
@@ -266,63 +272,22 @@ def _entries(
     return found
 
 
-def guarantee_from_dict(data: Mapping[str, Any]) -> Guarantee:
-    """The claim that ``Guarantee.to_dict`` wrote down.
-
-    Raises:
-        DataError: it is no claim of that form.
-    """
-    lost = [name for name in _CLAIM if name not in data]
-    if lost:
-        raise DataError(f"the guarantee has no {lost[0]!r}")
-    refuted = data["status"] == "published_but_wrong"
-    epsilon = math.inf if data["epsilon"] is None and refuted else data["epsilon"]
-    numbers = (epsilon, data["delta"])
-    if not all(isinstance(x, int | float) and not isinstance(x, bool) and x >= 0 for x in numbers):
-        raise DataError(f"the guarantee's ε and δ must be numbers that are not negative, not {numbers!r}")
-    if data["status"] not in _STATUS or data["neighbouring"] not in get_args(Neighbouring):
-        raise DataError(f"the guarantee's status {data['status']!r} or neighbouring {data['neighbouring']!r} is not known")
-    known = {name: data[name] for name in _CLAIM}
-    return Guarantee(**{**known, "epsilon": epsilon, "assumptions": tuple(map(str, data["assumptions"]))})
-
-
 def claim_of(record: Mapping[str, Any]) -> Guarantee:
     """The claim in a release's record, checked against the mechanism that it names.
 
-    Earlier versions called noisy reweighting with noise as published proven, which it is in real arithmetic only, and gave
-    statistics of the user's own too little of that noise: such a record is read with the status and the ε that it has.
+    Where more is known of what earlier versions claimed, it is read with the status and the ε that it has.
 
     Raises:
         DataError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
     """
-    guarantee = guarantee_from_dict(record["guarantee"])
+    guarantee = Guarantee.from_dict(record["guarantee"])
     name = record["mechanism"]
     if name not in MECHANISMS | DEMONSTRATIONS:
         raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
     if name in DEMONSTRATIONS and guarantee.status != "published_but_wrong":
         raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {guarantee.status!r}")
-    if name == NoisyReweighting.name:
-        return _of_published_noise(guarantee, record.get("settings"))
-    return guarantee
-
-
-def _of_published_noise(guarantee: Guarantee, settings: Any) -> Guarantee:
-    """The claim as it stands, or what is true of continuous Laplace noise: ε = 2|F|/(nσ) at least, in real arithmetic."""
-    if not isinstance(settings, dict) or settings.get("noise") not in ("as_published", "continuous_laplace"):
-        return guarantee
-    status: Status = "real_arithmetic" if guarantee.status == "proven" else guarantee.status
-    assumptions = guarantee.assumptions
-    if FLOATING_POINT not in assumptions:
-        assumptions = (*assumptions, FLOATING_POINT)
-    try:
-        count, n = float(settings["statistic_count"]), float(settings["n"])
-        needed = 2 * count / (n * float(settings["noise_scale_on_averages"]))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as fault:
-        raise DataError("its settings do not say how much noise as published there was") from fault
-    if not (math.isfinite(needed) and needed > 0):
-        raise DataError("its settings have no sensible amount of noise as published")
-    epsilon = needed if needed > guarantee.epsilon * (1 + _ROUNDING) else guarantee.epsilon
-    return replace(guarantee, epsilon=epsilon, status=status, assumptions=assumptions)
+    as_known, settings = offered(name, "formulas:as_known"), record.get("settings")
+    return guarantee if as_known is None or not isinstance(settings, dict) else as_known(guarantee, settings)
 
 
 def measures_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -346,3 +311,80 @@ def _numbers(data: Any) -> bool:
     return isinstance(data, dict) and all(
         isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in data.values()
     )
+
+
+def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
+    """The rows as CSV text that :func:`rows_from_csv` reads back without loss: a missing cell is empty.
+
+    Categories whose texts are empty or not all different are written as their numbers in the domain.
+    """
+    columns = [_written(a, rows[a.name]) for a in domain.attributes]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(domain.names)
+    writer.writerows(zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def rows_from_csv(text: str, domain: Domain) -> pd.DataFrame:
+    """The rows that :func:`rows_to_csv` wrote.
+
+    Raises:
+        DataError: a column is absent, or a cell is no value of the domain; the message names its row.
+    """
+    lines = list(csv.reader(io.StringIO(text, newline="")))
+    header, body = (tuple(lines[0]), lines[1:]) if lines else ((), [])
+    if header != domain.names:
+        raise DataError(f"the rows have the columns {', '.join(header)}, the domain has {', '.join(domain.names)}")
+    if not body:
+        raise DataError("there are no rows")
+    for number, line in enumerate(body, start=1):
+        if len(line) != len(header):
+            raise DataError(f"row {number} has {len(line)} cells, not {len(header)}")
+    columns = zip(*body, strict=True)
+    return pd.DataFrame({a.name: _read(a, cells) for a, cells in zip(domain.attributes, columns, strict=True)})
+
+
+def _as_text(attribute: Attribute) -> bool:
+    texts = [str(c) for c in attribute.categories]
+    return len(set(texts)) == len(texts) and "" not in texts
+
+
+def _written(attribute: Attribute, column: pd.Series[Any]) -> list[str]:
+    if not attribute.is_binned:
+        texts = [str(c) if _as_text(attribute) else str(i) for i, c in enumerate(attribute.categories)] + [""]
+        return [texts[code] for code in attribute.encode(column)]
+    if attribute.kind == "date":
+        return ["" if pd.isna(v) else pd.Timestamp(v).isoformat() for v in column]
+    return ["" if pd.isna(v) else repr(v.item() if isinstance(v, np.generic) else v) for v in column]
+
+
+def _read(attribute: Attribute, cells: Sequence[str]) -> pd.Series[Any]:
+    def wrong(row: int) -> DataError:
+        return DataError(f"row {row + 1}, column {attribute.name!r}: {cells[row]!r} is no value of the domain")
+
+    if "" in cells and not attribute.missing:
+        raise wrong(cells.index(""))
+    if not attribute.is_binned:
+        as_text = _as_text(attribute)
+        values: dict[str, Any] = {str(c) if as_text else str(i): c for i, c in enumerate(attribute.categories)} | {"": None}
+        unknown = set(cells) - values.keys()
+        if unknown:
+            raise wrong(min(map(cells.index, unknown)))
+        return settled(pd.Series([values[cell] for cell in cells], name=attribute.name, dtype=object))
+    if attribute.kind == "date":
+        try:
+            moments = pd.to_datetime(pd.Series([c or None for c in cells]), format="ISO8601")
+        except ValueError as fault:
+            raise DataError(f"column {attribute.name!r}: a cell is no date ({fault})") from fault
+        return attribute.from_numbers(attribute.numbers(moments))
+    numbers = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        try:
+            numbers[row] = float(cell) if cell else np.nan
+        except ValueError:
+            raise wrong(row) from None
+    outside = (numbers < attribute.edges[0]) | (numbers > attribute.edges[-1]) | np.isinf(numbers)
+    if outside.any():
+        raise wrong(int(np.argmax(outside)))
+    return attribute.from_numbers(numbers)

@@ -5,20 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.registry import config_class
+from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
+from dpsyn.mechanisms.base import Axis, Config
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 
-Varied = Literal["epsilon", "n", "degree", "order_of_mixture", "reduced_space_size", "rows"]
-VARIED: tuple[Varied, ...] = ("epsilon", "n", "degree", "order_of_mixture", "reduced_space_size", "rows")
-_WHOLE = ("n", "degree", "order_of_mixture", "reduced_space_size", "rows")
+STANDARD_CLASSIFIERS = (LOGISTIC, BOOSTED)
+REPEATS, DRAWS = 5, 2
+_SETTINGS = ("vary", "values", "repeats", "draws", "seed")
+
+
+def axes() -> dict[str, Axis]:
+    """What an experiment can vary: ε, n (which has no values of its own), and the settings that mechanisms name."""
+    named = {field: axis for name in MECHANISMS for field, axis in config_class(name).axes.items()}
+    epsilon = Axis("ε (privacy budget): more private to the left", "0.3, 1, 3, 10")
+    return {"epsilon": epsilon, "n": Axis("n (real rows learnt from)", ""), **dict(sorted(named.items()))}
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
@@ -80,8 +88,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Names the cell by all that decides about its numbers: settings, privacy, n, repeat, draws, seed; not the label."""
-        spec = [self.spec.epsilon, self.spec.delta, self.spec.neighbouring, self.spec.unit]
-        content = [config_to_dict(self.config), spec, self.n, self.repeat, self.draws, self.seed]
+        content = [config_to_dict(self.config), list(asdict(self.spec).values()), self.n, self.repeat, self.draws, self.seed]
         text = json.dumps(content, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -114,7 +121,7 @@ class Grid:
 
     configs: Mapping[str, Config]
     spec: PrivacySpec
-    vary: Varied = "epsilon"
+    vary: str = "epsilon"
     values: Sequence[float] = (1.0,)
     repeats: int = 5
     draws: int = 2
@@ -124,14 +131,14 @@ class Grid:
         object.__setattr__(self, "configs", dict(self.configs))
         if not self.configs:
             raise ParameterError("configs", "nothing", "at least one mechanism")
-        if self.vary not in VARIED:
-            raise ParameterError("vary", self.vary, f"one of {', '.join(map(repr, VARIED))}")
+        if self.vary not in (known := axes()):
+            raise ParameterError("vary", self.vary, f"one of {', '.join(map(repr, known))}")
         for name in ("repeats", "draws"):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
                 raise ParameterError(name, getattr(self, name), "a whole number, at least 1")
         if not (isinstance(self.seed, int) and self.seed >= 0):
             raise ParameterError("seed", self.seed, "a whole number, at least 0")
-        values = tuple(sorted(dict.fromkeys(int(v) if self.vary in _WHOLE else float(v) for v in self.values)))
+        values = tuple(sorted(dict.fromkeys(float(v) if self.vary == "epsilon" else int(v) for v in self.values)))
         if not values or values[0] <= 0:
             raise ParameterError("values", tuple(self.values), "at least one number, all above 0")
         object.__setattr__(self, "values", values)
@@ -160,15 +167,11 @@ class Grid:
 
     def to_dict(self) -> dict[str, Any]:
         """The experiment as plain data."""
-        spec = self.spec
         return {
             "configs": {label: config_to_dict(config) for label, config in self.configs.items()},
-            "spec": {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring, "unit": spec.unit},
-            "vary": self.vary,
+            "spec": asdict(self.spec),
+            **{name: getattr(self, name) for name in _SETTINGS},
             "values": list(self.values),
-            "repeats": self.repeats,
-            "draws": self.draws,
-            "seed": self.seed,
         }
 
     @classmethod
@@ -178,9 +181,24 @@ class Grid:
         Raises:
             ParameterError: something in it does not make an experiment.
         """
-        lost = [name for name in ("configs", "spec", "vary", "values", "repeats", "draws", "seed") if name not in data]
+        lost = [name for name in ("configs", "spec", *_SETTINGS) if name not in data]
         if lost:
             raise ParameterError("grid", f"without {lost[0]!r}", "what Grid.to_dict wrote")
-        settings = {name: data[name] for name in ("vary", "values", "repeats", "draws", "seed")}
         configs = {label: config_from_dict(config) for label, config in data["configs"].items()}
-        return cls(configs, PrivacySpec(**data["spec"]), **settings)
+        return cls(configs, PrivacySpec(**data["spec"]), **{name: data[name] for name in _SETTINGS})
+
+
+def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:
+    """The mechanisms by their titles, with the settings that they have when nobody chooses any.
+
+    Args:
+        rows: n, the number of real rows. Everyone releases as many, whatever that costs: an experiment says what it costs.
+        target: the column to predict. A mechanism that needs one is left out without it.
+    """
+    found = [config_class(name).as_it_comes(rows, target) for name in MECHANISMS]
+    return {config.title: config for config in found if config is not None}
+
+
+def standard_degrees(columns: int) -> tuple[int, ...]:
+    """Numbers of columns of the tables that it compares."""
+    return tuple(range(1, min(2, columns) + 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import time
 from collections import deque
@@ -13,16 +12,14 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
 from dpsyn.errors import CalibrationError, DpsynError, ParameterError
-from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS, Classification, Score
+from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
-from dpsyn.evaluation.report import Baseline, Closeness, Report, evaluate, real_baseline
-from dpsyn.mechanisms.base import Mechanism
+from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
+from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.table import Table
 
 Status = Literal["done", "refused", "failed", "crashed"]
 Backend = Literal["here", "joblib", "dask"]
-_SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
-"""Measure of a classifier -> attribute of :class:`~dpsyn.evaluation.classifiers.Score`."""
 ON_BUDGET = "on budget"
 OVER_BUDGET = "over budget"
 POLL = 0.2
@@ -75,50 +72,6 @@ class CellResult:
     def from_dict(cls, data: dict[str, Any]) -> CellResult:
         """What :meth:`to_dict` wrote down."""
         return cls(**{**data, "measures": tuple(data["measures"])})
-
-
-def flat_measures(report: Report) -> dict[str, float]:
-    """The numbers of a report by name, those that are defined."""
-    found = _distances(report.release)
-    if not isinstance(report.classification, str):
-        found |= _of_classifiers(report.classification.synthetic)
-    return {name: float(value) for name, value in found.items() if math.isfinite(value)}
-
-
-def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class.
-
-    The floor is the error of the held-out rows: a yardstick, no bound (see :class:`~dpsyn.evaluation.report.Report`).
-    """
-    floor, real = found.noise_floor, found.classification
-    if isinstance(real, Classification):
-        real = real.real
-    lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
-    if not isinstance(real, str):
-        # What always naming the majority class gives.
-        share = real.majority_accuracy
-        chance = {"accuracy": share, "ROC-AUC": 0.5, "Brier score": 2 * (1 - share)}
-        for name, value in _of_classifiers(real.scores).items():
-            kind = name.split(", ", 1)[0]
-            lines[name] = {"real data": value} | ({"majority class": chance[kind]} if kind in chance else {})
-    return lines
-
-
-def _distances(measured: Closeness) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for degree, error in measured.marginals.items():
-        found[f"{degree}-way error, mean"] = error.mean
-        found[f"{degree}-way error, largest"] = error.max
-    return found | {"range queries, mean error": measured.ranges.mean}
-
-
-def _of_classifiers(scores: Sequence[Score]) -> dict[str, float]:
-    return {
-        f"{name}, {score.classifier}": value
-        for score in scores
-        for name, attribute in _SCORES.items()
-        if (value := getattr(score, attribute)) is not None
-    }
 
 
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
@@ -390,3 +343,33 @@ def run_grid(
             if on_result is not None:
                 on_result(event.result)
     return [found[key] for key in dict.fromkeys(cell.key for cell in cells)]
+
+
+def run_experiment(cells: list[Cell], workers: int, progress: Progress, **real: Any) -> int:
+    """A background job: run cells in worker processes; how many there were.
+
+    Handed out on the way: ``{"references": …, "notes": …}`` once, and ``{"result": …}`` for every cell as it ends.
+
+    Args:
+        cells: what to run.
+        workers: number of processes.
+        progress: told of what runs.
+        real: as :func:`~dpsyn.evaluation.report.real_baseline` takes it.
+    """
+    from dpsyn.kit.worker import hand_out, paused
+
+    progress("measuring the real data against itself", 0.0)
+    baseline = real_baseline(**real)
+    hand_out({"references": references(baseline), "notes": list(baseline.notes)})
+    count = 0
+    running: dict[int, str] = {}
+    progress("starting the workers", 0.0)
+    for event in run_cells(cells, baseline, workers=workers, paused=paused):
+        if event.result is None:
+            running[event.worker] = f"{event.cell.label} at {event.cell.value:g}, run {event.cell.repeat + 1}"
+        else:
+            running.pop(event.worker, None)
+            count += 1
+            hand_out({"result": event.result.to_dict()})
+        progress("; ".join(running.values()) or "waiting", count / len(cells))
+    return count

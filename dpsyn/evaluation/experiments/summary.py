@@ -20,24 +20,14 @@ Floats = npt.NDArray[np.float64]
 
 def results_frame(results: Sequence[CellResult]) -> pd.DataFrame:
     """One line per draw and measure: label, mechanism, value, repeat, draw, measure, number, budget, claimed ε."""
+    columns = ["label", "mechanism", "value", "repeat", "draw", "measure", "number", "budget", "claimed epsilon"]
     lines = [
-        {
-            "label": r.label,
-            "mechanism": r.mechanism,
-            "value": r.value,
-            "repeat": r.repeat,
-            "draw": draw,
-            "measure": measure,
-            "number": number,
-            "budget": r.budget,
-            "claimed epsilon": r.guarantee.get("epsilon", math.nan),
-        }
+        (r.label, r.mechanism, r.value, r.repeat, draw, measure, number, r.budget, r.guarantee.get("epsilon", math.nan))
         for r in results
         if r.status == "done"
         for draw, measures in enumerate(r.measures)
         for measure, number in measures.items()
     ]
-    columns = ["label", "mechanism", "value", "repeat", "draw", "measure", "number", "budget", "claimed epsilon"]
     return pd.DataFrame(lines, columns=columns)
 
 

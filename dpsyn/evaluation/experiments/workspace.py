@@ -26,8 +26,7 @@ import pandas as pd
 
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError, WorkspaceError
-from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease, archive_text, now, read_archive
-from dpsyn.evaluation.experiments.rows import rows_to_csv
+from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease, archive_text, now, read_archive, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 
 _SQLITE, _SQLITE_VERSION = "dpsyn.sqlite", 1

@@ -2,17 +2,14 @@
 
 from dpsyn.mechanisms.dp_cda._averaging import noisy_averages
 from dpsyn.mechanisms.dp_cda._config import DPCDA
-from dpsyn.mechanisms.dp_cda._feature_map import Clipping, clipping
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA, PublishedDPCDAMechanism, published_rows
 
 __all__ = [
     "DPCDA",
-    "Clipping",
     "DPCDAMechanism",
     "PublishedDPCDA",
     "PublishedDPCDAMechanism",
-    "clipping",
     "noisy_averages",
     "published_rows",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsyn.mechanisms.dp_cda._checks import count_margin
 from dpsyn.mechanisms.dp_cda._feature_map import SMALLEST_SPREAD, FeatureMap, Standard
-from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Part
 from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, smallest_multiplier
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
@@ -124,31 +124,19 @@ class Budget:
         together they have ``epsilon`` and ``delta`` of the rest although their own ε add up to more.
         """
         entries: list[dict[str, Any]] = []
-        if self.counted:
+
+        def add(name: str, share: float, epsilon: float, delta: float, noise: str, scale: float) -> None:
             entries.append(
-                {
-                    "name": "class counts",
-                    "share": self.epsilon_for_counts / spec.epsilon,
-                    "epsilon": self.epsilon_for_counts,
-                    "delta": self.overstated_probability,
-                    "noise": "discrete Laplace",
-                    "scale": self.count_noise_scale,
-                }
+                {"name": name, "share": share, "epsilon": epsilon, "delta": delta, "noise": noise, "scale": scale}
             )
-        rest = self.epsilon / spec.epsilon
-        share = 0.0
+
+        if self.counted:
+            first, beta = self.epsilon_for_counts, self.overstated_probability
+            add("class counts", first / spec.epsilon, first, beta, "discrete Laplace", self.count_noise_scale)
+        rest, share = self.epsilon / spec.epsilon, 0.0
         if self.standard is not None:
             alone = gaussian_epsilon(1 / self.standard.multiplier, self.delta)
             share = rest * alone / self.epsilon
-            entries.append(
-                {
-                    "name": "means and deviations",
-                    "share": share,
-                    "epsilon": alone,
-                    "delta": self.delta,
-                    "noise": "discrete Gaussian",
-                    "scale": self.standard.noise_scale,
-                }
-            )
+            add("means and deviations", share, alone, self.delta, "discrete Gaussian", self.standard.noise_scale)
         entries.append({"name": "averages", "share": rest - share, "delta": self.delta, "noise": "Gaussian"} | averages)
         return entries

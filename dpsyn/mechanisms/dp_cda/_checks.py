@@ -10,6 +10,7 @@ import numpy as np
 
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.dp_cda.accounting._pairs import check_whole
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 
 _LARGEST_COUNT_NOISE = 2.0**40
@@ -111,18 +112,9 @@ def count_margin(scale: float, classes: int, failure_probability: float) -> int:
 
 def check_order_and_rows(order_of_mixture: object, rows: object) -> None:
     """Raise unless both are whole numbers, at least 1; rows may be None or a mapping."""
-    for field, value in (("order_of_mixture", order_of_mixture), ("rows", rows)):
-        if field == "rows" and (value is None or isinstance(value, Mapping)):
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ParameterError(field, value, "a whole number, at least 1")
-
-
-def check_clip_norm(clip_norm: float) -> None:
-    """Raise unless it is a finite positive number."""
-    if not (math.isfinite(clip_norm) and clip_norm > 0):
-        allowed = "a finite number > 0; 1 keeps records that are scaled by public bounds as they are"
-        raise ParameterError("clip_norm", clip_norm, allowed)
+    check_whole("order_of_mixture", order_of_mixture, "at least 1")
+    if not (rows is None or isinstance(rows, Mapping)):
+        check_whole("rows", rows, "at least 1")
 
 
 def check_calibration(spec: PrivacySpec, n: int) -> None:

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
+from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import (
     check_calibration,
-    check_clip_norm,
     check_count_noise,
     check_features,
     check_order_and_rows,
@@ -23,6 +22,7 @@ from dpsyn.mechanisms.dp_cda._checks import (
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
+from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
@@ -95,6 +95,8 @@ class DPCDA(Config):
     name: ClassVar[str] = "dp_cda"
     title: ClassVar[str] = "DP-CDA"
     paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
+    axes: ClassVar[Mapping[str, Axis]] = {"order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64"), "rows": ROWS}
+    noise_is_draw: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_order_and_rows(self.order_of_mixture, self.rows)

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import ParameterError
 from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -88,6 +87,11 @@ class FeatureMap:
     def number_coordinates(self) -> npt.NDArray[np.int64]:
         """Their coordinates, shape (q,)."""
         return np.array([at.start for attribute, at, _ in self._blocks if attribute.is_binned], dtype=np.int64)
+
+    @cached_property
+    def single(self) -> dict[str, int]:
+        """The columns that are one coordinate each, and their coordinates."""
+        return {attribute.name: at.start for attribute, at, _ in self._blocks if at.stop == at.start + 1}
 
     @cached_property
     def length(self) -> float:
@@ -247,64 +251,3 @@ def clip_in_place(points: Floats, radius: float) -> float:
             block[outside] /= (lengths[outside] / radius)[:, None]
             shortened += int((lengths > radius * (1 + 1e-12)).sum())
     return shortened / len(points) if len(points) else 0.0
-
-
-@dataclass(frozen=True)
-class Clipping:
-    """What clipping does to the records. NOT private.
-
-    Attributes:
-        clip_norm: c.
-        norms: of the scaled records before clipping, shape (n,).
-        share_cut: share of the records whose norm is above c.
-        lost, shortened: shares of the sum of squared norms, and of norms, that are cut away.
-    """
-
-    clip_norm: float
-    norms: Floats
-
-    @property
-    def share_cut(self) -> float:
-        """Share of the records that are shortened."""
-        return float((self.norms > self.clip_norm * (1 + 1e-12)).mean()) if len(self.norms) else 0.0
-
-    @property
-    def lost(self) -> float:
-        """1 - Σ min(‖x‖, c)² / Σ ‖x‖²."""
-        total = float((self.norms**2).sum())
-        return 1 - float((np.minimum(self.norms, self.clip_norm) ** 2).sum()) / total if total > 0 else 0.0
-
-    @property
-    def shortened(self) -> float:
-        """Share of the records' total length that is cut away."""
-        total = float(self.norms.sum())
-        return float(np.maximum(self.norms - self.clip_norm, 0).sum()) / total if total > 0 else 0.0
-
-
-def clipping(table: Table, target: str, clip_norm: float, *, standardised: bool = False) -> Clipping:
-    """Norms of the records scaled by public bounds, and what c cuts.
-
-    Args:
-        table: the records.
-        target: the class column, which is not mixed.
-        clip_norm: c.
-        standardised: scale by the data's own means and deviations, as ``scaling="private"`` does up to its noise.
-
-    Raises:
-        ParameterError: there is no such column or no other, or c is not positive.
-    """
-    if target not in table.domain:
-        raise ParameterError("target", target, f"one of the columns {', '.join(map(repr, table.domain.names))}")
-    if not clip_norm > 0:
-        raise ParameterError("clip_norm", clip_norm, "a number > 0; 1 keeps records that are scaled by bounds as they are")
-    names = [name for name in table.domain.names if name != target]
-    if not names:
-        raise ParameterError("target", target, "one column of several: there is nothing else to scale")
-    features = FeatureMap(table.domain.project(names))
-    points = features.encode(table)
-    if standardised and table.n:
-        at = features.number_coordinates
-        values = points[:, at] * features.length
-        spread = np.maximum(values.std(axis=0), SMALLEST_SPREAD)
-        points[:, at] = (values - values.mean(axis=0)) / spread / features.length
-    return Clipping(clip_norm, np.sqrt(np.einsum("ij,ij->i", points, points)))

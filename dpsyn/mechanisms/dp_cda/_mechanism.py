@@ -112,7 +112,7 @@ class DPCDAMechanism(Mechanism):
                 for name, size, rows in zip(names, self.public_sizes, self.rows_per_class, strict=True)
             }
             if self.budget.standard is not None:
-                averages["epsilon"] = self._epsilon_of_averages(self.public_sizes, averages["scale"])
+                averages["epsilon"] = self.epsilon_of_averages(self.public_sizes, averages["scale"], self.budget.delta)
         else:
             facts |= {
                 "epsilon_for_counts": self.budget.epsilon_for_counts,
@@ -124,11 +124,11 @@ class DPCDAMechanism(Mechanism):
             }
         return facts | {"ledger": self.budget.ledger(self.spec, averages)}
 
-    def _epsilon_of_averages(self, sizes: tuple[int, ...], noise_scale: float) -> float:
-        """By themselves, at the δ that they share with means and deviations."""
+    def epsilon_of_averages(self, sizes: tuple[int, ...], noise_scale: float, delta: float) -> float:
+        """ε at δ of the averages by themselves."""
         return dp_cda_epsilon(
             noise_scale,
-            self.budget.delta,
+            delta,
             self.config.order_of_mixture,
             self.radius,
             sizes,

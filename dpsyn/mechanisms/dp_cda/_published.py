@@ -17,13 +17,13 @@ from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, no_progr
 from dpsyn.mechanisms.dp_cda._averaging import class_averages
 from dpsyn.mechanisms.dp_cda._checks import (
     check_calibration,
-    check_clip_norm,
     check_order_and_rows,
     class_column,
     class_values,
     rows_of_classes,
 )
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_in_place
+from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.counterexamples import published_sigma
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec

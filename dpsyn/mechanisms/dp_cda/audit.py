@@ -14,7 +14,6 @@ from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import DPCDA, DPCDAMechanism, PublishedDPCDAMechanism, noisy_averages, published_rows
-from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Scores, audit
 from dpsyn.privacy.spec import PrivacySpec
 
@@ -86,23 +85,8 @@ def audit_dp_cda(
         return run
 
     guarantee = mechanism.guarantee
-    profile = [
-        (
-            dp_cda_epsilon(
-                exact,
-                delta,
-                order,
-                mechanism.radius,
-                mechanism.public_sizes,
-                mechanism.rows_per_class,
-                neighbouring=mechanism.spec.neighbouring,
-                variant=mechanism.config.variant,
-            ),
-            delta,
-        )
-        for delta in _DELTAS
-        if delta > guarantee.delta
-    ]
+    sizes = mechanism.public_sizes
+    profile = [(mechanism.epsilon_of_averages(sizes, exact, delta), delta) for delta in _DELTAS if delta > guarantee.delta]
     return audit(
         scored(0),
         scored(1),

@@ -1,8 +1,11 @@
 """DP-CDA (Saha, Tonoy, Imtiaz 2024): the privacy that the paper prints, and what it overlooks, in numbers.
 
 Theorem 1 as printed, which is wrong; the bound of Wang, Balle and Kasiviswanathan (2019) that it meant; the pair of datasets
-that its z-score gives away; Remark 2. In the paper's notation a row averages l of N records of norm at most c and adds noise
-σ_x to the features and σ_y to the one-hot label. Nothing here certifies a release; :mod:`exact` does.
+that its z-score gives away; Remark 2. Nothing here certifies a release; :mod:`exact` does.
+
+A row averages l (``order_of_mixture``) of N (``n``) records, of d ``features``, of norm at most c (``clip_norm``), in K
+``classes`` of equal size, and adds noise σ_x (``sigma``) to features and σ_y (``label_sigma``) to the one-hot label: None
+takes σ_x as the experiments do, infinity means that labels are not noised. T ``rows`` in all; None takes N. δ is in (0, 1).
 """
 
 from __future__ import annotations
@@ -14,14 +17,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, log_ndtr, logsumexp
+from scipy.special import log_ndtr, logsumexp
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon, checked_multiplier
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
 REMARK_2_ORDERS = (8, 16, 32, 64, 512)
+_LARGEST_ATTACKED_CLASS = 10_000
 PUBLISHED_ORDERS = (3, 4)
 """The only Rényi orders at which the printed formula is real: from order 5 on it takes the root of a negative number."""
 
@@ -43,15 +47,6 @@ def published_epsilon(
     should be B(2⌈j/2⌉) (:func:`corrected_rdp_epsilon`): as printed it is B(2) at j = 3 and 4 and negative at j = 5. The
     sampling rate should be l/N_k, since the records come from one class; the z-score before it breaks the claim altogether
     (:func:`z_score_attack_epsilon`).
-
-    Args:
-        order_of_mixture: l.
-        sigma: σ_x.
-        n: N, all records.
-        delta: privacy δ, in (0, 1).
-        rows: T, rows in all; None takes N.
-        clip_norm: c.
-        label_sigma: σ_y; None takes σ_x as the experiments do, infinity means that labels are not noised.
     """
     unit = _unit_order(order_of_mixture, sigma, clip_norm, label_sigma, delta)
     if unit == math.inf:
@@ -78,18 +73,8 @@ def corrected_rdp_epsilon(
     Valid for replacing a record inside the population that is sampled from, with public scaling: that is a class
     (``population`` = N_k and ``rows`` = T_k). With ``population`` = N and ``rows`` = T it corrects the misprint only.
     The errata are told with it; pages and the library take ``accountant="rdp"`` of :mod:`functions`, which covers a change
-    of the label too and converts more tightly.
-
-    Args:
-        order_of_mixture: l.
-        sigma: σ_x.
-        population: number of records that the l are drawn from.
-        rows: rows drawn from this population.
-        delta: privacy δ, in (0, 1).
-        clip_norm: c.
-        label_sigma: σ_y; None takes σ_x, infinity means that labels are not noised.
-        smallest_order: first Rényi order tried; the paper begins at 3 although 2 is allowed.
-        largest_order: last Rényi order tried; fewer orders only loosen the bound.
+    of the label too and converts more tightly. The paper's ``smallest_order`` is 3 although 2 is allowed; fewer orders only
+    loosen the bound.
     """
     unit = _unit_order(order_of_mixture, sigma, clip_norm, label_sigma, delta)
     if unit == math.inf:
@@ -111,14 +96,6 @@ def published_sigma(
     clip_norm: float = 1.0,
 ) -> float:
     """The smallest σ_x = σ_y to which :func:`published_epsilon` gives ``epsilon``: the noise that the paper would add.
-
-    Args:
-        epsilon: target.
-        order_of_mixture: l.
-        n: N, all records.
-        delta: privacy δ, in (0, 1).
-        rows: T; None takes N.
-        clip_norm: c.
 
     Raises:
         CalibrationError: the orders 3 and 4 cannot reach the target: ε stays above ln(1/δ)/3 however large σ is.
@@ -159,14 +136,7 @@ def _remedy(epsilon: float, limit: float, n: int) -> str:
 
 def _unit_order(order_of_mixture: int, sigma: float, clip_norm: float, label_sigma: float | None, delta: float) -> float:
     """ε(α)/α = (2c²/σ_x² + 1/σ_y²)/l²."""
-    if order_of_mixture < 1:
-        raise ParameterError("order_of_mixture", order_of_mixture, "at least 1 record per average")
-    if not sigma >= 0:
-        raise ParameterError("sigma", sigma, "a number >= 0")
-    if not (math.isfinite(clip_norm) and clip_norm > 0):
-        raise ParameterError("clip_norm", clip_norm, "a finite number > 0")
-    if not 0 < delta < 1:
-        raise ParameterError("delta", delta, "a number with 0 < delta < 1")
+    checked_multiplier(order_of_mixture, sigma, clip_norm, delta)
     labels = sigma if label_sigma is None else label_sigma
     if not labels >= 0:
         raise ParameterError("label_sigma", labels, "a number >= 0")
@@ -236,6 +206,20 @@ def _smallest_epsilon(per_row: Iterator[tuple[int, float]], rows: int, delta: fl
     return best
 
 
+def printed_third_moment(*, order_of_mixture: int, sigma: float, clip_norm: float = 1.0) -> float:
+    """B(3) = -(e^{2ε(3)} - 3e^{ε(2)} + 2) with σ_y = σ_x, the factor printed under the root at j = 5. Negative for every σ.
+
+    With ε(α) = αu: e^{6u} - 1 - 3(e^{2u} - 1) is positive because (e^{2u})³ is convex in e^{2u} and 3(e^{2u} - 1) is its
+    tangent at u = 0.
+    """
+    unit = (2 * clip_norm**2 + 1) / (sigma * order_of_mixture) ** 2
+    if unit > 100:
+        return -math.inf
+    difference = math.expm1(2 * unit)
+    return -(difference**3 + 3 * difference**2)
+
+
+@cache
 def remark_2(sigma: float = 0.05, n: int = 60_000, classes: int = 10, delta: float = 1e-5) -> dict[int, float]:
     """ε at a fixed σ for l = 8, 16, 32, 64, 512, by the exact add/remove accountant with balanced classes.
 
@@ -273,16 +257,9 @@ def z_score_attack_epsilon(
     with T_k = ⌊N/K⌋ trials of probability l/⌊N/K⌋, the number of rows that contain the odd record. X is normal with variance
     Tσ² and mean ∓(mT - sJ), s = (m + c')/l. For every threshold t, (ε, δ)-DP requires P_D(X < t) ≤ e^ε P_D'(X < t) + δ; the
     largest ε that this refutes over t is returned. One record thus moves all rows: no noise of the published size hides it.
-
-    Args:
-        n: N.
-        features: d.
-        order_of_mixture: l.
-        sigma: σ_x.
-        delta: privacy δ, in (0, 1).
-        clip_norm: c.
-        classes: K, of equal size.
     """
+    from scipy.stats import binom
+
     size = n // max(classes, 1)
     if classes < 1 or size < order_of_mixture or n < 2:
         raise ParameterError("n", n, f"at least order_of_mixture = {order_of_mixture} records in each of {classes} classes")
@@ -296,7 +273,7 @@ def z_score_attack_epsilon(
     rows = size * classes
     deviation = sigma * math.sqrt(rows)
     containing = np.arange(size + 1)
-    log_weights = _log_binomial(containing, size, order_of_mixture / size)
+    log_weights = binom.logpmf(containing, size, order_of_mixture / size)
     shift = (common * rows - containing * (common + odd) / order_of_mixture) / deviation
 
     def refuted(threshold: float) -> float:
@@ -311,12 +288,36 @@ def z_score_attack_epsilon(
     return max(0.0, *(refuted(float(t)) for t in fine))
 
 
-def _log_binomial(successes: np.ndarray, trials: int, probability: float) -> np.ndarray:
-    if probability == 1:
-        return np.where(successes == trials, 0.0, -np.inf)
-    choose = gammaln(trials + 1) - gammaln(successes + 1) - gammaln(trials - successes + 1)
-    found: np.ndarray = choose + successes * math.log(probability) + (trials - successes) * math.log1p(-probability)
-    return found
+def attacked_epsilon(
+    *, n: int, features: int, order_of_mixture: int, sigma: float, delta: float, clip_norm: float, classes: int
+) -> float | None:
+    """What :func:`z_score_attack_epsilon` refutes; above 10,000 records a class the bound by the other rows.
+
+    None where there is nothing to mix, or no other class.
+    """
+    size = n // classes
+    if size < order_of_mixture or n < 2:
+        return None
+    if size <= _LARGEST_ATTACKED_CLASS:
+        noise: dict[str, Any] = {"order_of_mixture": order_of_mixture, "sigma": sigma, "delta": delta}
+        return z_score_attack_epsilon(n=n, features=features, classes=classes, clip_norm=clip_norm, **noise)
+    if classes == 1:
+        return None
+    common = min(clip_norm, math.sqrt(features / (n - 1)))
+    return gaussian_attack(math.sqrt((classes - 1) * size) * 2 * common / sigma, delta)
+
+
+def gaussian_attack(shift: float, delta: float) -> float:
+    """The largest ε that a threshold test refutes for N(0, 1) against N(``shift``, 1): a lower bound on ε at δ.
+
+    The rows of the classes without the odd record in :func:`z_score_attack_epsilon` are such a pair.
+    """
+    thresholds = np.linspace(-8.0, 8.0, 801)
+    hits = log_ndtr(thresholds)
+    usable = hits > math.log(delta)
+    with np.errstate(over="ignore"):
+        refuted = hits[usable] + np.log1p(-np.exp(math.log(delta) - hits[usable])) - log_ndtr(thresholds[usable] - shift)
+    return max(0.0, float(refuted.max()))
 
 
 def published_attack(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit import screen, widgets
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import DPCDA
@@ -25,15 +24,6 @@ WAYS: dict[Way, str] = {
 }
 SCALINGS: dict[Scaling, str] = {"public": "by public bounds", "private": "by a private mean and deviation"}
 SAMPLERS: dict[Sampler, str] = {"system": "NumPy, seeded by the system", "exact": "OpenDP, exact (slower)"}
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """Rows and sizes of the classes; a size of None is estimated privately with this share of ε."""
-
-    rows: int | dict[Any, int]
-    sizes: int | dict[Any, int] | None
-    count_share: float
 
 
 def form(current: Dataset) -> tuple[Config, PrivacySpec]:
@@ -85,7 +75,13 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         with left:
             rows = _rows(current)
             _share_of_a_class(rows, current.table.domain[target].size)
-        return _as_published(target, int(order), rows, scaling["clip_norm"]), spec
+        st.error(
+            "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, "
+            "so one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. "
+            "Never release what it makes.",
+            icon=":material/gpp_bad:",
+        )
+        return DPCDA.as_published(target, int(order), rows, scaling["clip_norm"]), spec
     with left:
         classes = _class_by_class(current, target, int(order), way)
     with right:
@@ -101,24 +97,12 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
     config = DPCDA(
         target=target,
         order_of_mixture=int(order),
-        rows=classes.rows,
-        class_sizes=classes.sizes,
-        count_share=classes.count_share,
         variant=way,
         noise_sampler=sampler,
+        **classes,
         **scaling,
     )
     return config, spec
-
-
-def _as_published(target: str, order: int, rows: int, clip_norm: float) -> Config:
-    st.error(
-        "**A demonstration without any guarantee.** As published, DP-CDA scales by the records' own mean and deviation, so "
-        "one record moves every row, and takes its noise from a formula that is wrong. It runs with a seed only. Never "
-        "release what it makes.",
-        icon=":material/gpp_bad:",
-    )
-    return DPCDA.as_published(target, order, rows, clip_norm)
 
 
 def _rows(current: Dataset) -> int:
@@ -147,19 +131,14 @@ def _share_of_a_class(rows: int, classes: int) -> None:
 
 def _scaling(way: str) -> dict[str, Any]:
     """Scaling and clipping, as arguments of the configuration."""
-    help_text = "Longer records are shortened to it. Fix it before looking: a c that was tried on the records counts."
+    said = "Longer records are shortened to it. Fix it before looking: a c that was tried on the records counts."
+
+    def clip_norm(key: str, most: float, step: float, of: str = "", note: str = "") -> float:
+        label = f"c (largest norm of a {of}record)"
+        return st.slider(label, 0.1, most, 1.0, step, key=key, bind="query-params", help=said + note)
+
     if way == "as_published":
-        clip = st.slider(
-            "c (largest norm of a z-scored record)",
-            0.1,
-            10.0,
-            1.0,
-            0.1,
-            key="cda_clip_published",
-            bind="query-params",
-            help=help_text,
-        )
-        return {"clip_norm": clip}
+        return {"clip_norm": clip_norm("cda_clip_published", 10.0, 0.1, "z-scored ")}
     scaling = st.selectbox(
         "Numbers are scaled",
         list(SCALINGS),
@@ -170,28 +149,17 @@ def _scaling(way: str) -> dict[str, Any]:
         "the bounds are much wider than the data.",
     )
     if scaling == "public":
-        clip = st.slider(
-            "c (largest norm of a record)",
-            0.1,
-            1.0,
-            1.0,
-            0.05,
-            key="cda_clip",
-            bind="query-params",
-            help=help_text + " Records scaled by bounds have norm 1 at most.",
-        )
-        return {"clip_norm": clip}
-    clip = st.slider(
-        "c (largest norm of a record)", 0.1, 3.0, 1.0, 0.05, key="cda_clip_private", bind="query-params",
-        help=help_text + " Standardised records have a mean square norm of about 1.",
-    )  # fmt: skip
+        return {"clip_norm": clip_norm("cda_clip", 1.0, 0.05, note=" Records scaled by bounds have norm 1 at most.")}
+    note = " Standardised records have a mean square norm of about 1."
+    clip = clip_norm("cda_clip_private", 3.0, 0.05, note=note)
     share = st.slider(
         "Share of ε for means and deviations", 0.02, 0.5, 0.1, 0.02, key="cda_scaling_share", bind="query-params"
     )
     return {"clip_norm": clip, "scaling": scaling, "scaling_share": share}
 
 
-def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Classes:
+def _class_by_class(current: Dataset, target: str, order: int, way: str) -> dict[str, Any]:
+    """Rows and sizes of the classes, as arguments of the configuration."""
     rows = _rows(current)
     estimate = st.toggle(
         "Estimate the class sizes privately",
@@ -218,11 +186,11 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> _Cla
         bind="query-params",
     ):
         _share_of_a_class(rows, current.table.domain[target].size)
-        return _Classes(rows, size, share)
-    return _table(current, target, rows, size, share, order)
+        return {"rows": rows, "class_sizes": size, "count_share": share}
+    return _table(current, target, rows, size, order) | {"count_share": share}
 
 
-def _table(current: Dataset, target: str, rows: int, size: int | None, share: float, order: int) -> _Classes:
+def _table(current: Dataset, target: str, rows: int, size: int | None, order: int) -> dict[str, Any]:
     """T_k, and N_k where it is stated, in a table that can be edited."""
     attribute = current.table.domain[target]
     lines = pd.DataFrame(
@@ -244,11 +212,12 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, share: fl
         },
     )
     st.session_state["cda_tables"][cda_table_key][1] = edited
-    screen.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
+    visit.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
     made = {value: int(count) for value, count in zip(attribute.categories, edited["rows"], strict=True)}
-    if size is None:
-        return _Classes(made, None, share)
-    return _Classes(made, {v: int(n) for v, n in zip(attribute.categories, edited["at least"], strict=True)}, share)
+    sizes = None
+    if size is not None:
+        sizes = {value: int(n) for value, n in zip(attribute.categories, edited["at least"], strict=True)}
+    return {"rows": made, "class_sizes": sizes}
 
 
 def _begun(key: str, lines: pd.DataFrame) -> pd.DataFrame:

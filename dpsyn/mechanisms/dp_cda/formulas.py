@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
-from dpsyn.theory.papers import Paper
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
 
 PAPER = Paper(
     "Saha, Tonoy, Imtiaz 2024",
@@ -21,15 +19,6 @@ PAPER = Paper(
 )
 """Where its theorems stand."""
 _COUNTS, _STANDARD, _AVERAGES = "class counts", "means and deviations", "averages"
-
-
-@dataclass(frozen=True)
-class _Rest:
-    """What is claimed of means, deviations and averages together, and how the lines call it."""
-
-    epsilon: float
-    delta: float
-    letters: tuple[str, str]
 
 
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
@@ -50,10 +39,9 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
         + (" The number of records in a sum varies, its divisor does not." if poisson else ""),
     )
     if counts is None:
-        rest = _Rest(guarantee.epsilon, delta, (r"\varepsilon", r"\delta"))
-        return (moved, *_averages(guarantee, settings, parts, rest))
+        return (moved, *_averages(guarantee, settings, parts, guarantee.epsilon, (r"\varepsilon", r"\delta")))
     first, scale, beta = float(counts["epsilon"]), float(counts["scale"]), float(counts["delta"])
-    rest = _Rest(guarantee.epsilon - first, delta, (r"\varepsilon_2", r"\delta_2" if beta else r"\delta"))
+    rest, letters = guarantee.epsilon - first, (r"\varepsilon_2", r"\delta_2" if beta else r"\delta")
     sizes = ClaimFormula(
         "Class sizes, estimated with discrete Laplace noise",
         r"\varepsilon_1 = \frac{\Delta_1}{s}",
@@ -66,35 +54,35 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
     claim = ClaimFormula(
         "The claim",
         rf"(\varepsilon,\ \delta) = (\varepsilon_1 + \varepsilon_2,\ {deltas[0]})",
-        rf"({up(first)} + {up(rest.epsilon)},\ {deltas[1]}) = ({up(guarantee.epsilon)},\ {up(guarantee.delta, 3)})",
+        rf"({up(first)} + {up(rest)},\ {deltas[1]}) = ({up(guarantee.epsilon)},\ {up(guarantee.delta, 3)})",
         OUR_PROOF,
         "β is the probability that a noisy count, less the margin, exceeds its class."
         if beta
         else "The sampling rates need not be right, so that the noisy counts take nothing of δ.",
     )
-    return (moved, sizes, *_averages(guarantee, settings, parts, rest), claim)
+    return (moved, sizes, *_averages(guarantee, settings, parts, rest, letters), claim)
 
 
 def _averages(
-    guarantee: Guarantee, settings: Mapping[str, Any], parts: Mapping[str, Any], rest: _Rest
+    guarantee: Guarantee, settings: Mapping[str, Any], parts: Mapping[str, Any], claimed: float, letters: tuple[str, str]
 ) -> tuple[ClaimFormula, ...]:
-    """What one record does to one row, and to all of them."""
+    """What one record does to one row, and to all of them: ``claimed`` for means, deviations and averages together."""
+    delta = float(parts[_AVERAGES]["delta"])
     rates, sigma = settings.get("sampling_rates"), settings.get("noise_scale")
     beside = r"G \otimes " if _STANDARD in parts else ""
     row = rows = shown = ""
     if rates and sigma is not None:
-        name, made, alone = _binding(guarantee, settings, rest.delta)
+        name, made, alone = _binding(guarantee, settings, delta)
         rate, scale = number(float(rates[name])), number(float(sigma))
         square = power(scale, "2")
         row = (
             rf"A_k = (1 - {rate})\,Q + {rate}\,\mathcal{{N}}({number(float(settings['sensitivity']))},\ {square}),\quad "
             rf"Q = \mathcal{{N}}(0,\ {square})"
         )
-        rows = rf"\delta\left({up(rest.epsilon)};\ {beside}P_k^{{\otimes {number(made)}}}\right) \le {up(rest.delta, 3)}"
+        rows = rf"\delta\left({up(claimed)};\ {beside}P_k^{{\otimes {number(made)}}}\right) \le {up(delta, 3)}"
         shown = f"In numbers: class {name}" + (". " if alone else ", whose rows alone have the largest ε of all classes. ")
     if beside:
         shown += _standard(guarantee, parts[_STANDARD])
-    epsilon, delta = rest.letters
     return (
         ClaimFormula(
             "One row, for whoever holds all records but one",
@@ -107,7 +95,7 @@ def _averages(
         ),
         ClaimFormula(
             "All rows, by privacy-loss distributions",
-            rf"\max_k\ \delta\left({epsilon};\ {beside}P_k^{{\otimes T_k}}\right) \le {delta}",
+            rf"\max_k\ \delta\left({letters[0]};\ {beside}P_k^{{\otimes T_k}}\right) \le {letters[1]}",
             rows,
             OUR_PROOF,
             f"Tₖ is the number of rows made from class k. {shown}{_pairs(guarantee, settings)}",

@@ -17,7 +17,7 @@ from dpsyn.mechanisms.dp_cda._checks import class_column, class_values
 from dpsyn.mechanisms.dp_cda._config import DPCDA
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
-from dpsyn.mechanisms.dp_cda.accounting._classes import Variant
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
@@ -163,9 +163,9 @@ class Inside:
     clip_norm: float = 1.0
     variant: Variant = "fixed_size"
 
-    def at(self, order_of_mixture: int, epsilon: float | None = None) -> Inside:
-        """The same at another l, and another ε if one is given."""
-        return replace(self, order_of_mixture=order_of_mixture, epsilon=self.epsilon if epsilon is None else epsilon)
+    def at(self, order_of_mixture: int) -> Inside:
+        """The same at another l."""
+        return replace(self, order_of_mixture=order_of_mixture)
 
     @cached_property
     def kept(self) -> list[int]:

@@ -16,28 +16,14 @@ from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
-from dpsyn.theory.summary import summarise
-from dpsyn.theory.thresholds import threshold, whole_threshold
+from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
 
 
 @dataclass(frozen=True)
 class MixingSetting:
-    """What DP-CDA's guarantee depends on.
-
-    Args:
-        n: rows of data.
-        spec: the privacy asked for; δ > 0 is a condition.
-        classes: K, public.
-        smallest_class: public lower bound on every N_k; None takes n // K, its largest possible value.
-        order_of_mixture: l.
-        rows: k, rows to make; T_k = max(1, rows // K) of each class.
-        noise_scale: σ; None takes the smallest that is private.
-        clip_norm: c.
-        exact: find that smallest σ by the exact accountant, or else a bound on it that ignores sampling and can be a
-            hundred times larger; None is exact where that is quick.
-    """
+    """What DP-CDA's guarantee depends on: the arguments of :func:`verdict`."""
 
     n: int
     spec: PrivacySpec
@@ -214,8 +200,8 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     bound = setting.noise_scale is None and not setting.is_exact
     caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
     promise = (
-        f"noise of scale {format_log(log_of(scale or 0.0))}{caution} on averages of {setting.order_of_mixture} records "
-        f"makes a sample with {setting.rows_per_class:,} of each class {privacy}"
+        f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}{caution} on averages of "
+        f"{setting.order_of_mixture} records makes a sample with {setting.rows_per_class:,} of each class {privacy}"
     )
     return Verdict(
         mechanism="dp_cda",
@@ -276,30 +262,21 @@ def verdict(
 
     Args:
         stats: n of the data.
-        spec: ε, δ and the neighbours.
-        rows: k, synthetic rows.
+        spec: ε, δ and the neighbours; δ > 0 is a condition.
+        rows: k, synthetic rows, T_k = max(1, k // K) of each class.
         order_of_mixture: l.
-        classes: K.
+        classes: K, public.
         smallest_class: public lower bound on its N_k; None takes n // K, the largest that it can be.
         noise_scale: its σ; None takes one that is private.
         clip_norm: its c.
         exact_accounting: find the smallest σ by the exact accountant (True), or only a σ that is enough without counting on
-            sampling (False), or the former where it is quick (None). With a ``noise_scale`` its ε is always by the exact
-            accountant.
+            sampling, which can be a hundred times larger (False), or the former where it is quick (None). With a
+            ``noise_scale`` its ε is always by the exact accountant.
     """
-    return dp_cda_verdict(
-        MixingSetting(
-            n=stats.n,
-            spec=spec,
-            classes=classes,
-            smallest_class=smallest_class,
-            order_of_mixture=order_of_mixture,
-            rows=rows,
-            noise_scale=noise_scale,
-            clip_norm=clip_norm,
-            exact=exact_accounting,
-        )
+    setting = MixingSetting(
+        stats.n, spec, classes, smallest_class, order_of_mixture, rows, noise_scale, clip_norm, exact_accounting
     )
+    return dp_cda_verdict(setting)
 
 
 def of_release(

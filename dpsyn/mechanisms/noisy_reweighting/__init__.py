@@ -1,27 +1,341 @@
 """Noisy reweighting (Boedihardjo, Strohmer, Vershynin 2021b): noisy statistics, then a density on a reduced space."""
 
-from dpsyn.mechanisms.noisy_reweighting._config import (
-    Allocation,
-    Noise,
-    NoisyReweighting,
-    Objective,
-    ReducedSpace,
-    Rounding,
-    Statistics,
-)
-from dpsyn.mechanisms.noisy_reweighting._ledger import FLOATING_POINT, Ledger, Part
-from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from __future__ import annotations
 
-__all__ = [
-    "FLOATING_POINT",
-    "Allocation",
-    "Ledger",
-    "Noise",
-    "NoisyReweighting",
-    "NoisyReweightingMechanism",
-    "Objective",
-    "Part",
-    "ReducedSpace",
-    "Rounding",
-    "Statistics",
-]
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, get_args
+
+from dpsyn.domain import Domain
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config
+from dpsyn.mechanisms.noisy_reweighting import _spaces
+from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
+from dpsyn.mechanisms.noisy_reweighting._ledger import (
+    FLOATING_POINT,
+    Ledger,
+    NoiseKind,
+    Part,
+    assumptions_of,
+    calibrated_ledger,
+    parts_of,
+    published_part,
+    source_of,
+    with_count,
+    with_marginals,
+)
+from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
+from dpsyn.notation import gigabytes
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.solvers.contingency import contingency_cells
+from dpsyn.table import Table
+
+__all__ = ["FLOATING_POINT", "Ledger", "NoisyReweighting", "NoisyReweightingMechanism", "Part"]
+
+Statistics = Literal["auto", "walsh", "contingency", "conjunctions"]
+Noise = Literal["auto", "laplace", "gaussian", "as_published"]
+Allocation = Literal["by_size", "equal"]
+Objective = Literal["max_entropy", "least_squares", "max"]
+ReducedSpace = Literal["auto", "whole", "uniform", "marginals", "tree", "public"]
+Rounding = Literal["low_variance", "independent"]
+
+_MOST_COUNTED = 2_000_000
+_DEFAULT_SHARE = 0.1
+_COUNT_SHARE = 0.05
+_DEFAULT_DRAWS = 100_000
+_DRAWS_FOR_THE_PROGRAM = 3_000
+_MOST_DENSE = 60_000_000
+_LOOK_UPS = 20_000_000
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "statistics": get_args(Statistics),
+    "noise": get_args(Noise),
+    "allocation": get_args(Allocation),
+    "objective": get_args(Objective),
+    "reduced_space": get_args(ReducedSpace),
+    "rounding": get_args(Rounding),
+}
+
+
+@dataclass(frozen=True)
+class NoisyReweighting(Config):
+    """Settings of noisy reweighting.
+
+    Args:
+        degree: d, the order of the statistics that are matched.
+        statistics: ``"walsh"`` (binary domains), ``"contingency"`` (tables, any domain), ``"conjunctions"`` (monotone ones,
+            any domain), or ``"auto"``: Walsh where the domain is binary, tables elsewhere.
+        tables: sets of column names whose contingency tables are matched, instead of all d-way tables.
+        family: statistics of one's own (:mod:`families`, :mod:`user_functions`), instead of the
+            above.
+        noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
+            or ``"as_published"``: continuous Laplace noise of scale 2|F|/(nε) on every average, the constant included, for
+            functions with values in [-1, 1].
+        allocation: ``"by_size"`` gives tables with more cells a larger part of the budget, ``"equal"`` all the same noise.
+            Noise as published is the same for all in any case.
+        rows: k, how many rows to release; None releases n (under add/remove, its noisy estimate).
+        reduced_space: where the points come from: ``"whole"`` domain, ``"uniform"`` draws (the paper), draws from the
+            product of noisy ``"marginals"`` or from a ``"tree"`` of noisy two-way tables, ``"public"`` rows, or ``"auto"``:
+            the whole domain where that is affordable, else marginals.
+        reduced_space_size: m, how many points to draw; None decides by the number of tables, and takes all public rows.
+        public: rows known to everybody, for ``reduced_space="public"``.
+        refinements: how often at most the space is drawn again around the fitted density (post-processing; maximum entropy
+            only).
+        marginal_share: share of the budget for one-way marginals of their own; None takes them from the noisy statistics
+            where they say them, and spends 0.1 on them otherwise. Nothing is spent where they are not used.
+        objective: ``"max"`` (the paper's linear program), ``"least_squares"`` with a stop at the noise, ``"max_entropy"``.
+        vertex: of the many optima that the linear program may have, take a vertex, on |F| + 1 points at most (the paper);
+            otherwise one from the inside, on many. Only with ``objective="max"``.
+        rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
+            of the fitted density.
+        smooth_bins: numbers are drawn in their bin with a density that leans towards the fuller neighbour, not uniformly.
+
+    Raises:
+        ParameterError: a value is outside its range.
+    """
+
+    degree: int = 2
+    statistics: Statistics = "auto"
+    tables: tuple[tuple[str, ...], ...] | None = None
+    family: Family | None = None
+    noise: Noise = "auto"
+    allocation: Allocation = "by_size"
+    rows: int | None = None
+    reduced_space: ReducedSpace = "auto"
+    reduced_space_size: int | None = None
+    public: Table | None = field(default=None, repr=False, compare=False)
+    refinements: int = 40
+    marginal_share: float | None = None
+    objective: Objective = "max_entropy"
+    vertex: bool = False
+    rounding: Rounding = "low_variance"
+    smooth_bins: bool = False
+
+    name: ClassVar[str] = "noisy_reweighting"
+    title: ClassVar[str] = "Noisy reweighting"
+    paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
+    axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
+
+    @classmethod
+    def as_published(
+        cls,
+        degree: int = 2,
+        *,
+        statistics: Statistics = "auto",
+        rows: int | None = None,
+        reduced_space_size: int | None = None,
+    ) -> NoisyReweighting:
+        """The paper's algorithm: Laplace(2|F|/(nε)) on every average, uniform Ω*, a vertex of the minimax program, and
+        independent draws.
+
+        Theorem 2.2 makes it ε-DP in real arithmetic. Where the domain has at most 8,192 rows and no size is given, Ω* is
+        all of it.
+        """
+        return cls(
+            degree=degree,
+            statistics=statistics,
+            noise="as_published",
+            allocation="equal",
+            rows=rows,
+            reduced_space="uniform",
+            reduced_space_size=reduced_space_size,
+            refinements=0,
+            objective="max",
+            vertex=True,
+            rounding="independent",
+        )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.degree, int) or self.degree < 1:
+            raise ParameterError("degree", self.degree, "a whole number, at least 1")
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ParameterError(name, getattr(self, name), f"one of {', '.join(map(repr, allowed))}")
+        for name in ("rows", "reduced_space_size"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ParameterError(name, getattr(self, name), "at least 1")
+        if self.marginal_share is not None and not 0 < self.marginal_share < 1:
+            raise ParameterError("marginal_share", self.marginal_share, "a share strictly between 0 and 1, or None")
+        if not isinstance(self.refinements, int) or self.refinements < 0:
+            raise ParameterError("refinements", self.refinements, "a whole number, at least 0")
+        if self.vertex and self.objective != "max":
+            raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
+        if (self.reduced_space == "public") != (self.public is not None):
+            raise ParameterError("public", self.public is not None, "a table exactly where reduced_space='public'")
+        if self.tables is not None:
+            object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration as plain data; a family and public rows by their names."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["tables"] = [list(table) for table in self.tables] if self.tables is not None else None
+        plain["family"] = self.family.name if self.family is not None else None
+        plain["public"] = f"{self.public.name}, {self.public.n} rows" if self.public is not None else None
+        return plain
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> NoisyReweightingMechanism:
+        """Noise scales that make the release (ε, δ)-DP.
+
+        Laplace: discrete noise of scale L1/ε on the whole-number sums (Theorem 2.2 with the exact L1 in place of 2|F|; for
+        add/remove, of which it says nothing, the same with the L1 of one record more).
+        Gaussian: discrete noise with the exact law of its privacy loss (:mod:`dpsyn.privacy.discrete_gaussian`), or zCDP
+        where that law is out of reach. Marginals released on their own compose with the statistics; the ledger has every
+        part. Under add/remove nothing depends on n: the sums get their noise as counts, and n is estimated from them.
+
+        Raises:
+            CalibrationError: Gaussian noise without δ, or add/remove for what only makes sense with a public n.
+            ParameterError: Walsh statistics on a domain that is not binary, a table that is not there, or more than memory
+                or time allow; the message has the estimate.
+        """
+        if n < 1:
+            raise ParameterError("n", n, "at least 1 row")
+        kind = self._kind(spec)
+        family = self._family(domain, spec)
+        plan = _planned(self, domain, family)
+        by_size = self.allocation == "by_size" and kind != "continuous_laplace"
+        found = parts_of(family, spec.neighbouring, kind, by_size=by_size)
+        if kind == "continuous_laplace":
+            found = replace(found, parts=(published_part(found.parts[0].name, family),))
+        marginals = self._marginals(domain, family, plan)
+        if marginals is not None:
+            if kind == "continuous_laplace":
+                raise ParameterError(
+                    "reduced_space",
+                    self.reduced_space,
+                    "a space that needs no marginals of their own: noise='as_published' spends all of epsilon on the "
+                    "statistics. Leave marginal_share at None and match tables of every column, or take 'uniform', 'whole' "
+                    "or 'public'",
+                )
+            found = with_marginals(found, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE)
+        counted = spec.neighbouring == "add_remove" and family.name == "functions"
+        if counted:
+            found = with_count(found, kind, _COUNT_SHARE)
+        ledger = calibrated_ledger(found, kind, spec)
+        return NoisyReweightingMechanism(
+            config=self,
+            spec=spec,
+            domain=domain,
+            n=n,
+            guarantee=Guarantee(
+                epsilon=spec.epsilon,
+                delta=spec.delta if kind == "gaussian" else 0.0,
+                neighbouring=spec.neighbouring,
+                source=source_of(ledger, spec),
+                assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
+                status="real_arithmetic" if kind == "continuous_laplace" else "proven",
+            ),
+            statistics=family,
+            plan=plan,
+            ledger=ledger,
+            part_of=found.part_of,
+            scale=ledger.base,
+            marginals=marginals,
+            count_part=counted,
+        )
+
+    def _kind(self, spec: PrivacySpec) -> NoiseKind:
+        if self.noise == "as_published":
+            if spec.neighbouring != "replace_one":
+                raise CalibrationError("Theorem 2.2 is about replacing one of n rows: ask for neighbouring='replace_one'")
+            return "continuous_laplace"
+        if self.noise == "gaussian" and spec.delta == 0:
+            raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
+        return "gaussian" if spec.delta > 0 and self.noise != "laplace" else "laplace"
+
+    def _family(self, domain: Domain, spec: PrivacySpec) -> Family:
+        shape = domain.shape
+        if self.family is not None:
+            if tuple(self.family.sizes) != shape:
+                raise ParameterError("family", self.family.sizes, f"a family over the domain, whose sizes are {shape}")
+            return self.family
+        if self.tables is not None:
+            return TableFamily(shape, [[domain.index(name) for name in table] for table in self.tables])
+        # The sum of the constant is n: it needs noise only where n is a secret. The paper adds noise to it in any case.
+        constant = spec.neighbouring == "add_remove" or self.noise == "as_published"
+        walsh = self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary)
+        wide = next((a for a in domain.attributes if a.size != 2), None)
+        if walsh and wide is not None:
+            allowed = f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'"
+            raise ParameterError("statistics", "walsh", allowed)
+        count = contingency_cells(shape, self.degree)
+        if count > _MOST_COUNTED:
+            raise ParameterError(
+                "degree",
+                self.degree,
+                f"{count:,} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, the number of columns, "
+                "bins or categories, or choose tables",
+            )
+        if walsh:
+            return WalshFamily(len(domain), self.degree, constant=constant)
+        if self.statistics == "conjunctions":
+            return ConjunctionFamily(shape, self.degree, constant=constant)
+        return TableFamily.all_of_degree(shape, self.degree)
+
+    def _marginals(self, domain: Domain, family: Family, plan: Plan) -> TableFamily | None:
+        """One-way tables to release on their own: where asked for, or where the measure needs what the statistics lack."""
+        if plan.space != "marginals" and not (plan.space == "tree" and self.marginal_share):
+            return None
+        if self.marginal_share is None:
+            if family.name in ("walsh", "conjunctions"):
+                return None
+            covered = {j for group in family.groups for j in group.columns}
+            if len(covered) == len(domain):
+                return None
+        return TableFamily(domain.shape, [(j,) for j in range(len(domain))])
+
+
+def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
+    """The reduced space and what is fitted on it.
+
+    Raises:
+        ParameterError: more than memory or time allow; the message has the estimate.
+    """
+    shape, size = domain.shape, domain.size
+    tables = len(family.tables) if isinstance(family, TableFamily) else math.comb(len(shape), _degree(family))
+    program = config.objective == "max"
+    dense = family.name == "functions" or program
+    widest = max(map(len, family.tables)) if isinstance(family, TableFamily) else _degree(family)
+    if dense:
+        whole = size <= _spaces.LISTED_AT_MOST and size * family.count <= _MOST_DENSE
+        listed = True
+    else:
+        unlisted = widest <= 2 and size <= _spaces.WHOLE_AT_MOST and _spaces.halves_fit(shape)
+        listed = not unlisted
+        whole = unlisted or size * tables <= _LOOK_UPS
+    if config.reduced_space == "whole" and not whole:
+        raise ParameterError(
+            "reduced_space", "whole", f"fewer points: the domain has {size:,} rows, too many for {tables:,} tables"
+        )
+    takes_whole = config.reduced_space_size is None and config.reduced_space in ("auto", "uniform", "marginals", "whole")
+    measure = config.reduced_space
+    drawn: SpaceKind = "marginals" if measure == "auto" or measure == "whole" else measure  # noqa: PLR1714 (for mypy)
+    space: SpaceKind = "whole" if whole and takes_whole else drawn
+    m = size if space == "whole" else config.reduced_space_size or _default_size(tables, dense=program)
+    public = config.public.with_domain(domain).codes if config.public is not None else None
+    if public is not None:
+        m = min(config.reduced_space_size or len(public), len(public))
+    if space != "whole" and not dense and m * tables > 4 * _spaces.LOOK_UPS_AT_MOST:
+        seconds = m * tables * 1.2e-6
+        raise ParameterError(
+            "reduced_space_size",
+            m,
+            f"fewer points or tables: {m:,} points in {tables:,} tables would take about {gigabytes(m * tables * 16)} and "
+            f"{seconds / 60:.0f} minutes",
+        )
+    if dense and m * (family.count if family.name != "contingency" else tables) > _MOST_DENSE:
+        raise ParameterError(
+            "degree" if config.reduced_space_size is None else "reduced_space_size",
+            config.degree if config.reduced_space_size is None else config.reduced_space_size,
+            f"{family.count:,} statistics on {m:,} points are too many for one matrix; lower the degree, the number of "
+            "columns, bins or categories, or reduced_space_size",
+        )
+    return Plan(config, family, space, m, listed, public)
+
+
+def _default_size(tables: int, *, dense: bool) -> int:
+    return _DRAWS_FOR_THE_PROGRAM if dense else max(10_000, min(_DEFAULT_DRAWS, _spaces.LOOK_UPS_AT_MOST // tables))
+
+
+def _degree(family: Family) -> int:
+    return min(int(getattr(family, "degree", 2)), len(family.sizes))

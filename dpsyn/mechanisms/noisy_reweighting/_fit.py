@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,14 @@ import pandas as pd
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
-from dpsyn.mechanisms.noisy_reweighting._statistics import Cells, Tables, cells_of, noisy_marginals
-from dpsyn.mechanisms.noisy_reweighting.families import Family
+from dpsyn.mechanisms.noisy_reweighting.families import Cells, Family, Tables, cells_of
 from dpsyn.solvers.contingency import cell_offsets
 from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, TableModel, WholeDomain
 from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy, refined_max_entropy
 from dpsyn.solvers.rounding import repaired_rows, systematic_rows
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,32 +38,20 @@ class Plan:
     """What the fit is to do; public.
 
     Attributes:
+        config: how to fit and to draw.
         family: the statistics.
         space: where the points come from.
         size: how many points are drawn; all of them where ``space`` is ``"whole"``.
         listed: the points of the whole domain are listed (needed by the linear program and by functions of any kind).
-        objective: ``"max"``, ``"least_squares"`` or ``"max_entropy"``.
-        refinements: how often the space is drawn again.
-        uniform: the base measure is the uniform one.
         public: codes of public rows, for ``space="public"``.
-        vertex: the linear program's answer is to be a vertex.
-        rows: k; None: as many as there are.
-        low_variance: rows are drawn systematically and repaired, not independently.
-        smooth_bins: numbers lean towards the fuller neighbour of their bin.
     """
 
+    config: NoisyReweighting
     family: Family
     space: SpaceKind
     size: int
     listed: bool
-    objective: Literal["max", "least_squares", "max_entropy"]
-    refinements: int
-    uniform: bool = False
     public: Codes | None = None
-    vertex: bool = False
-    rows: int | None = None
-    low_variance: bool = True
-    smooth_bins: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +77,26 @@ class Fitted:
 
 
 def fit(
-    plan: Plan, sums: Floats, spreads: Floats, rows: float, marginals: list[Floats] | None, generator: np.random.Generator,
+    plan: Plan,
+    noisy: _spaces.NoisySums,
+    marginals: list[Floats] | None,
+    generator: np.random.Generator,
     progress: Progress,
-) -> Fitted:  # fmt: skip
+) -> Fitted:
     """Fit a density to noisy sums.
 
     Args:
         plan: what to do.
-        sums: noisy Σ f/unit, shape (F,).
-        spreads: standard deviation of their noise, shape (F,).
-        rows: n, or its noisy estimate.
+        noisy: the sums.
         marginals: one-way shares that were released on their own; None takes what the statistics say of them.
         generator: for draws.
         progress: told of each step, with shares of this part of the work.
     """
     family = plan.family
-    target = sums * (family.unit / rows)
-    # Counts are whole: below half a count there is nothing to be weighed.
-    spread = np.maximum(spreads, 0.5) * (family.unit / rows)
-    base = marginals or noisy_marginals(family, sums, np.maximum(spreads, 0.5), rows)[0]
-    if plan.uniform:
+    target = noisy.sums * (family.unit / noisy.rows)
+    spread = noisy.spreads * (family.unit / noisy.rows)
+    base = marginals or noisy.marginals()
+    if plan.config.reduced_space == "uniform":
         base = [np.full(size, 1 / size) for size in family.sizes]
     log_base = [np.log(law) for law in base]
     cells = cells_of(family)
@@ -121,11 +111,10 @@ def fit(
         if len(drawn) > plan.size:
             drawn = drawn[generator.choice(len(drawn), plan.size, replace=False)]
     elif plan.space == "tree":
-        spreads = np.maximum(spreads, 0.5)
-        drawn, bonds = _spaces.draws_from_tree(family, sums, spreads, rows, base, plan.size, generator)
+        drawn, bonds = _spaces.draws_from_tree(noisy, base, plan.size, generator)
     else:
         drawn = _spaces.draws_from_product(base, plan.size, generator)
-    if plan.objective == "max_entropy" and cells is not None and plan.space != "public":
+    if plan.config.objective == "max_entropy" and cells is not None and plan.space != "public":
         return _refined(plan, cells, target, spread, log_base, drawn, bonds, generator, progress)
     points, times = np.unique(drawn, axis=0, return_counts=True)
     return _on_one_space(plan, cells, points, times.astype(np.float64), target, spread, log_base, generator, progress)
@@ -142,7 +131,7 @@ def _on_one_space(
         weights = np.exp(sum(law[codes[:, j]] for j, law in enumerate(log_base)))
     over_cells: Space = WholeDomain(sizes, tables, log_base) if codes is None else PointTables(codes, sizes, tables, weights)
     space: Space = over_cells
-    if plan.objective != "max":
+    if plan.config.objective != "max":
         small = family.count <= _SMALL_FAMILY and over_cells.points * family.count <= _SMALL_MATRIX
         if cells is None or (plan.space == "whole" and small):
             points = codes if codes is not None else _spaces.all_points(sizes)
@@ -152,12 +141,13 @@ def _on_one_space(
             space = Combined(over_cells, cells.combination)
     facts: dict[str, Any] = {}
     log_density: Callable[[Codes], Floats] | None = None
-    if plan.objective == "max":
+    if plan.config.objective == "max":
         from dpsyn.solvers.chebyshev import fit_density
 
-        matrix = family.matrix(_listed(codes))
+        assert codes is not None
+        matrix = family.matrix(codes)
         progress(f"minimax program: {len(target):,} statistics on {matrix.shape[1]:,} points", 0.1)
-        program = fit_density(matrix, target, vertex=plan.vertex)
+        program = fit_density(matrix, target, vertex=plan.config.vertex)
         density: npt.NDArray[np.floating[Any]] = program.density
         statistics = np.asarray(matrix @ program.density, dtype=np.float64)
         facts |= {
@@ -166,7 +156,7 @@ def _on_one_space(
             "solver_residual": program.residual,
             "duality_gap": program.gap,
         }
-    elif plan.objective == "least_squares":
+    elif plan.config.objective == "least_squares":
         from dpsyn.solvers.least_squares import least_squares
 
         progress(f"least squares: {len(target):,} statistics on {space.points:,} points", 0.1)
@@ -192,11 +182,6 @@ def _on_one_space(
     return Fitted(codes, density, statistics, tables if repairable else (), shares, log_density, facts)
 
 
-def _listed(codes: Codes | None) -> Codes:
-    assert codes is not None
-    return codes
-
-
 def _refined(
     plan: Plan, cells: Cells, target: Floats, spread: Floats, log_base: list[Floats], codes: Codes, bonds: _spaces.Bonds,
     generator: np.random.Generator, progress: Progress,
@@ -211,7 +196,7 @@ def _refined(
         generator,
         combination=cells.combination,
         bonds=_spaces.bonds_on_cells(bonds, plan.family.sizes, cells.tables) if bonds else None,
-        stages=1 + plan.refinements,
+        stages=1 + plan.config.refinements,
         progress=progress,
     )
     facts = {
@@ -236,8 +221,8 @@ def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:
 
 def drawn_rows(plan: Plan, fitted: Fitted, domain: Domain, rows: int, generator: np.random.Generator) -> pd.DataFrame:
     """Rows from the fitted density, in the way that is planned."""
-    codes = _draw_codes(fitted, domain.shape, rows, generator, low_variance=plan.low_variance)
-    return smooth_rows(domain, codes, generator) if plan.smooth_bins else domain.decode(codes, generator)
+    codes = _draw_codes(fitted, domain.shape, rows, generator, low_variance=plan.config.rounding == "low_variance")
+    return smooth_rows(domain, codes, generator) if plan.config.smooth_bins else domain.decode(codes, generator)
 
 
 def _draw_codes(

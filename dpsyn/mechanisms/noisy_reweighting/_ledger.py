@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +14,12 @@ import numpy.typing as npt
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION
-from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
+from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 
-Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 NoiseKind = Literal["laplace", "gaussian", "continuous_laplace"]
 Argument = Literal["pure", "exact", "zcdp"]
 
@@ -30,8 +31,18 @@ FLOATING_POINT = (
 _PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or made them, with the private rows."
 _ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 _ROUNDING = 1e-9
-LEVELS = 8
+MARGINALS = "one-way marginals"
+_LEVELS = 8
 """Weights of tables are whole numbers from 1 to this: few distinct scales, all on one lattice of losses."""
+
+
+_GAUSSIAN_POWER = 1 / 3
+_LAPLACE_POWER = 1 / 4
+"""Weights of tables grow with these powers of their number of cells."""
+_ORDER__LEVELS = 4
+_COLUMNS_BY_ORDER = 40
+_ORDERS_WEIGHED = 5
+"""Degrees up to which orders get weights of their own: all of them are tried, 4 for each order."""
 
 
 @dataclass(frozen=True)
@@ -61,41 +72,24 @@ class Part:
         return (self.l1 or self.moved * self.step), (self.l2 or math.sqrt(self.moved) * self.step)
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A part after calibration.
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What gets noise, as parts of the budget.
 
     Attributes:
-        name, count: as in :class:`Part`.
-        share: of the budget: of ε for Laplace noise, of ‖shift‖²/σ² (which adds up under composition) for Gaussian noise.
-        spent: ε of the part for Laplace noise; its ρ (zCDP) for Gaussian noise.
-        unit: ``"epsilon"`` or ``"rho"``.
-        scale: of the noise on the whole-number sums.
+        parts: with what the worst neighbour moves of each.
+        part_of: the part of each number.
+        others: what else neighbours can do: for each how many numbers of every part they move.
     """
 
-    name: str
-    count: int
-    share: float
-    spent: float
-    unit: Literal["epsilon", "rho"]
-    scale: float
+    parts: tuple[Part, ...]
+    part_of: Integers
+    others: tuple[tuple[int, ...], ...] = ()
 
-    @property
-    def letter(self) -> str:
-        """ε or ρ."""
-        return "ρ" if self.unit == "rho" else "ε"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        plain = {"name": self.name, "count": self.count, "share": self.share}
-        return {**plain, self.unit: self.spent, "scale": self.scale}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Entry:
-        """The entry of a record's ledger."""
-        unit: Literal["epsilon", "rho"] = "rho" if "rho" in plain else "epsilon"
-        numbers = float(plain["share"]), float(plain[unit])
-        return cls(str(plain["name"]), int(plain["count"]), *numbers, unit, float(plain["scale"]))
+    def joined(self, part: Part) -> Parts:
+        """One part more, of which no neighbour moves more than the worst one does."""
+        part_of = np.concatenate([self.part_of, np.full(part.count, len(self.parts))])
+        return Parts((*self.parts, part), part_of, tuple((*moves, part.moved) for moves in self.others))
 
 
 @dataclass(frozen=True)
@@ -123,43 +117,47 @@ class Ledger:
         return self.base / (math.sqrt(part.weight) if self.kind == "gaussian" else part.weight)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The parts with what each costs; shares add up to 1."""
+    def neighbours(self) -> tuple[tuple[Part, ...], ...]:
+        """The parts as each kind of neighbour moves them, the worst one first."""
+        return _neighbours(self.parts, self.others)
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What each part costs, as plain data.
+
+        ``share`` is of ε for Laplace noise, of ‖shift‖²/σ² (which adds up under composition) for Gaussian noise; shares add
+        up to 1. ``"epsilon"``, or ``"rho"`` (zCDP) for Gaussian noise, is what is spent, ``scale`` that of the noise on the
+        whole-number sums.
+        """
         found = []
         for part in self.parts:
             l1, l2 = part.size
             scale = self.scale(part)
-            spent = l2**2 / (2 * scale**2) if self.kind == "gaussian" else l1 / scale
-            found.append((part, spent, scale))
+            found.append((part, l2**2 / (2 * scale**2) if self.kind == "gaussian" else l1 / scale, scale))
         total = sum(spent for _, spent, _ in found)
-        unit: Literal["epsilon", "rho"] = "rho" if self.kind == "gaussian" else "epsilon"
-        return tuple(Entry(part.name, part.count, spent / total, spent, unit, scale) for part, spent, scale in found)
+        unit = "rho" if self.kind == "gaussian" else "epsilon"
+        return [
+            {"name": part.name, "count": part.count, "share": spent / total, unit: spent, "scale": scale}
+            for part, spent, scale in found
+        ]
 
 
-def calibrated_ledger(
-    parts: Sequence[Part], kind: NoiseKind, spec: PrivacySpec, others: tuple[tuple[int, ...], ...] = ()
-) -> Ledger:
+def calibrated_ledger(found: Parts, kind: NoiseKind, spec: PrivacySpec) -> Ledger:
     """The smallest noise, with these weights, that is (ε, δ)-DP.
 
     Laplace: Σ L1/scale = ε. Gaussian: exact law of the loss where every moved coordinate moves by a known step and weights
     are whole numbers, zCDP with Σ L2²/(2·scale²) = ρ otherwise.
 
-    Args:
-        parts: with what the worst neighbour moves of each.
-        kind: of the noise.
-        spec: what is asked for.
-        others: how many numbers of every part other neighbours move, where no neighbour is the worst in every part.
-
     Raises:
         CalibrationError: Gaussian noise with δ = 0.
     """
-    parts = tuple(parts)
+    parts, others = found.parts, found.others
     still = not any(part.size[0] for part in parts)
     if still:
         # Nothing moves, whichever row is replaced: every column has one code. Noise for one count stands for none.
         parts = tuple(replace(part, moved=1) for part in parts)
     if kind != "gaussian":
-        every_move = (parts, *_with(parts, others))
+        every_move = _neighbours(parts, others)
         lengths = [sum(part.weight * part.size[0] for part in moves) for moves in every_move]
         ledger = Ledger(max(lengths) / spec.epsilon, parts, kind, "pure", others, still)
         while any(_exact_epsilon(ledger, moves) > Fraction(spec.epsilon) for moves in every_move):
@@ -168,13 +166,13 @@ def calibrated_ledger(
     if spec.delta == 0:
         raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
     if all(part.l2 == 0 and part.weight == round(part.weight) for part in parts):
-        every = [_moved(moves) for moves in (parts, *_with(parts, others))]
+        every = [moved_of(moves) for moves in _neighbours(parts, others)]
         # Neighbours are compared by the length of the shift, which decides for continuous noise; each is then checked.
         every.sort(key=lambda moved: -sum(m.count * m.weight * m.step**2 for m in moved))
         base, how = gaussian_scale(every[0], spec.epsilon, spec.delta)
         if how == "exact" and all(discrete_delta(moved, base, spec.epsilon) <= spec.delta for moved in every[1:]):
             return Ledger(base, parts, kind, "exact", others, still)
-    squares = max(sum(p.weight * p.size[1] ** 2 for p in moves) for moves in (parts, *_with(parts, others)))
+    squares = max(sum(p.weight * p.size[1] ** 2 for p in moves) for moves in _neighbours(parts, others))
     return Ledger(math.sqrt(squares / (2 * zcdp_rho(spec.epsilon, spec.delta))), parts, kind, "zcdp", others, still)
 
 
@@ -183,38 +181,134 @@ def _exact_epsilon(ledger: Ledger, moves: Sequence[Part]) -> Fraction:
     return sum((Fraction(part.size[0]) / Fraction(ledger.scale(part)) for part in moves if part.size[0]), Fraction(0))
 
 
-def _moved(parts: Sequence[Part]) -> list[Moved]:
+def moved_of(parts: Sequence[Part]) -> list[Moved]:
+    """The parts as the exact law of the loss takes them."""
     return [Moved(part.moved, part.step, round(part.weight)) for part in parts]
 
 
-def _with(parts: tuple[Part, ...], others: tuple[tuple[int, ...], ...]) -> list[tuple[Part, ...]]:
-    return [tuple(replace(part, moved=m) for part, m in zip(parts, moves, strict=True)) for moves in others]
+def _neighbours(parts: tuple[Part, ...], others: tuple[tuple[int, ...], ...]) -> tuple[tuple[Part, ...], ...]:
+    moved = (tuple(replace(part, moved=m) for part, m in zip(parts, moves, strict=True)) for moves in others)
+    return parts, *moved
 
 
-def scaled_up(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The same weights eight times as large, so that the marginals' weight can be a whole number too."""
-    return tuple(replace(part, weight=part.weight * 8) for part in parts)
+def parts_of(family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_size: bool) -> Parts:
+    """The statistics as parts of the budget.
+
+    The total variation of a table of c cells is about c times the noise on a cell, so larger tables get more of the budget:
+    a weight, in whole numbers, that grows with ∛c (Gaussian noise) or ∜c (Laplace noise). Walsh functions of lower order
+    take part in more tables and get more, too, up to degree 5 and 40 columns. Other families are one part.
+    """
+    if by_size and isinstance(family, TableFamily):
+        return _tables_by_size(family, neighbouring, kind)
+    few = len(family.sizes) <= _COLUMNS_BY_ORDER
+    if by_size and few and isinstance(family, WalshFamily) and 1 < family.degree <= _ORDERS_WEIGHED:
+        return _walsh_by_order(family, neighbouring, kind)
+    return Parts((_one_part(family, neighbouring),), np.zeros(family.count, dtype=np.int64))
 
 
-def marginal_part(parts: tuple[Part, ...], marginals: TableFamily, spec: PrivacySpec, kind: NoiseKind, share: float) -> Part:
-    """One-way counts with a weight that gives them ``share`` of the budget, up to rounding to a whole number."""
+def _tables_by_size(family: TableFamily, neighbouring: Neighbouring, kind: NoiseKind) -> Parts:
+    cells = np.array([group.stop - group.start for group in family.groups])
+    grown = cells ** (_GAUSSIAN_POWER if kind == "gaussian" else _LAPLACE_POWER)
+    weights = np.maximum(np.rint(_LEVELS * grown / grown.max()).astype(np.int64), 1)
+    weights //= math.gcd(*weights.tolist())
+    parts, at = [], np.empty(len(cells), dtype=np.int64)
+    for number, weight in enumerate(np.unique(weights)):
+        mine = weights == weight
+        at[mine] = number
+        # A table of a single cell does not move when a row is replaced.
+        moved = int(mine.sum()) if neighbouring == "add_remove" else 2 * int((cells[mine] > 1).sum())
+        low, high = int(cells[mine].min()), int(cells[mine].max())
+        width = f"{low}" if low == high else f"{low} to {high}"
+        tables = f"{int(mine.sum())} table{'s' if mine.sum() > 1 else ''} of {width} cell{'s' if high > 1 else ''}"
+        parts.append(Part(tables, int(cells[mine].sum()), moved, 1, int(weight)))
+    return Parts(tuple(parts), np.repeat(at, cells))
+
+
+def _walsh_by_order(family: WalshFamily, neighbouring: Neighbouring, kind: NoiseKind) -> Parts:
+    """Weights w_j of order j = 1 … d that minimise the noise variance of a d-way table, Σ_j C(d, j)·variance_j.
+
+    Replacing a row changes s coordinates and with them Σ_{i odd} C(s, i) C(p-s, j-i) functions of order j; no s is the worst
+    for every order. Adding a row moves every function.
+    """
+    p, degree = len(family.sizes), min(family.degree, len(family.sizes))
+    orders = range(1, degree + 1)
+    added = neighbouring == "add_remove"
+    moves = (
+        [[math.comb(p, j) for j in orders]]
+        if added
+        else [
+            [sum(math.comb(s, i) * math.comb(p - s, j - i) for i in range(1, j + 1, 2)) for j in orders]
+            for s in range(1, p + 1)
+        ]
+    )
+
+    def cost(weights: tuple[int, ...], move: list[int]) -> int:
+        return sum(w * m for w, m in zip(weights, move, strict=True))
+
+    def noise(weights: tuple[int, ...]) -> float:
+        size = max(cost(weights, move) for move in moves)
+        if kind == "gaussian":
+            return size * sum(math.comb(degree, j) / w for j, w in zip(orders, weights, strict=True))
+        return size**2 * sum(math.comb(degree, j) / w**2 for j, w in zip(orders, weights, strict=True))
+
+    # Ties go to equal weights, which come first among multiples of each other.
+    best = min(product(range(1, _ORDER__LEVELS + 1), repeat=degree), key=lambda weights: (noise(weights), weights))
+    worst = max(moves, key=lambda move: cost(best, move))
+    step = 1 if added else 2
+    counts = [math.comb(p, j) for j in orders]
+    # The constant, where it has noise, goes with the functions of order 1.
+    extra = int(family.has_constant)
+    names = [f"Walsh functions of order {j}" for j in orders]
+    parts = tuple(
+        Part(name, count + (extra if j == 1 else 0), moved + (extra if j == 1 and added else 0), step, weight)
+        for name, count, moved, weight, j in zip(names, counts, worst, best, orders, strict=True)
+    )
+    part_of = np.array([max(len(group.columns), 1) - 1 for group in family.groups], dtype=np.int64)
+    undominated = [m for m in moves if m != worst and not any(_covers(o, m) for o in moves if o != m)]
+    return Parts(parts, part_of, tuple(tuple(move) for move in undominated))
+
+
+def _covers(large: list[int], small: list[int]) -> bool:
+    return all(a >= b for a, b in zip(large, small, strict=True))
+
+
+def _one_part(family: Family, neighbouring: Neighbouring) -> Part:
+    names = {
+        "walsh": "Walsh functions",
+        "contingency": "contingency tables",
+        "conjunctions": "conjunctions",
+        "functions": "functions of the user's own",
+    }
+    name, l1 = names[family.name], family.l1(neighbouring)
+    if family.name == "functions":
+        return Part(name, family.count, 0, 1, 1, float(l1), family.l2(neighbouring))
+    step = family.step(neighbouring)
+    return Part(name, family.count, l1 // step, step)
+
+
+def with_marginals(found: Parts, marginals: TableFamily, spec: PrivacySpec, kind: NoiseKind, share: float) -> Parts:
+    """One-way counts besides, with a weight that gives them ``share`` of the budget, up to rounding to a whole number."""
+    # All weights eight times as large, so that the marginals' can be a whole number too.
+    scaled = replace(found, parts=tuple(replace(part, weight=part.weight * 8) for part in found.parts))
     moved = marginals.l1(spec.neighbouring)
-    power = 2 if kind == "gaussian" else 1
-    spent = sum(p.weight * 8 * p.size[power - 1] ** power for p in parts)
     # Nothing moves where every column has one code: any weight will do.
-    weight = max(1, round(share / (1 - share) * spent / moved)) if moved else 1
-    return Part("one-way marginals", marginals.count, moved, 1, weight)
+    weight = max(1, round(_weight_for(share, scaled.parts, kind) / moved)) if moved else 1
+    return scaled.joined(Part(MARGINALS, marginals.count, moved, 1, weight))
 
 
-def count_part(parts: tuple[Part, ...], kind: NoiseKind, share: float) -> Part:
-    """The number of rows, which moves by 1 when a row is added, with a weight that gives it ``share`` of the budget."""
+def with_count(found: Parts, kind: NoiseKind, share: float) -> Parts:
+    """The number of rows besides, which moves by 1 when a row is added, with ``share`` of the budget."""
+    return found.joined(Part("number of rows", 1, 1, 1, _weight_for(share, found.parts, kind)))
+
+
+def _weight_for(share: float, parts: Sequence[Part], kind: NoiseKind) -> float:
+    """The weight at which one number that moves by 1 has ``share`` of the budget, beside these parts."""
     power = 2 if kind == "gaussian" else 1
-    spent = sum(p.weight * p.size[power - 1] ** power for p in parts)
-    return Part("number of rows", 1, 1, 1, share / (1 - share) * spent)
+    return share / (1 - share) * sum(p.weight * p.size[power - 1] ** power for p in parts)
 
 
-def published_l1(family: Family) -> float:
-    """2|F|, in the unit of the sums: what the proof of Theorem 2.2 allows the sums to move together when a row is replaced.
+def published_part(name: str, family: Family) -> Part:
+    """The statistics with 2|F|, in the unit of the sums, for what a replaced row moves together: the proof of Theorem 2.2.
 
     Raises:
         ParameterError: the functions can move further, as some value is not in [-1, 1].
@@ -229,7 +323,7 @@ def published_l1(family: Family) -> float:
             "functions with values in [-1, 1], which is what Theorem 2.2 (noise='as_published') is about: declare a range "
             "inside it and a unit that divides 1, or take noise='laplace', which goes by the exact sensitivity",
         )
-    return length
+    return Part(f"{name}, as published", family.count, family.count, 2, l1=length)
 
 
 def source_of(ledger: Ledger, spec: PrivacySpec) -> str:

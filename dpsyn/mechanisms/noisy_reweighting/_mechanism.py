@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_rows, fit
-from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger
-from dpsyn.mechanisms.noisy_reweighting._spaces import all_points
-from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_rows
+from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS, Ledger
+from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums, all_points, noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
@@ -51,8 +51,8 @@ class NoisyReweightingMechanism(Mechanism):
         statistics: the family F.
         plan: what is fitted to the noisy statistics, on which points, and how rows are drawn from it.
         ledger: the parts of the budget and their noise.
-        part_of: for every statistic the part of the ledger that it belongs to, shape (|F|,).
-        marginals: one-way tables that get a part of the budget of their own (the last parts of the ledger), or None.
+        part_of: the part of the ledger that each number of :meth:`exact` belongs to.
+        marginals: one-way tables that get a part of the budget of their own, or None.
         scale: noise scale on the whole-number sums of a part of weight 1 (divide by n for the paper's σ); a part of weight w
             has ``scale/√w`` under Gaussian noise and ``scale/w`` under Laplace noise.
         count_part: whether the number of rows is released by the ledger's last part.
@@ -81,33 +81,33 @@ class NoisyReweightingMechanism(Mechanism):
         """m: points of the reduced space."""
         return self.plan.size
 
-    @property
-    def marginal_scale(self) -> float:
-        """Noise scale on the one-way counts that are released on their own, 0 where there are none."""
-        return self._scale_of(self._marginal_part) if self.marginals is not None else 0.0
-
-    @property
-    def _marginal_part(self) -> int:
-        return len(self.ledger.parts) - 1 - int(self.count_part)
-
     def _scale_of(self, number: int) -> float:
         # The quotient is 1 but in audits of noise that is too small: the ledger's own scales are what the proof is about.
         return self.scale / self.ledger.base * self.ledger.scale(self.ledger.parts[number])
 
     @property
     def scales(self) -> Floats:
-        """Noise scale on every whole-number sum, shape (|F|,)."""
+        """Noise scale on every number of :meth:`exact`."""
         of_part = np.array([self._scale_of(number) for number in range(len(self.ledger.parts))])
         return np.asarray(of_part[self.part_of])
 
     @property
+    def marginal_scale(self) -> float:
+        """Noise scale on the one-way counts that are released on their own, 0 where there are none."""
+        return 0.0 if self.marginals is None else float(self.scales[self.statistic_count])
+
+    @property
     def spreads(self) -> Floats:
-        """Standard deviation of the noise on every sum, shape (|F|,)."""
-        return np.array([_deviation(self.ledger.kind, scale) for scale in self.scales])
+        """Standard deviation of the noise on every sum (of the continuous law, which is close), shape (|F|,)."""
+        return self._deviations[: self.statistic_count]
+
+    @property
+    def _deviations(self) -> Floats:
+        return self.scales if self.ledger.kind == "gaussian" else math.sqrt(2) * self.scales
 
     def calibrated(self) -> dict[str, Any]:
         """Family, |F|, m, k, the noise scales, and the budget as a ledger whose shares add up to 1."""
-        scales = self.scales
+        scales = self.scales[: self.statistic_count]
         public_n = self.guarantee.neighbouring == "replace_one"
         facts: dict[str, Any] = {
             "statistics": self.family,
@@ -119,12 +119,12 @@ class NoisyReweightingMechanism(Mechanism):
             "noise_scale_on_sums": float(scales.max()),
             "smallest_noise_scale_on_sums": float(scales.min()),
             "noise_scale_on_marginal_counts": self.marginal_scale,
-            "ledger": [entry.to_dict() for entry in self.ledger.entries],
+            "ledger": self.ledger.entries,
         }
         if self.ledger.nothing_moves:
             facts["nothing_moves"] = True
-        if self.plan.rows is not None or public_n:
-            facts["rows"] = self.plan.rows or self.n
+        if self.plan.config.rows is not None or public_n:
+            facts["rows"] = self.plan.config.rows or self.n
         if public_n:
             facts["noise_scale_on_averages"] = float(scales.max()) * self.statistics.unit / self.n
         return facts
@@ -140,56 +140,61 @@ class NoisyReweightingMechanism(Mechanism):
         """The noisy sums as averages over the rows."""
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
+    def exact(self, codes: Codes) -> Integers:
+        """Everything that gets noise: the sums of the statistics, one-way counts of their own, and the number of rows."""
+        parts = [self.statistics.sums(codes)]
+        if self.marginals is not None:
+            parts.append(self.marginals.sums(codes))
+        if self.count_part:
+            parts.append(np.array([len(codes)], dtype=np.int64))
+        return np.concatenate(parts)
+
+    def noisy(self, noise: NoiseSource, exact: Integers) -> npt.NDArray[Any]:
+        """The same with the noise of the release, shape (…, as many): an audit asks for many releases at once."""
+        if self.ledger.kind == "continuous_laplace":
+            return np.asarray(exact + noise.generator.laplace(0.0, self.scale, exact.shape))
+        draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
+        noisy = np.empty_like(exact)
+        # The marginals come last: the order in which a seed has always been used up.
+        for number in sorted(range(len(self.ledger.parts)), key=lambda part: self.ledger.parts[part].name == MARGINALS):
+            mine = self.part_of == number
+            noisy[..., mine] = draw(exact[..., mine], self._scale_of(number))
+        return noisy
+
     def measured(self, noise: NoiseSource, table: Table) -> Measured:
         """The first step: noise on everything that is learned of the rows."""
-        exact = self.statistics.sums(table.codes)
-        sums = np.asarray(self.noisy_sums(noise, exact), dtype=np.float64)
-        rows = self._rows(noise, table, sums)
-        return Measured(exact, sums, rows, self._released_marginals(noise, table))
+        exact = self.exact(table.codes)
+        noisy = np.asarray(self.noisy(noise, exact), dtype=np.float64)
+        count = self.statistic_count
+        sums = noisy[:count]
+        return Measured(exact[:count], sums, self._rows(sums, noisy[-1]), self._marginal_laws(noisy[count:]))
 
     def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
         """The second step: a density near the noisy statistics; it sees no record."""
-        return fit(self.plan, measured.sums, self.spreads, measured.rows, measured.marginals, generator, progress)
-
-    def noisy_sums(self, noise: NoiseSource, sums: Integers) -> npt.NDArray[Any]:
-        """Sums with the noise of the release, shape (…, |F|): an audit asks for many releases at once."""
-        if self.ledger.kind == "continuous_laplace":
-            return np.asarray(sums + noise.generator.laplace(0.0, self.scale, sums.shape))
-        noisy = np.empty_like(sums)
-        for number in np.unique(self.part_of):
-            mine = self.part_of == number
-            noisy[..., mine] = self._draw(noise, sums[..., mine], int(number))
-        return noisy
-
-    def _draw(self, noise: NoiseSource, values: Integers, part: int) -> Integers:
-        draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
-        return draw(values, self._scale_of(part))
+        noisy = NoisySums(self.statistics, measured.sums, np.maximum(self.spreads, 0.5), measured.rows)
+        return fit(self.plan, noisy, measured.marginals, generator, progress)
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         progress("adding noise to the statistics", 0.02)
         measured = self.measured(noise, table)
         fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
         progress("drawing rows", 0.92)
-        k = self.plan.rows or max(1, round(measured.rows))
+        k = self.plan.config.rows or max(1, round(measured.rows))
         rows = drawn_rows(self.plan, fitted, self.domain, k, noise.generator)
         return rows, self._diagnostics(fitted, measured)
 
-    def _rows(self, noise: NoiseSource, table: Table, sums: Floats) -> float:
+    def _rows(self, sums: Floats, counted: float) -> float:
         """n where it is public, else what the noisy statistics (or a count of its own) say of it, at least 1."""
         if self.guarantee.neighbouring == "replace_one":
             return float(self.n)
-        if self.count_part:
-            counted = self._draw(noise, np.array([table.n], dtype=np.int64), len(self.ledger.parts) - 1)
-            return max(1.0, float(counted[0]))
-        found = noisy_rows(self.statistics, sums, np.maximum(self.spreads, 0.5))
-        return max(1.0, found) if found is not None else 1.0
+        found = counted if self.count_part else noisy_rows(self.statistics, sums, np.maximum(self.spreads, 0.5))
+        return max(1.0, float(found)) if found is not None else 1.0
 
-    def _released_marginals(self, noise: NoiseSource, table: Table) -> list[Floats] | None:
+    def _marginal_laws(self, counts: Floats) -> list[Floats] | None:
         if self.marginals is None:
             return None
-        counts = self._draw(noise, self.marginals.sums(table.codes), self._marginal_part)
-        floor = 0.2 * max(_deviation(self.ledger.kind, self.marginal_scale), 0.5)
-        laws = [np.maximum(counts[g.start : g.stop].astype(np.float64), floor) for g in self.marginals.groups]
+        floor = 0.2 * max(float(self._deviations[self.statistic_count]), 0.5)
+        laws = [np.maximum(counts[g.start : g.stop], floor) for g in self.marginals.groups]
         return [law / law.sum() for law in laws]
 
     def _diagnostics(self, fitted: Fitted, measured: Measured) -> dict[str, Any]:
@@ -227,8 +232,3 @@ class _Kept:
 
     def __repr__(self) -> str:
         return f"a density on {len(self.fitted.density):,} points"
-
-
-def _deviation(kind: str, scale: float) -> float:
-    """Standard deviation of the noise (of the continuous law, which the discrete one comes close to)."""
-    return scale if kind == "gaussian" else math.sqrt(2) * scale

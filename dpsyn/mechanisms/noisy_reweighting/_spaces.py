@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
-from dpsyn.mechanisms.noisy_reweighting._statistics import noisy_table
-from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
+from dpsyn.mechanisms.noisy_reweighting.families import Family, Group, ProductFamily, TableFamily
 from dpsyn.solvers.contingency import cell_offsets
 
 Floats = npt.NDArray[np.float64]
@@ -43,6 +44,96 @@ def points_at(numbers: npt.NDArray[np.int64], sizes: Sequence[int]) -> Codes:
     return np.stack(np.unravel_index(numbers, tuple(sizes)), axis=1).astype(np.int32)
 
 
+@dataclass(frozen=True, eq=False)
+class NoisySums:
+    """The noisy statistics, and what they say of tables.
+
+    Attributes:
+        family: the statistics.
+        sums: noisy Σ f/unit, shape (F,).
+        spreads: standard deviation of their noise, half a count at least: counts are whole, below it nothing is to be
+            weighed. Shape (F,).
+        rows: n, or its noisy estimate; stands for the sum of the constant where the family has none.
+    """
+
+    family: Family
+    sums: Floats
+    spreads: Floats
+    rows: float
+
+    @cached_property
+    def _group_of(self) -> dict[tuple[int, ...], Group]:
+        return {group.columns: group for group in self.family.groups}
+
+    def marginals(self) -> list[Floats]:
+        """One-way shares of every column, all positive.
+
+        Tables of several columns are summed over the others, and averaged by their noise. A column of which the statistics
+        say nothing is uniform.
+        """
+        found: list[Floats] = []
+        for j, size in enumerate(self.family.sizes):
+            total, precision = np.zeros(size), 0.0
+            if isinstance(self.family, TableFamily):
+                for group in self.family.groups:
+                    if j in group.columns:
+                        weight = 1 / (self.spreads[group.start] ** 2 * (group.stop - group.start) / size)
+                        total, precision = total + weight * self._summed(group, (j,)), precision + weight
+            elif isinstance(self.family, ProductFamily) and (made := self._table(self.family, (j,))) is not None:
+                variance = self.family.cell_variance((j,))
+                total, precision = made / self.spreads[0] ** 2 / variance, 1 / self.spreads[0] ** 2 / variance
+            # A cell that may hold rows must stay possible: no share below a fifth of its noise.
+            counts = np.maximum(total / precision, 0.2 * (1 / math.sqrt(precision))) if precision else np.ones(size)
+            found.append(counts / counts.sum())
+        return found
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float] | None:
+        """Counts of the table of two columns, i < j, shape (c_i, c_j), and the spread of a cell; None where not known."""
+        if isinstance(self.family, ProductFamily):
+            made = self._table(self.family, (i, j))
+            variance = self.family.cell_variance((i, j))
+            return None if made is None else (made, float(self.spreads[-1] * math.sqrt(variance)))
+        holding = [group for group in self.family.groups if i in group.columns and j in group.columns]
+        if not holding:
+            return None
+        group = min(holding, key=lambda g: g.stop - g.start)
+        summed = (group.stop - group.start) / (self.family.sizes[i] * self.family.sizes[j])
+        return self._summed(group, (i, j)), float(self.spreads[group.start] * math.sqrt(summed))
+
+    def _table(self, family: ProductFamily, columns: tuple[int, ...]) -> Floats | None:
+        """Counts of the table of some columns, in ascending order, shape as their sizes; None where not determined."""
+        # Along each column first the sum over all of its codes, then those of its contrasts.
+        counts = np.zeros([family.sizes[j] for j in columns])
+        for inside in chain.from_iterable(combinations(columns, width) for width in range(len(columns) + 1)):
+            here = tuple(slice(1, None) if j in inside else slice(1) for j in columns)
+            group = self._group_of.get(inside)
+            if group is not None:
+                counts[here] = self.sums[group.start : group.stop].reshape(counts[here].shape)
+            elif not inside:
+                counts[here] = self.rows
+            elif counts[here].size:
+                return None
+        for axis in range(len(columns)):
+            counts = family.cells_along(counts, axis)
+        return counts
+
+    def _summed(self, group: Group, columns: tuple[int, ...]) -> Floats:
+        """Counts of some columns of a table, summed over its others; shape as the sizes of the columns."""
+        counts = self.sums[group.start : group.stop].reshape([self.family.sizes[j] for j in group.columns])
+        kept = [j for j in group.columns if j in columns]
+        counts = counts.sum(axis=tuple(axis for axis, j in enumerate(group.columns) if j not in columns))
+        return np.transpose(counts, [kept.index(j) for j in columns])
+
+
+def noisy_rows(family: Family, sums: Floats, spreads: Floats) -> float | None:
+    """n as the noisy statistics give it: totals of the tables averaged by their noise, or the constant. None if neither."""
+    if isinstance(family, TableFamily):
+        totals = np.array([sums[g.start : g.stop].sum() for g in family.groups])
+        weights = np.array([1 / (spreads[g.start] ** 2 * (g.stop - g.start)) for g in family.groups])
+        return float((weights * totals).sum() / weights.sum())
+    return float(sums[0]) if family.has_constant else None
+
+
 def draws_from_product(marginals: Sequence[Floats], count: int, generator: np.random.Generator) -> Codes:
     """Independent draws from a product of one-way laws, shape (count, columns)."""
     columns = [generator.choice(len(law), count, p=law / law.sum()) for law in marginals]
@@ -50,9 +141,8 @@ def draws_from_product(marginals: Sequence[Floats], count: int, generator: np.ra
 
 
 def draws_from_tree(
-    family: Family, sums: Floats, spreads: Floats, rows: float, marginals: Sequence[Floats], count: int,
-    generator: np.random.Generator,
-) -> tuple[Codes, Bonds]:  # fmt: skip
+    noisy: NoisySums, marginals: Sequence[Floats], count: int, generator: np.random.Generator
+) -> tuple[Codes, Bonds]:
     """Draws, and the potentials of their law against the product, from a tree of two-way tables (Chow and Liu 1968) with the
     largest mutual information above that of noise.
 
@@ -60,8 +150,8 @@ def draws_from_tree(
     Columns that no edge reaches are independent.
     """
     edges = []
-    for i, j in combinations(range(len(family.sizes)), 2):
-        found = _pair(family, sums, spreads, rows, i, j)
+    for i, j in combinations(range(len(noisy.family.sizes)), 2):
+        found = noisy.pair(i, j)
         if found is None:
             continue
         counts, spread = found
@@ -71,10 +161,10 @@ def draws_from_tree(
         joint = joint / joint.sum()
         product = np.outer(marginals[i], marginals[j])
         # χ²/2 stands for mutual information: the part that noise adds to it is known.
-        excess = float((((counts / rows - product) ** 2 - (spread / rows) ** 2) / product).sum())
+        excess = float((((counts / noisy.rows - product) ** 2 - (spread / noisy.rows) ** 2) / product).sum())
         edges.append((excess / 2, i, j, joint))
     edges.sort(key=lambda edge: -edge[0])
-    group = list(range(len(family.sizes)))
+    group = list(range(len(noisy.family.sizes)))
     tree: dict[int, list[tuple[int, Floats]]] = {j: [] for j in group}
     for worth, i, j, joint in edges:
         if worth > 0 and group[i] != group[j]:
@@ -117,22 +207,3 @@ def bonds_on_cells(bonds: Bonds, sizes: Sequence[int], tables: Sequence[tuple[in
         block = potential[offsets[at] : offsets[at + 1]].reshape([sizes[c] for c in table])
         block += oriented.reshape(shape)
     return potential
-
-
-def _pair(family: Family, sums: Floats, spreads: Floats, rows: float, i: int, j: int) -> tuple[Floats, float] | None:
-    """Noisy counts of the table of two columns, shape (c_i, c_j), and the spread of a cell."""
-    shape = (family.sizes[i], family.sizes[j])
-    if not isinstance(family, TableFamily):
-        made = noisy_table(family, sums, rows, (i, j))
-        return None if made is None else (made[0].reshape(shape), float(spreads[-1] * math.sqrt(made[1])))
-    holding = [g for g in family.groups if i in g.columns and j in g.columns]
-    if not holding:
-        return None
-    group = min(holding, key=lambda g: g.stop - g.start)
-    counts = sums[group.start : group.stop].reshape([family.sizes[c] for c in group.columns])
-    axes = tuple(axis for axis, c in enumerate(group.columns) if c not in (i, j))
-    counts = counts.sum(axis=axes)
-    if group.columns.index(i) > group.columns.index(j):
-        counts = counts.T
-    summed = (group.stop - group.start) / math.prod(shape)
-    return counts, float(spreads[group.start] * math.sqrt(summed))

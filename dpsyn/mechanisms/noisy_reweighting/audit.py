@@ -14,8 +14,9 @@ import numpy.typing as npt
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting import Ledger, NoisyReweightingMechanism, Part
+from dpsyn.mechanisms.noisy_reweighting._ledger import NoiseKind, moved_of
 from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
-from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
+from dpsyn.privacy.discrete_gaussian import discrete_delta
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_delta
 
@@ -60,17 +61,17 @@ def audit_noisy_reweighting(
         raise ParameterError("noise_factor", noise_factor, "a number > 0")
     tested = replace(mechanism, scale=mechanism.scale * noise_factor)
     replaced = mechanism.guarantee.neighbouring == "replace_one"
-    one, other = (_released(mechanism, row) for row in worst_rows(mechanism))
+    one, other = (mechanism.exact(row) for row in worst_rows(mechanism))
     rest = one * (mechanism.n - 1)
     first, second = rest + one, rest + other if replaced else rest
-    noise, scales = NoiseSource(generator), _scales(tested)
+    noise, scales = NoiseSource(generator), tested.scales
 
     def scored(sums: Integers) -> Scores:
         def run(count: int, _: np.random.Generator) -> Floats:
             chunk = max(1, _ENTRIES // len(sums))
             sizes = [min(chunk, count - start) for start in range(0, count, chunk)]
-            parts = [_log_ratio(tested, _noisy(tested, noise, np.tile(sums, (n, 1))), first, second, scales) for n in sizes]
-            scores = np.concatenate(parts)
+            outputs = (tested.noisy(noise, np.tile(sums, (size, 1))) for size in sizes)
+            scores = np.concatenate([_log_ratio(tested.ledger.kind, each, first, second, scales) for each in outputs])
             return scores if keep_bits else scores.round(9)
 
         return run
@@ -88,42 +89,9 @@ def audit_noisy_reweighting(
     )
 
 
-def _released(mechanism: NoisyReweightingMechanism, codes: Codes) -> Integers:
-    """Everything that gets noise: sums of the statistics, one-way counts of their own, and the number of rows."""
-    parts = [mechanism.statistics.sums(codes)]
-    if mechanism.marginals is not None:
-        parts.append(mechanism.marginals.sums(codes))
-    if mechanism.count_part:
-        parts.append(np.array([len(codes)], dtype=np.int64))
-    return np.concatenate(parts)
-
-
-def _parts(mechanism: NoisyReweightingMechanism) -> list[tuple[int, slice]]:
-    """The parts of the ledger after those of the statistics, and where they lie in what is released."""
-    found, start = [], mechanism.statistic_count
-    own = mechanism.ledger.parts[int(mechanism.part_of.max()) + 1 :]
-    for number, part in enumerate(own, start=len(mechanism.ledger.parts) - len(own)):
-        found.append((number, slice(start, start + part.count)))
-        start += part.count
-    return found
-
-
-def _scales(mechanism: NoisyReweightingMechanism) -> Floats:
-    own = [np.full(where.stop - where.start, mechanism._scale_of(part)) for part, where in _parts(mechanism)]
-    return np.concatenate([mechanism.scales, *own])
-
-
-def _noisy(mechanism: NoisyReweightingMechanism, noise: NoiseSource, sums: Integers) -> npt.NDArray[Any]:
-    """Many releases at once, shape (runs, everything), by the mechanism's own draws."""
-    own = [mechanism._draw(noise, sums[:, where], part) for part, where in _parts(mechanism)]
-    return np.concatenate([mechanism.noisy_sums(noise, sums[:, : mechanism.statistic_count]), *own], axis=1)
-
-
-def _log_ratio(
-    mechanism: NoisyReweightingMechanism, outputs: npt.NDArray[Any], first: Integers, second: Integers, scales: Floats
-) -> Floats:
+def _log_ratio(kind: NoiseKind, outputs: npt.NDArray[Any], first: Integers, second: Integers, scales: Floats) -> Floats:
     """ln P(output | first) - ln P(output | second), shape (runs,)."""
-    if mechanism.ledger.kind == "gaussian":
+    if kind == "gaussian":
         return np.asarray((((outputs - second) ** 2 - (outputs - first) ** 2) / (2 * scales**2)).sum(axis=1))
     return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / scales).sum(axis=1))
 
@@ -144,10 +112,12 @@ def worst_rows(mechanism: NoisyReweightingMechanism) -> tuple[Codes, Codes]:
     power = 2 if mechanism.ledger.kind == "gaussian" else 1
     added = mechanism.guarantee.neighbouring == "add_remove"
 
+    scales = mechanism.scales[: mechanism.statistic_count]
+
     def apart(pair: tuple[Codes, Codes]) -> float:
         first = mechanism.statistics.sums(pair[0])
         second = np.zeros_like(first) if added else mechanism.statistics.sums(pair[1])
-        return float(((np.abs(first - second) / mechanism.scales) ** power).sum())
+        return float(((np.abs(first - second) / scales) ** power).sum())
 
     return max(rows, key=apart)
 
@@ -157,25 +127,18 @@ def _profile_of(ledger: Ledger, epsilon: float) -> list[Claim]:
     differ)."""
     steady = all(part.l1 == 0 and part.l2 == 0 and part.weight == round(part.weight) for part in ledger.parts)
     wanted = [epsilon * share for share in _SHARES]
-    neighbours = [ledger.parts]
-    neighbours += [tuple(replace(p, moved=m) for p, m in zip(ledger.parts, moves, strict=True)) for moves in ledger.others]
     if ledger.kind == "laplace" and steady:
-        return _worst([laplace_profile(parts, ledger.base, wanted) for parts in neighbours])
+        profiles = [laplace_profile(parts, ledger.base, wanted) for parts in ledger.neighbours]
+        # The largest δ of any neighbour; nothing if one of them is out of reach.
+        return [max(claims, key=lambda claim: claim[1]) for claims in zip(*profiles, strict=True)] if all(profiles) else []
     if ledger.kind != "gaussian":
         return []
-    squares = max(sum(part.weight * part.size[1] ** 2 for part in parts) for parts in neighbours)
+    squares = max(sum(part.weight * part.size[1] ** 2 for part in parts) for parts in ledger.neighbours)
     claims = [(e, zcdp_delta(squares / (2 * ledger.base**2), e)) for e in wanted]
     if not steady:
         return claims
-    moved = [[Moved(part.moved, part.step, round(part.weight)) for part in parts] for parts in neighbours]
+    moved = [moved_of(parts) for parts in ledger.neighbours]
     return [(e, min(d, max(discrete_delta(moves, ledger.base, e) for moves in moved))) for e, d in claims]
-
-
-def _worst(profiles: Sequence[list[Claim]]) -> list[Claim]:
-    """For each ε' the largest δ of any neighbour; empty if one of them is out of reach."""
-    if not all(profiles):
-        return []
-    return [max(claims, key=lambda claim: claim[1]) for claims in zip(*profiles, strict=True)]
 
 
 def laplace_profile(parts: Sequence[Part], base: float, wanted: Sequence[float]) -> list[Claim]:

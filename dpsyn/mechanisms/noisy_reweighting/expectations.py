@@ -19,7 +19,7 @@ def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
     """How much noise goes on every average; a warning where little of the data will be left."""
     noise = float(mechanism.spreads.max()) * mechanism.statistics.unit / mechanism.n
     sentence = (
-        f"Noise of standard deviation {number(noise)} {'or less ' if len(set(mechanism.scales)) > 1 else ''}"
+        f"Noise of standard deviation {number(noise)} {'or less ' if len(set(mechanism.spreads)) > 1 else ''}"
         f"goes on each of {mechanism.statistic_count:,} averages"
     )
     degree, total = noise_on_tables(mechanism)

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, reduce
 from itertools import combinations
 from typing import Literal
 
@@ -21,12 +22,13 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.solvers.contingency import check_sizes_and_degree, checked_codes, column_sets, walsh_dimension
+from dpsyn.solvers.contingency import cell_offsets, check_sizes_and_degree, checked_codes, column_sets, walsh_dimension
 from dpsyn.solvers.contrasts import walsh_matrix, walsh_sums
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Matrix = Floats | sp.csr_array
+Tables = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,38 @@ class Family(ABC):
     def l1(self, neighbouring: Neighbouring = "replace_one") -> int:
         """L1 sensitivity of :meth:`sums`: exact, attained by some pair of neighbours (or as the family says)."""
 
-    @abstractmethod
+    def step(self, neighbouring: Neighbouring) -> int:
+        """By how much each sum moves that moves at all."""
+        return 1
+
     def l2(self, neighbouring: Neighbouring = "replace_one") -> float:
-        """L2 sensitivity of :meth:`sums`."""
+        """L2 sensitivity of :meth:`sums`: N sums that move by v each have L1 = N·v and L2² = N·v²."""
+        return math.sqrt(self.l1(neighbouring) * self.step(neighbouring))
 
 
-class WalshFamily(Family):
+class ProductFamily(Family):
+    """Products of one contrast for each of at most d columns, a group for every set of columns.
+
+    Attributes:
+        degree: d.
+    """
+
+    degree: int
+
+    @abstractmethod
+    def contrast(self, size: int) -> sp.sparray:
+        """A column's contrasts against its codes, shape (contrasts, size)."""
+
+    @abstractmethod
+    def cells_along(self, sums: Floats, axis: int) -> Floats:
+        """Counts of all codes of a column, from the sum over all of them and then those of its contrasts."""
+
+    @abstractmethod
+    def cell_variance(self, columns: Sequence[int]) -> float:
+        """Of the count of a cell of the table of these columns, where every sum has noise of variance 1."""
+
+
+class WalshFamily(ProductFamily):
     """w_J(x) = Π_{j∈J} x_j for |J| ≤ d on p two-valued columns, codes 0, 1 standing for x = -1, 1.
 
     Replacing a row flips N functions at most (:func:`~dpsyn.privacy.sensitivity.changed_walsh_functions`), each by 2: L1 =
@@ -118,11 +146,22 @@ class WalshFamily(Family):
         """2N, or |F|."""
         return self.count if neighbouring == "add_remove" else 2 * changed_walsh_functions(len(self.sizes), self.degree)
 
-    def l2(self, neighbouring: Neighbouring = "replace_one") -> float:
-        """2√N, or √|F|."""
-        if neighbouring == "add_remove":
-            return math.sqrt(self.count)
-        return 2 * math.sqrt(changed_walsh_functions(len(self.sizes), self.degree))
+    def contrast(self, size: int) -> sp.sparray:
+        """x = ±1."""
+        return sp.coo_array([[-1.0, 1.0]])
+
+    def cells_along(self, sums: Floats, axis: int) -> Floats:
+        """(Σ 1 ∓ Σ x)/2."""
+        total, signed = np.split(sums, 2, axis)
+        return np.concatenate([(total - signed) / 2, (total + signed) / 2], axis)
+
+    def cell_variance(self, columns: Sequence[int]) -> float:
+        """A cell is 2^-k times a sum of 2^k functions."""
+        return float(0.5 ** len(columns))
+
+    def step(self, neighbouring: Neighbouring) -> int:
+        """Replacing a row flips signs."""
+        return 2 if neighbouring == "replace_one" else 1
 
 
 class TableFamily(Family):
@@ -197,12 +236,8 @@ class TableFamily(Family):
         """2K, or the number of tables."""
         return len(self.tables) if neighbouring == "add_remove" else 2 * self._varied
 
-    def l2(self, neighbouring: Neighbouring = "replace_one") -> float:
-        """√(2K), or the root of the number of tables."""
-        return math.sqrt(self.l1(neighbouring))
 
-
-class ConjunctionFamily(Family):
+class ConjunctionFamily(ProductFamily):
     """Monotone conjunctions of at most d literals: f(x) = 1 if x_j = r_j for every j in J, else 0; r_j = 1 … c_j - 1.
 
     On two-valued columns these are the monotone conjunctions Π_{j∈J} x_j with x in {0, 1}. In general they are the cells
@@ -261,6 +296,19 @@ class ConjunctionFamily(Family):
         point = np.concatenate([rows for rows, _ in found])
         return sp.coo_array((np.ones(len(at)), (at, point)), shape=(self.count, len(points))).tocsr()
 
+    def contrast(self, size: int) -> sp.sparray:
+        """Whether the code is r, for r from 1 on."""
+        return sp.eye_array(size - 1, size, k=1, format="coo")
+
+    def cells_along(self, sums: Floats, axis: int) -> Floats:
+        """The first code has what the others leave."""
+        total, others = np.split(sums, [1], axis)
+        return np.concatenate([total - others.sum(axis, keepdims=True), others], axis)
+
+    def cell_variance(self, columns: Sequence[int]) -> float:
+        """At most so many conjunctions add up in a cell."""
+        return float(math.prod(self.sizes[j] for j in columns))
+
     def l1(self, neighbouring: Neighbouring = "replace_one") -> int:
         """N, or how many conjunctions a single row can satisfy."""
         wide, narrow = sum(size > 2 for size in self.sizes), sum(size == 2 for size in self.sizes)
@@ -276,6 +324,46 @@ class ConjunctionFamily(Family):
             for t in range(narrow - s + 1)
         )
 
-    def l2(self, neighbouring: Neighbouring = "replace_one") -> float:
-        """Every function moves by 1: the root of :meth:`l1`."""
-        return math.sqrt(self.l1(neighbouring))
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Statistics as combinations of the cells of tables.
+
+    Attributes:
+        tables: sets of columns.
+        combination: shape (F, cells); None where statistics are the cells.
+    """
+
+    tables: Tables
+    combination: sp.csr_array | None
+
+
+def cells_of(family: Family) -> Cells | None:
+    """How the statistics are made of cells; None for functions of the user's own."""
+    if isinstance(family, TableFamily):
+        return Cells(family.tables, None)
+    if not isinstance(family, ProductFamily):
+        return None
+    sizes = family.sizes
+    tables = tuple(combinations(range(len(sizes)), min(family.degree, len(sizes))))
+    offsets = cell_offsets(sizes, tables)
+    home: dict[tuple[int, ...], int] = {}
+    for number, table in enumerate(tables):
+        for width in range(len(table) + 1):
+            for inside in combinations(table, width):
+                home.setdefault(inside, number)
+
+    @cache
+    def block(axes: tuple[tuple[int, bool], ...]) -> sp.coo_array:
+        """A group against the cells of its table: its columns' sizes, and whether the group looks at them."""
+        factors = (family.contrast(size) if used else np.ones((1, size)) for size, used in axes)
+        return reduce(lambda left, right: sp.kron(left, right, "coo"), factors, sp.coo_array([[1.0]]))
+
+    found = []
+    for group in family.groups:
+        at = home[group.columns]
+        cells = block(tuple((sizes[j], j in group.columns) for j in tables[at]))
+        found.append((group.start + cells.row, offsets[at] + cells.col, cells.data))
+    rows, columns, entries = (np.concatenate(each) for each in zip(*found, strict=True))
+    combination = sp.coo_array((entries, (rows, columns)), shape=(family.count, int(offsets[-1]))).tocsr()
+    return Cells(tables, combination)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, Literal, TypeVar
 
@@ -13,9 +12,9 @@ from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.kit import widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.uploads import TYPES
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import TYPES
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.noisy_reweighting import (
     Allocation,
@@ -26,11 +25,12 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Rounding,
     Statistics,
 )
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
 Value = TypeVar("Value", bound=str)
+Choice = TypeVar("Choice")
 Fit = Literal["max_entropy", "least_squares", "vertex", "centre"]
 
 _PUBLIC, _PUBLIC_KEPT = "nr_public", "public_rows"
@@ -50,17 +50,11 @@ _SPACES: Mapping[ReducedSpace, str] = {
     "tree": "draws from a tree of noisy two-way tables",
     "public": "public rows of your own",
 }
-_FITS: Mapping[Fit, str] = {
-    "max_entropy": "maximum entropy near the noisy statistics",
-    "least_squares": "least squares, stopped at the noise",
-    "vertex": "smallest largest deviation, at a vertex (the paper)",
-    "centre": "smallest largest deviation, inside the optimal set",
-}
-_OBJECTIVES: Mapping[Fit, tuple[Objective, bool]] = {
-    "max_entropy": ("max_entropy", False),
-    "least_squares": ("least_squares", False),
-    "vertex": ("max", True),
-    "centre": ("max", False),
+_FITS: Mapping[Fit, tuple[str, Objective, bool]] = {
+    "max_entropy": ("maximum entropy near the noisy statistics", "max_entropy", False),
+    "least_squares": ("least squares, stopped at the noise", "least_squares", False),
+    "vertex": ("smallest largest deviation, at a vertex (the paper)", "max", True),
+    "centre": ("smallest largest deviation, inside the optimal set", "max", False),
 }
 _ROUNDING: Mapping[Rounding, str] = {
     "low_variance": "so that they keep the tables of the density",
@@ -92,15 +86,11 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         )
         rows = _rows(current)
     with right:
-        way = st.segmented_control(
+        way = switch(
             "Algorithm",
-            list(_WAYS),
-            default="ours",
-            required=True,
-            format_func=_WAYS.__getitem__,
-            key="nr_way",
-            bind="query-params",
-            help="As published: Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, a vertex of the "
+            "nr_way",
+            _WAYS,
+            "As published: Laplace noise of scale 2|F|/(nε) on every average, a uniform reduced space, a vertex of the "
             "linear program, independent draws. Its steps can also be chosen one by one.",
         )
         statistics = _pick(
@@ -109,15 +99,11 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         if way == "as_published":
             return _as_published(degree, statistics, rows), PrivacySpec(epsilon)
         tables = _tables(current, statistics, degree)
-        noise = st.segmented_control(
+        noise = switch(
             "Noise",
-            list(_NOISE),
-            default="gaussian",
-            required=True,
-            format_func=_NOISE.__getitem__,
-            key="nr_noise",
-            bind="query-params",
-            help="On whole counts, from exact samplers: discrete Gaussian noise needs δ and is smaller where there are many "
+            "nr_noise",
+            _NOISE,
+            "On whole counts, from exact samplers: discrete Gaussian noise needs δ and is smaller where there are many "
             "statistics, discrete Laplace noise gives pure ε. As published: continuous, of scale 2|F|/(nε).",
         )
         if noise == "as_published":
@@ -250,11 +236,11 @@ def _fit() -> dict[str, Any]:
     fit = _pick(
         "The density is fitted by",
         "nr_objective",
-        _FITS,
+        {fit: words for fit, (words, _, _) in _FITS.items()},
         "Maximum entropy stops where the noise begins. The linear program follows the noise, and its vertices have at most "
         "|F| + 1 points.",
     )
-    objective, vertex = _OBJECTIVES[fit]
+    _, objective, vertex = _FITS[fit]
     return {"objective": objective, "vertex": vertex}
 
 
@@ -310,6 +296,22 @@ def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) ->
     return st.selectbox(label, list(options), key=key, bind="query-params", format_func=options.__getitem__, help=help_text)
 
 
+def switch(
+    label: str, key: str, options: Mapping[Choice, str], help_text: str | None = None, default: Choice | None = None
+) -> Choice:
+    """One of a few options side by side; the first by default."""
+    return st.segmented_control(
+        label,
+        list(options),
+        default=next(iter(options)) if default is None else default,
+        required=True,
+        format_func=options.__getitem__,
+        key=key,
+        bind="query-params",
+        help=help_text,
+    )
+
+
 def _size(usual: int, toggle_key: str, key: str) -> int | None:
     if st.toggle(
         "Its size m: the default",
@@ -322,15 +324,8 @@ def _size(usual: int, toggle_key: str, key: str) -> int | None:
     return int(st.number_input("m (points of the reduced space)", 10, 1_000_000, usual, key=key, bind="query-params"))
 
 
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """A file of this visit, and what it became over a revision of the data."""
-
-    data: bytes
-    name: str
-    revision: int
-    table: Table | None
-    fault: str
+_Kept = tuple[bytes, str, int, Table | str]
+"""A file of this visit and its name, a revision of the data, and what the file became over it, or the fault."""
 
 
 def _public_rows(current: Dataset) -> Table | ParameterError:
@@ -345,29 +340,34 @@ def _public_rows(current: Dataset) -> Table | ParameterError:
         "the private table. A link to this page does not hold them.",
     )
     kept: _Kept | None = st.session_state.get(_PUBLIC_KEPT)
-    if kept is not None and kept.revision != current.revision:
-        kept = st.session_state[_PUBLIC_KEPT] = _read_public(kept.data, kept.name, current)
     if kept is None:
         return ParameterError(
             "reduced_space", "public", "there is no file of public rows yet; upload one, or choose another"
         )
-    if kept.table is None:
-        return ParameterError("public", kept.name, f"its rows must have the columns and values of the data; {kept.fault}")
-    st.caption(f"{kept.name}: {kept.table.n:,} public rows.")
-    return kept.table
+    data, name, revision, found = kept
+    if revision != current.revision:
+        found = _keep_public(data, name, current)
+    if isinstance(found, str):
+        return ParameterError("public", name, f"its rows must have the columns and values of the data; {found}")
+    st.caption(f"{name}: {found.n:,} public rows.")
+    return found
 
 
 def _take_public(current: Dataset) -> None:
     file = st.session_state[_PUBLIC]
     if file is not None:
-        st.session_state[_PUBLIC_KEPT] = _read_public(file.getvalue(), file.name, current)
+        _keep_public(file.getvalue(), file.name, current)
 
 
-def _read_public(data: bytes, name: str, current: Dataset) -> _Kept:
+def _keep_public(data: bytes, name: str, current: Dataset) -> Table | str:
+    found: Table | str
     try:
-        return _Kept(data, name, current.revision, read_table(data, domain=current.table.domain, name=name), "")
+        found = read_table(data, domain=current.table.domain, name=name)
     except InputError as fault:
-        return _Kept(data, name, current.revision, None, str(fault))
+        found = str(fault)
+    kept: _Kept = (data, name, current.revision, found)
+    st.session_state[_PUBLIC_KEPT] = kept
+    return found
 
 
 def budget(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
@@ -380,7 +380,4 @@ def budget(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
     """
     if not {"ledger", "accounting"} <= settings.keys():
         return
-    info = budget_info(
-        settings["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=settings["accounting"]
-    )
-    show_chart(draw_budget(info, line_length=120), key=key)
+    show_chart(draw_budget(settings, guarantee, line_length=120), key=key)

@@ -1,23 +1,23 @@
-"""What Theorems 2.2 and 2.3 of Boedihardjo, Strohmer and Vershynin (2021b) depend on, and what they ask of six variants."""
+"""What Theorems 2.2 and 2.3 of Boedihardjo, Strohmer and Vershynin (2021b) depend on; the condition number κ among it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-import pandas as pd
+import numpy as np
 
+from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.condition_number import log_condition_number_bound
-from dpsyn.privacy.sensitivity import changed_walsh_functions, contingency_count_l1, contingency_count_l2
+from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
-from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.logarithms import exp_of, format_log
+from dpsyn.statistics import DatasetStatistics, row_keys
+from dpsyn.theory.logarithms import exp_of
 
 LN2 = math.log(2)
 Noise = Literal["laplace", "gaussian"]
@@ -49,16 +49,13 @@ class StatisticsFamily:
     @cached_property
     def log_l1(self) -> float:
         """ln of the exact L1 sensitivity of (Σ_i f(x_i))_f when one record is replaced: 2N, or 2·C(q, d)."""
-        if self.name == "walsh":
-            return math.log(2 * changed_walsh_functions(self.columns, self.degree))
-        return math.log(contingency_count_l1(self.columns, self.degree))
+        exact = walsh_sum_l1 if self.name == "walsh" else contingency_count_l1
+        return math.log(exact(self.columns, self.degree))
 
-    @cached_property
+    @property
     def log_l2(self) -> float:
-        """ln of the exact L2 sensitivity of the same: 2√N, or √(2·C(q, d))."""
-        if self.name == "walsh":
-            return math.log(2) + 0.5 * math.log(changed_walsh_functions(self.columns, self.degree))
-        return math.log(contingency_count_l2(self.columns, self.degree))
+        """ln of the exact L2 sensitivity of the same: 2√N as signs flip, √(2·C(q, d)) as counts move by 1."""
+        return (self.log_l1 + (LN2 if self.name == "walsh" else 0.0)) / 2
 
     @property
     def log_l1_published(self) -> float:
@@ -82,17 +79,15 @@ def contingency_family(sizes: tuple[int, ...], degree: int) -> StatisticsFamily:
     return StatisticsFamily("contingency", len(sizes), degree, contingency_cells(sizes, degree) + 1)
 
 
-def family_of(
-    stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto"
-) -> tuple[StatisticsFamily, int | None]:
-    """The statistics that noisy reweighting would match, and p where they are Walsh functions on p bits."""
+def family_of(stats: DatasetStatistics, degree: int, statistics: FamilyChoice = "auto") -> StatisticsFamily:
+    """The statistics that noisy reweighting would match."""
     if statistics not in ("auto", "walsh", "contingency"):
         raise ParameterError("statistics", statistics, "'auto', 'walsh' or 'contingency'")
     binary = stats.sizes is None or all(size == 2 for size in stats.sizes)
     if statistics == "walsh" or (statistics == "auto" and binary):
-        return walsh_family(stats.p, degree), stats.p
+        return walsh_family(stats.p, degree)
     sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
-    return contingency_family(sizes, degree), None
+    return contingency_family(sizes, degree)
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,6 @@ class ReweightingSetting:
         noise: ``"laplace"`` (the paper's) or ``"gaussian"``.
         corrected: exact sensitivities and Hoeffding, or the theorems as published.
         n_is_public: the mechanism divides by n; under add/remove neighbours n is a secret.
-        bits: p where the family is Walsh on p bits and p may be varied.
     """
 
     family: StatisticsFamily
@@ -126,7 +120,6 @@ class ReweightingSetting:
     noise: Noise = "laplace"
     corrected: bool = True
     n_is_public: bool = True
-    bits: int | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
@@ -153,10 +146,15 @@ class ReweightingSetting:
         return self.family.log_l1 if self.corrected else self.family.log_l1_published
 
     @property
+    def rho(self) -> float:
+        """zCDP of Gaussian noise that gives (ε, δ)."""
+        return zcdp_rho(self.epsilon, self.delta)
+
+    @property
     def log_sum_scale(self) -> float:
         """ln of n·σ: the noise scale of a sum, Laplace L1/ε or Gaussian L2/√(2ρ)."""
         if self.noise == "gaussian":
-            return self.log_sensitivity - 0.5 * math.log(2 * zcdp_rho(self.epsilon, self.delta))
+            return self.log_sensitivity - 0.5 * math.log(2 * self.rho)
         return self.log_sensitivity - math.log(self.epsilon)
 
     @property
@@ -207,6 +205,11 @@ class ReweightingSetting:
         return exp_of(self.log_smallest_accuracy)
 
 
+def log_condition_number_bound(max_frequency: float, log_points: float) -> float:
+    """ln of N·‖f‖∞ >= κ for a uniform measure on N points: κ = N Σ f(x)² <= N·‖f‖∞ Σ f(x)."""
+    return max(0.0, log_points + math.log(max_frequency))
+
+
 def reweighting_setting(
     stats: DatasetStatistics,
     spec: PrivacySpec,
@@ -229,11 +232,10 @@ def reweighting_setting(
         raise ParameterError("reduced_space_size", reduced_space_size, "at least 1, or None for the smallest allowed")
     if condition_number is not None and not 1 <= condition_number < math.inf:
         raise ParameterError("condition_number", condition_number, "a finite number >= 1")
-    family, bits = family_of(stats, degree, statistics)
     log_points = stats.p * LN2 if stats.sizes is None else math.log(math.prod(stats.sizes))
     bound = log_condition_number_bound(stats.max_frequency, log_points)
     return ReweightingSetting(
-        family=family,
+        family=family_of(stats, degree, statistics),
         log_n=math.log(stats.n),
         epsilon=spec.epsilon,
         delta=spec.delta,
@@ -244,96 +246,86 @@ def reweighting_setting(
         log_condition_number=bound if condition_number is None else math.log(condition_number),
         noise=noise,
         n_is_public=spec.neighbouring == "replace_one",
-        bits=bits,
     )
 
 
-Variant = tuple[FamilyName, Noise, bool]
-VARIANTS: tuple[Variant, ...] = (
-    ("walsh", "laplace", True),
-    ("walsh", "gaussian", True),
-    ("contingency", "laplace", True),
-    ("contingency", "gaussian", True),
-    ("walsh", "laplace", False),
-    ("contingency", "laplace", False),
-)
-"""Statistics, noise, corrected. The papers have no Gaussian noise, so there is nothing published to set beside it."""
+def log_condition_number(
+    codes: Codes, sizes: Sequence[int], log_points: float | None = None, *, unbiased: bool = True
+) -> float:
+    """ln κ against the uniform measure on N points that the rows embed into, or the product of their own one-way marginals.
 
-_STATISTICS: dict[FamilyName, str] = {"walsh": "Walsh", "contingency": "tables"}
-_NOISES: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
+    Private: it reads the rows.
+
+    Args:
+        codes: encoded rows, shape (n, number of columns).
+        sizes: number of codes of each column.
+        log_points: ln N (the cube: p ln 2; valid rows: the sum of the logarithms of the sizes); None takes the marginals.
+        unbiased: estimate κ of the population that the rows were drawn from, Σ_x c(c-1)/(n(n-1)) / μ(x) for counts c, at
+            least 1; else κ of the rows themselves, Σ_x (c/n)² / μ(x), which is larger by about Σ (c/n)/(n μ).
+
+    Raises:
+        ParameterError: there are no rows, or only one where an unbiased estimate needs two.
+    """
+    n = len(codes)
+    if n < 1 + unbiased:
+        raise ParameterError("codes", f"{n} rows", "at least two for an unbiased estimate, else one")
+    _, first, times = np.unique(row_keys(codes, sizes), return_index=True, return_counts=True)
+    counts = times.astype(np.float64)
+    log_weights = np.full(len(counts), log_points or 0.0)
+    if log_points is None:
+        for j, size in enumerate(sizes):
+            marginal = np.bincount(codes[:, j], minlength=size) / n
+            log_weights -= np.log(marginal[codes[first, j]])
+    pairs = counts * (counts - 1) / (n * (n - 1)) if unbiased else (counts / n) ** 2
+    largest = float(log_weights.max())
+    total = float(np.sum(pairs * np.exp(log_weights - largest)))
+    return max(0.0, largest + math.log(total)) if total > 0 else 0.0
 
 
 @dataclass(frozen=True)
-class ReweightingRow:
-    """What Theorems 2.2 and 2.3 say about one variant.
+class ConditionNumberRow:
+    """κ(ν‖μ) for one measure μ. Every row reads the private data: for teaching, never for a release.
 
     Attributes:
-        variant: statistics, noise, corrected.
-        setting: its numbers: |F|, sensitivity, noise scale, smallest accuracy, and the n, k and m that are required.
-        reason: why most of them mean nothing: Gaussian noise without a privacy δ. The setting is with Laplace noise then.
+        measure: μ in words.
+        log_value: ln κ.
+        kind: ``"bound"`` N·‖f_n‖∞ >= κ, ``"population"`` unbiased estimate, or ``"rows"``, κ of the rows themselves.
+        reads_private_data: always True; pages show it.
     """
 
-    variant: Variant
-    setting: ReweightingSetting
-    reason: str = ""
-
-    @property
-    def name(self) -> str:
-        """For a legend: ``"Walsh, Laplace"``, ``"tables, Laplace, published"``."""
-        statistics, noise, corrected = self.variant
-        return f"{_STATISTICS[statistics]}, {_NOISES[noise]}{'' if corrected else ', published'}"
-
-    @property
-    def log_n(self) -> float:
-        """ln of the smallest n that the theorems ask for at the accuracy asked for."""
-        return max(self.setting.log_n_for_noise, self.setting.log_smallest_rows)
-
-    @property
-    def smallest_error(self) -> float:
-        """8·accuracy at the smallest accuracy; NaN where there is a reason. Ignoring the data achieves 1 as well."""
-        return math.nan if self.reason else 8 * self.setting.smallest_accuracy
+    measure: str
+    log_value: float
+    kind: Literal["bound", "population", "rows"]
+    reads_private_data: bool = True
 
 
-def reweighting_table(
-    stats: DatasetStatistics, spec: PrivacySpec, *, accuracy: float = 0.1, **settings: Any
-) -> tuple[ReweightingRow, ...]:
-    """σ, the smallest accuracy, and the n, k and m required, for each of VARIANTS.
-
-    Corrected rows use exact sensitivities and Hoeffding's tail; published ones 2|F|/n and exp(-α²n), which is false.
+def condition_number_table(stats: DatasetStatistics, codes: Codes | None = None) -> tuple[ConditionNumberRow, ...]:
+    """κ against the uniform measure on the cube and on valid rows, and against the product of the one-way marginals.
 
     Args:
-        stats: the data; the tables are over its columns, or over its bits where they are not known.
-        spec: ε, and δ for the Gaussian rows.
-        accuracy: α at which n, k and m are required; the promise is 8α.
-        settings: as for :func:`reweighting_setting`, but for statistics and noise.
+        stats: p, ‖f_n‖∞ and the sizes of the columns.
+        codes: encoded rows, shape (n, number of columns); None gives the two bounds only.
+
+    Raises:
+        ParameterError: codes that do not fit the sizes.
     """
-    table = []
-    for variant in VARIANTS:
-        statistics, noise, corrected = variant
-        missing = noise == "gaussian" and not spec.delta > 0
-        usable: Noise = "laplace" if missing else noise
-        setting = reweighting_setting(stats, spec, accuracy=accuracy, statistics=statistics, noise=usable, **settings)
-        reason = "Gaussian noise needs a privacy δ above 0" if missing else ""
-        table.append(ReweightingRow(variant, replace(setting, corrected=corrected), reason))
-    return tuple(table)
-
-
-def reweighting_frame(table: Sequence[ReweightingRow]) -> pd.DataFrame:
-    """The table as text, ready to show."""
-
-    def shown(row: ReweightingRow, log_value: float) -> str:
-        return "—" if row.reason else format_log(log_value, 3, "at_least")
-
-    return pd.DataFrame(
-        {
-            "Statistics and noise": [row.name for row in table],
-            "|F|": [format_log(row.setting.family.log_size) for row in table],
-            "Sensitivity of the averages": [shown(row, row.setting.log_sensitivity - row.setting.log_n) for row in table],
-            "σ": [shown(row, row.setting.log_sigma) for row in table],
-            "Smallest 8·accuracy": [shown(row, math.log(8) + row.setting.log_smallest_accuracy) for row in table],
-            "Says something": [row.reason or ("yes" if row.smallest_error < 1 else "no") for row in table],
-            "n at least": [shown(row, row.log_n) for row in table],
-            "k at least": [shown(row, row.setting.log_smallest_rows) for row in table],
-            "m at least": [format_log(row.setting.log_smallest_m, 3, "at_least") for row in table],
-        }
-    )
+    uniform = {"uniform on the cube": stats.p * LN2}
+    if stats.sizes is not None:
+        uniform["uniform on valid rows"] = math.log(math.prod(stats.sizes))
+    rows = [
+        ConditionNumberRow(measure, log_condition_number_bound(stats.max_frequency, log_points), "bound")
+        for measure, log_points in uniform.items()
+    ]
+    if stats.sizes is None or codes is None:
+        return tuple(rows)
+    if codes.ndim != 2 or codes.shape[1] != len(stats.sizes):
+        raise ParameterError("codes", f"shape {codes.shape}", f"shape (n, {len(stats.sizes)})")
+    kinds: tuple[tuple[Literal["population", "rows"], bool], ...] = (("population", True), ("rows", False))
+    for kind, unbiased in kinds:
+        if unbiased and len(codes) < 2:
+            continue
+        for measure, log_points in (*uniform.items(), ("product of the one-way marginals", None)):
+            rows.append(
+                ConditionNumberRow(measure, log_condition_number(codes, stats.sizes, log_points, unbiased=unbiased), kind)
+            )
+    return tuple(rows)

@@ -25,14 +25,13 @@ from dpsyn.mechanisms.noisy_reweighting.setting import (
     walsh_family,
 )
 from dpsyn.notation import short
-from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
+from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
+from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
-from dpsyn.theory.summary import summarise
-from dpsyn.theory.thresholds import p_threshold, threshold, whole_threshold
+from dpsyn.theory.thresholds import p_threshold, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
 _NEGLIGIBLE = 1e-9
@@ -119,10 +118,10 @@ def _at_least(
         remedies.append(threshold("failure_probability", "at_least", log_gamma, now, reason=reason))
     if key == "n_noise" and setting.noise == "gaussian":
         remedies += _epsilon_for_gaussian(setting, slack)
-    if setting.bits is not None and exponents and (key != "n_noise" or setting.family.degree <= 2):
-        remedies.append(
-            p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=setting.bits, smallest=setting.family.degree)
-        )
+    p, degree = setting.family.columns, setting.family.degree
+    # Beyond d = 2 the exact sensitivity of Walsh functions takes too long at millions of bits.
+    if setting.family.name == "walsh" and exponents and (key != "n_noise" or degree <= 2):
+        remedies.append(p_threshold("at_most", lambda p: _holds_at(setting, p, sides), p=p, smallest=degree))
     return Condition(key, label, formula, source, ">=", required, actual, "accuracy", tuple(remedies))
 
 
@@ -146,7 +145,7 @@ def _holds_at(setting: ReweightingSetting, p: int, sides: _Sides) -> bool:
 def _epsilon_for_gaussian(setting: ReweightingSetting, slack: float) -> list[Remedy]:
     """ρ has to grow by e^{-2·slack}; ε is the smallest at which that ρ-zCDP is (ε, δ)-DP. Nothing where every ε > 0 is."""
     now = math.log(setting.epsilon)
-    rho = zcdp_rho(setting.epsilon, setting.delta) * exp_of(-2 * slack)
+    rho = setting.rho * exp_of(-2 * slack)
     if not math.isfinite(rho):
         return [Remedy("epsilon", "at_least", None, now, reason="it would be too large for a number")]
     if zcdp_delta(rho, _NEGLIGIBLE) <= setting.delta:
@@ -174,7 +173,7 @@ def changed(setting: ReweightingSetting, parameter: str, log_value: float) -> Re
         change = {"log_m": log_value}
     elif parameter == "p":
         p = round(exp_of(log_value))
-        change = {"family": walsh_family(p, setting.family.degree), "bits": p}
+        change = {"family": walsh_family(p, setting.family.degree)}
     else:
         change = {parameter: nearest_float(log_value)}
     return replace(setting, **change)
@@ -208,9 +207,11 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
         "reduced_space_size": exp_of(corrected.log_reduced_space),
         "success_probability": success,
     }
+    scale = format_log(corrected.log_sigma, side="at_least")
     promise = (
-        f"with noise of scale {format_log(corrected.log_sigma)} the statistics are ({_privacy(setting)})-private, and with "
-        f"probability at least {success:.3g} those of {format_log(setting.log_rows)} rows are within {error:.3g} of the true"
+        f"with noise of scale {scale} the statistics are ({_privacy(setting)})-private, and with "
+        f"probability at least {rounded_down(success, 3)} those of {format_log(setting.log_rows)} rows are within "
+        f"{rounded_up(error, 3)} of the true"
     )
     beside = tuple(replace(c, key=f"{c.key}_published") for c in conditions(published) if "published" in c.source)
     return Verdict(
@@ -240,12 +241,12 @@ def _symbols(setting: ReweightingSetting) -> dict[str, str]:
         "k": latex_number(setting.log_rows),
     }
     if setting.noise == "gaussian":
-        found[r"\rho"] = latex_number(math.log(zcdp_rho(setting.epsilon, setting.delta)))
+        found[r"\rho"] = latex_number(math.log(setting.rho))
     return found
 
 
 def _privacy(setting: ReweightingSetting) -> str:
-    pure = f"ε = {format_log(log_of(setting.epsilon))}"
+    pure = f"ε = {format_log(log_of(setting.epsilon), side='at_least')}"
     return pure if setting.noise == "laplace" else f"{pure}, δ = {short(setting.delta)}"
 
 

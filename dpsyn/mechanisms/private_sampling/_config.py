@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, Config
+from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
     IGNORES_DATA,
@@ -75,6 +76,7 @@ class PrivateSampling(Config):
     name: ClassVar[str] = "private_sampling"
     title: ClassVar[str] = "Private sampling"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021a"
+    axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     def __post_init__(self) -> None:
         check_box(self.floor, self.ceiling)
@@ -119,8 +121,7 @@ class PrivateSampling(Config):
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
         theorem = self._theorem_per_row(spec, n, size)
-        by_theorem = theorem is not None and theorem < ratio
-        per_row = theorem if theorem is not None and theorem < ratio else ratio
+        per_row = ratio if theorem is None else min(ratio, theorem)
         fitting = largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row)
         if fitting is not None and fitting < (self.rows or 1):
             raise CalibrationError(self._too_much(spec, per_row, fitting))
@@ -131,7 +132,7 @@ class PrivateSampling(Config):
         if is_degenerate(self.floor, self.ceiling):
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
-        elif by_theorem:
+        elif per_row < ratio:
             source = THEOREM_SOURCE
             assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
         return PrivateSamplingMechanism(

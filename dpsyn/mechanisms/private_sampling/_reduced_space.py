@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -127,25 +127,38 @@ def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool
     needed = _bytes_needed(shape, degree, m, elsewhere=elsewhere)
     if allowed is None or needed <= allowed:
         return
-    dimension = contrast_dimension(shape, degree)
-    says = f"with C = {dimension:,} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
-    most = _largest_that_fits(shape, degree, dimension, m, elsewhere, allowed)
-    if most is not None:
-        raise ParameterError("reduced_space_size", m, f"{says}; at most about {most:,} points fit")
-    raise ParameterError("degree", degree, f"{says} (m = {m:,}). {_what_fits(shape, degree, elsewhere, allowed)}")
+    most = allowed
 
+    def fits(points: int | None, shape: Sequence[int] = shape, degree: int = degree) -> bool:
+        points = _default_size(shape, degree) if points is None else points
+        return _bytes_needed(shape, degree, points, elsewhere=elsewhere) <= most
 
-def _largest_that_fits(
-    shape: tuple[int, ...], degree: int, dimension: int, m: int, elsewhere: bool, allowed: int
-) -> int | None:
-    """An m that fits, to two digits; None if even the fewest that can be solved for do not."""
-    low, high = dimension, m
-    if _bytes_needed(shape, degree, low, elsewhere=elsewhere) > allowed:
-        return None
+    low = contrast_dimension(shape, degree)
+    says = f"with C = {low:,} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
+    if not fits(low):
+        raise ParameterError("degree", degree, f"{says} (m = {m:,}). {_what_fits(shape, degree, partial(fits, None))}")
+    high = m
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        low, high = (middle, high) if _bytes_needed(shape, degree, middle, elsewhere=elsewhere) <= allowed else (low, middle)
-    return int(float(f"{low:.1e}")) if float(f"{low:.1e}") <= low else low
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    rounded = int(float(f"{low:.1e}"))
+    raise ParameterError("reduced_space_size", m, f"{says}; at most about {rounded if rounded <= low else low:,} points fit")
+
+
+def _what_fits(shape: Sequence[int], degree: int, fits: Callable[[Sequence[int], int], bool]) -> str:
+    """Which lower degree, fewer columns or fewer bins would do, each with the rest as it is."""
+    advice = []
+    lower = next((d for d in range(degree - 1, 0, -1) if fits(shape, d)), None)
+    if lower is not None:
+        advice.append(f"degree = {lower}")
+    by_size = sorted(shape)
+    columns = next((q for q in range(len(shape) - 1, 0, -1) if fits(by_size[:q], degree)), None)
+    if columns is not None:
+        advice.append(f"the {f'{columns} columns' if columns > 1 else 'column'} with the fewest values")
+    bins = next((b for b in range(max(shape) - 1, 1, -1) if fits([min(b, s) for s in shape], degree)), None)
+    if bins is not None:
+        advice.append(f"at most {bins} bins or categories a column")
+    return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"
 
 
 def _kind(domain: Domain, space: str | None) -> str:
@@ -199,25 +212,6 @@ def safe_draws(shape: Sequence[int], degree: int, failure_probability: float = 1
     dimension = contrast_dimension(shape, degree)
     t = 1 / (4 * norm_comparison(shape, degree) ** 2)
     return math.ceil(dimension * math.log(dimension / failure_probability) / (1 - t + t * math.log(t)))
-
-
-def _what_fits(shape: Sequence[int], degree: int, elsewhere: bool, allowed: int) -> str:
-    def fits(shape: Sequence[int], degree: int) -> bool:
-        return _bytes_needed(shape, degree, _default_size(shape, degree), elsewhere=elsewhere) <= allowed
-
-    advice = []
-    lower = next((d for d in range(degree - 1, 0, -1) if fits(shape, d)), None)
-    if lower is not None:
-        advice.append(f"degree = {lower}")
-    by_size = sorted(shape)
-    columns = next((q for q in range(len(shape) - 1, 0, -1) if fits(by_size[:q], degree)), None)
-    if columns is not None:
-        advice.append(f"the {f'{columns} columns' if columns > 1 else 'column'} with the fewest values")
-    most = max(shape)
-    bins = next((b for b in range(most - 1, 1, -1) if fits([min(b, s) for s in shape], degree)), None)
-    if bins is not None:
-        advice.append(f"at most {bins} bins or categories a column")
-    return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,15 @@ smaller of the two. The stability bound is unpublished: it is compared, and cert
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, SHORT_NAMES, THEOREM_4_1, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.theorems import (
     LARGEST_WHOLE_CUBE,
     bounded_ratio,
@@ -26,6 +25,7 @@ from dpsyn.mechanisms.private_sampling.theorems import (
     privacy_condition,
     theorem_4_1,
 )
+from dpsyn.notation import short
 from dpsyn.theory.conditions import Condition, Remedy
 from dpsyn.theory.logarithms import exp_of
 from dpsyn.theory.thresholds import monotone_root, whole
@@ -111,13 +111,11 @@ def log_epsilon(setting: PrivateSamplingSetting, certificate: Certificate) -> fl
     """ln of the ε that k rows cost; inf where the certificate says nothing, -inf where the output ignores the data."""
     if why_not(setting, certificate):
         return math.inf
-    if certificate == "theorem_4_1":
-        return setting.logs.epsilon + setting.log_rows - setting.logs.largest_rows_theorem_4_1
-    if is_degenerate(setting.floor, setting.ceiling):
-        return -math.inf
-    if certificate == "bounded_ratio":
-        return setting.logs.epsilon + setting.log_rows - setting.log_largest_rows_ratio
-    return log_stability_epsilon(setting)
+    if certificate == "stability":
+        return -math.inf if is_degenerate(setting.floor, setting.ceiling) else log_stability_epsilon(setting)
+    theorem = certificate == "theorem_4_1"
+    most = setting.logs.largest_rows_theorem_4_1 if theorem else setting.log_largest_rows_ratio
+    return setting.logs.epsilon + setting.log_rows - most
 
 
 def smallest(setting: PrivateSamplingSetting) -> Certificate:
@@ -153,22 +151,20 @@ def crossings(
     """
     found = []
     grid = [low + i * (high - low) / _GRID for i in range(_GRID + 1)]
-    at_grid = {c: [log_epsilon(setting.changed(vary, x), c) for x in grid] for c in certificates}
-    for i, one in enumerate(certificates):
-        for other in certificates[i + 1 :]:
+    costs = {c: [log_epsilon(setting.changed(vary, x), c) for x in grid] for c in certificates}
+    for one, other in combinations(certificates, 2):
 
-            def difference(x: float, one: Certificate = one, other: Certificate = other) -> float:
-                there = setting.changed(vary, x)
-                return log_epsilon(there, one) - log_epsilon(there, other)
+        def difference(x: float, one: Certificate = one, other: Certificate = other) -> float:
+            there = setting.changed(vary, x)
+            return log_epsilon(there, one) - log_epsilon(there, other)
 
-            gaps = [a - b for a, b in zip(at_grid[one], at_grid[other], strict=True)]
-            for (start, left), (end, right) in pairwise(zip(grid, gaps, strict=True)):
-                if math.isfinite(left) and math.isfinite(right) and left * right < 0:
-                    root = monotone_root(difference, start, end)
-                    assert root is not None
-                    cost = log_epsilon(setting.changed(vary, root[0]), one)
-                    first, second = (one, other) if left < 0 else (other, one)
-                    found.append(Crossing(first, second, root[0], cost))
+        gaps = [a - b for a, b in zip(costs[one], costs[other], strict=True)]
+        for (start, left), (end, right) in pairwise(zip(grid, gaps, strict=True)):
+            if math.isfinite(left) and math.isfinite(right) and left * right < 0:
+                root = monotone_root(difference, start, end)
+                assert root is not None
+                first, second = (one, other) if left < 0 else (other, one)
+                found.append(Crossing(first, second, root[0], log_epsilon(setting.changed(vary, root[0]), one)))
     return tuple(sorted(found, key=lambda c: c.log_value))
 
 
@@ -270,12 +266,12 @@ def _status(
     return "any", "m follows it" if follows else why.get(condition.key, "")
 
 
-def inverse_frame(table: Sequence[Inverse], symbols: Mapping[str, str] = SYMBOLS) -> pd.DataFrame:
+def inverse_frame(table: Sequence[Inverse]) -> pd.DataFrame:
     """One line per condition, one column per parameter, ready to show."""
     rows: dict[str, dict[str, Any]] = {}
     for entry in table:
         line = rows.setdefault(entry.condition, {"": "✓" if entry.holds else "✗", "Condition": entry.label})
-        line[symbols[entry.parameter]] = entry.text
+        line[SYMBOLS[entry.parameter]] = entry.text
     return pd.DataFrame(list(rows.values()))
 
 
@@ -308,6 +304,23 @@ class FloorWindow:
             return None
         low, high = max(self.private_from, self.accurate_from), min(self.end, self.accurate_below)
         return (low, high) if low < high else None
+
+    def words(self, rows: int, epsilon: float) -> str:
+        """The window in a sentence, for so many rows at this ε."""
+        if self.end <= 0:
+            return "No floor is valid: the ceiling has to be above 1."
+        end, below = short(self.end, 4), short(self.accurate_below, 4)
+        if self.both is not None:
+            low, high = (short(floor, 4) for floor in self.both)
+            return f"Private and accurate from floor = {low} to {high} (shaded green); valid below {end}."
+        are = "1 row is" if rows == 1 else f"{rows:,} rows are"
+        private = f"{are} private from floor = {short(self.private_from or 0.0, 4)} on"
+        if self.private_from is None:
+            private = f"No valid floor that uses the data makes {are.rsplit(' ', 1)[0]} private at ε = {short(epsilon)}"
+        accurate = f"accuracy needs {short(self.accurate_from or 0.0, 4)} ≤ floor < {below}"
+        if self.accurate_from is None:
+            accurate = f"no floor makes it accurate, for lack of: {', '.join(SHORT_NAMES[key] for key in self.blocked_by)}"
+        return f"{private}; {accurate}; valid below {end}."
 
 
 def floor_window(setting: PrivateSamplingSetting) -> FloorWindow:

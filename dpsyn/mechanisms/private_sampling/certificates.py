@@ -69,13 +69,11 @@ def box_for(*, epsilon: float, rows: int, floor: float, ceiling: float) -> tuple
     if log_ratio <= math.log(SMALLEST_RATIO):
         return None
     ratio = math.exp(min(log_ratio, 700.0))
-    middle = _rounded((1 / (ratio - 1) + 0.5) / 2, math.ceil)
-    candidates = [
-        (floor, _rounded(ratio * floor, math.floor)),
-        (_rounded(ceiling / ratio, math.ceil), ceiling),
-        (middle, _rounded(ratio * middle, math.floor)),
-    ]
-    for low, high in candidates:
+    middle = (1 / (ratio - 1) + 0.5) / 2
+    # A message shows four digits, and these are to be enough: what was given may have more.
+    lows = [_rounded(low, math.ceil) for low in (floor, ceiling / ratio, middle)]
+    highs = [_rounded(high, math.floor) for high in (ratio * lows[0], ceiling, ratio * lows[2])]
+    for low, high in zip(lows, highs, strict=True):
         fits = 0 < low < 0.5 and high - low > 1 + 1e-9 and rows * math.log(high / low) <= epsilon
         if fits and math.isfinite(high):
             return low, high
@@ -86,7 +84,7 @@ def _rounded(value: float, towards: Callable[[float], int]) -> float:
     if not (math.isfinite(value) and value > 0):
         return value
     unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return towards(value / unit) * unit
+    return value if float(f"{value:.4g}") == value else float(f"{towards(value / unit) * unit:.4g}")
 
 
 def theorem_4_1_log_epsilon(

@@ -9,8 +9,7 @@ from typing import Any
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, check_box, is_degenerate
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.claim_lines import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
-from dpsyn.theory.papers import Paper
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
 
 PAPER = Paper(
     "Boedihardjo, Strohmer, Vershynin 2021a",

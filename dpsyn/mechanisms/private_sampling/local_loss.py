@@ -28,7 +28,7 @@ from dpsyn.solvers.closest import closest_to_uniform
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.table import Table
 
-__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss", "search_neighbours"]
+__all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local_loss"]
 
 Floats = npt.NDArray[np.float64]
 Search = Literal["auto", "all", "steered", "random"]
@@ -257,8 +257,10 @@ class LossMeter:
             done.append(change)
         values = np.array(losses, dtype=np.float64)
         progress("uncertainty", 1.0)
+        largest = [int(i) for i in np.argsort(-values, kind="stable")[:_CHECKED] if values[i] > 0]
+        measured = [self.loss(done[i]) for i in largest]
         return LocalLoss(
-            worst=self._worst(values, done),
+            worst=max(measured, key=lambda one: one.lower_bound, default=None),
             rows=self.rows,
             neighbouring=self.neighbouring,
             losses=values,
@@ -268,11 +270,6 @@ class LossMeter:
             failures=failures,
             certificates=self.certificates,
         )
-
-    def _worst(self, losses: Floats, changes: Sequence[Change]) -> NeighbourLoss | None:
-        largest = [int(i) for i in np.argsort(-losses, kind="stable")[:_CHECKED] if losses[i] > 0]
-        measured = [self.loss(changes[i]) for i in largest]
-        return max(measured, key=lambda one: one.lower_bound, default=None)
 
 
 def local_loss(
@@ -292,10 +289,3 @@ def local_loss(
     generator = generator if generator is not None else np.random.default_rng()
     meter = LossMeter(config, table, neighbouring=neighbouring, generator=generator)
     return meter.search(method, tries=tries, generator=generator, progress=progress)
-
-
-def search_neighbours(
-    config: PrivateSampling, table: Table, tries: int, seed: int, progress: Callable[[str, float], None]
-) -> LocalLoss:
-    """Task of a background job: :func:`local_loss` on the S that the seed draws."""
-    return local_loss(config, table, tries=tries, generator=np.random.default_rng(seed), progress=progress)

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.bounds import LN2, PrivateSamplingSetting
 from dpsyn.notation import superscript
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ADULT, ASIA, CAR, MUSHROOM
 from dpsyn.theory.logarithms import LN10, exp_of, format_log
 
 _M_CONSTANT, _K_CONSTANT, _IDEAL_CONSTANT = math.log(5.6e4), math.log(9.7e-3), math.log(2.7e-6)
-_FIGURES_OF_TABLE_1 = {"ASIA": 2.9e-1, "MUSHROOM": 1.2e-4, "CAR": 5.8e-4, "ADULT": 1.8e-2}
+_DATASETS = (ASIA, MUSHROOM, CAR, ADULT)
+_TABLE_1 = {
+    "ASIA": (8, 20000, 256.0, 2.9e-1),
+    "MUSHROOM": (119, 8124, 6.7e35, 1.2e-4),
+    "CAR": (25, 1727, 3.4e7, 5.8e-4),
+    "ADULT": (62, 32561, 4.6e18, 1.8e-2),
+}
 _LARGEST_P = 10_000
 
 PUBLISHED, RELAXED, RELAXED_PRINT, EXACT, ERRATUM = (
@@ -59,12 +65,49 @@ class Cell:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table: ``columns`` maps keys to headings, ``rows`` maps names to cells by column key."""
+    """One table.
+
+    Attributes:
+        title: what it is.
+        errata: sentences about it.
+        frame: text, because the numbers span 10⁻⁴⁹ to 10⁷².
+        rows: its cells, by row and by column; none for the figure.
+    """
 
     title: str
-    columns: Mapping[str, str]
-    rows: Mapping[str, Mapping[str, Cell]]
-    errata: tuple[str, ...] = ()
+    errata: tuple[str, ...]
+    frame: pd.DataFrame
+    rows: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
+
+
+def _table(
+    title: str, columns: Mapping[str, str], rows: Mapping[str, Mapping[str, Cell]], errata: tuple[str, ...]
+) -> PaperTable:
+    """A table whose ``columns`` map keys to headings."""
+    lines = [
+        {
+            "Row": name,
+            "Quantity": columns[key],
+            PUBLISHED: _text(cell.published, 2),
+            RELAXED: _text(cell.relaxed),
+            RELAXED_PRINT: _text(cell.relaxed_from_print),
+            EXACT: _text(math.ceil(cell.exact) if key == "rows_lower" and cell.exact else cell.exact),
+            ERRATUM: cell.erratum,
+        }
+        for name, cells in rows.items()
+        for key, cell in cells.items()
+    ]
+    frame = pd.DataFrame(lines)
+    empty = [column for column in (RELAXED, RELAXED_PRINT) if (frame[column] == "—").all()]
+    return PaperTable(title, errata, frame.drop(columns=empty), rows)
+
+
+def _text(value: float | None, digits: int = 3) -> str:
+    if value is None:
+        return "—"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return format_log(math.log(value), digits)
 
 
 def paper_setting(stats: DatasetStatistics, epsilon: float = 1.0) -> PrivateSamplingSetting:
@@ -130,15 +173,9 @@ def first_consistent_p() -> int:
 
 def table_1() -> PaperTable:
     """The datasets."""
-    printed = {
-        "ASIA": (8, 20000, 256.0, 2.9e-1),
-        "MUSHROOM": (119, 8124, 6.7e35, 1.2e-4),
-        "CAR": (25, 1727, 3.4e7, 5.8e-4),
-        "ADULT": (62, 32561, 4.6e18, 1.8e-2),
-    }
     rows = {}
-    for stats in (ASIA, MUSHROOM, CAR, ADULT):
-        p, n, points, frequency = printed[stats.name]
+    for stats in _DATASETS:
+        p, n, points, frequency = _TABLE_1[stats.name]
         rows[stats.name] = {
             "p": Cell(p, exact=stats.p),
             "n": Cell(n, exact=stats.n, erratum="CAR has 1,728 rows." if stats.name == "CAR" else ""),
@@ -146,7 +183,7 @@ def table_1() -> PaperTable:
             "max_frequency": Cell(frequency, exact=stats.max_frequency),
         }
     columns = {"p": "p", "n": "n", "points": "2ᵖ", "max_frequency": "‖fₙ‖∞"}
-    return PaperTable("Table 1: the datasets", columns, rows, ("CAR has 1,728 rows, not 1,727.",))
+    return _table("Table 1: the datasets", columns, rows, ("CAR has 1,728 rows, not 1,727.",))
 
 
 def table_2() -> PaperTable:
@@ -158,11 +195,11 @@ def table_2() -> PaperTable:
         "ADULT": (9.5e-27, 1.5e42, 46340.0),
     }
     rows = {}
-    for stats in (ASIA, MUSHROOM, CAR, ADULT):
+    for stats in _DATASETS:
         k, low, high = printed[stats.name]
         setting = paper_setting(stats)
         exact_k = replace(setting, log_m=0.0).logs.largest_rows_theorem_4_1
-        log_n, log_f, log_print = setting.log_n, setting.log_max_frequency, math.log(_FIGURES_OF_TABLE_1[stats.name])
+        log_n, log_f, log_print = setting.log_n, setting.log_max_frequency, math.log(_TABLE_1[stats.name][3])
         rows[stats.name] = {
             "rows_times_m": Cell(
                 k,
@@ -191,7 +228,7 @@ def table_2() -> PaperTable:
         "n_lower": "n at least",
         "rows_lower": "k at least",
     }
-    return PaperTable("Table 2: bounds for ε = 1, d = 2, δ = 1/4, γ = 1/8", columns, rows, ERRATA_TABLE_2)
+    return _table("Table 2: bounds for ε = 1, d = 2, δ = 1/4, γ = 1/8", columns, rows, ERRATA_TABLE_2)
 
 
 def table_3(epsilon: float = 10.0) -> PaperTable:
@@ -218,7 +255,7 @@ def table_3(epsilon: float = 10.0) -> PaperTable:
             "m_upper": Cell(shown[2], 2 ** (p / 4), exact=2 ** (exact_p / 4), erratum=wrong_m if epsilon == 10 else ""),
         }
     columns = {"p": "p at least", "m_lower": "m at least", "m_upper": "⁴√2ᵖ"}
-    return PaperTable(f"Table 3: the ideal cube at ε = {epsilon:g}", columns, rows, ERRATA_TABLE_3)
+    return _table(f"Table 3: the ideal cube at ε = {epsilon:g}", columns, rows, ERRATA_TABLE_3)
 
 
 def figure_1(
@@ -244,59 +281,19 @@ ERRATA_TABLE_3 = (
 )
 
 
-@dataclass(frozen=True)
-class PaperFrame:
-    """One table: ``frame`` holds text, because the numbers span 10⁻⁴⁹ to 10⁷²; ``errata`` are sentences."""
-
-    title: str
-    frame: pd.DataFrame
-    errata: tuple[str, ...]
-
-
-def paper_tables(epsilon: float = 10.0) -> tuple[PaperFrame, ...]:
+def paper_tables(epsilon: float = 10.0) -> tuple[PaperTable, ...]:
     """Table 1, Table 2, Table 3 and Figure 1: published, recomputed by the published relaxation, recomputed exactly.
 
     Args:
         epsilon: of Table 3, which was printed for 10; for other values there is no published column.
     """
-    return (*(_frame(table) for table in (table_1(), table_2(), table_3(epsilon))), _figure())
-
-
-def _frame(table: PaperTable) -> PaperFrame:
-    rows = [
-        {
-            "Row": name,
-            "Quantity": table.columns[key],
-            PUBLISHED: _text(cell.published, 2),
-            RELAXED: _text(cell.relaxed),
-            RELAXED_PRINT: _text(cell.relaxed_from_print),
-            EXACT: _text(math.ceil(cell.exact) if key == "rows_lower" and cell.exact else cell.exact),
-            ERRATUM: cell.erratum,
-        }
-        for name, cells in table.rows.items()
-        for key, cell in cells.items()
-    ]
-    frame = pd.DataFrame(rows)
-    empty = [column for column in (RELAXED, RELAXED_PRINT) if (frame[column] == "—").all()]
-    return PaperFrame(table.title, frame.drop(columns=empty), table.errata)
-
-
-def _text(value: float | None, digits: int = 3) -> str:
-    if value is None:
-        return "—"
-    if float(value).is_integer() and abs(value) < 1e6:
-        return f"{value:,.0f}"
-    return format_log(math.log(value), digits)
-
-
-def _figure() -> PaperFrame:
-    lines = figure_1(_FIGURE_P)
     rows = {"p": [str(p) for p in _FIGURE_P]}
-    for epsilon, heights in lines.items():
-        rows[f"k at ε = {epsilon:g}"] = [format_log(height * LN10) for height in heights]
-        rows[f"ln k, the printed height, at ε = {epsilon:g}"] = [f"{height * LN10:.2f}" for height in heights]
+    for e, heights in figure_1(_FIGURE_P).items():
+        rows[f"k at ε = {e:g}"] = [format_log(height * LN10) for height in heights]
+        rows[f"ln k, the printed height, at ε = {e:g}"] = [f"{height * LN10:.2f}" for height in heights]
     errata = tuple(sentence for sentence in ERRATA_TABLE_3 if "Figure 1" in sentence)
-    return PaperFrame("Figure 1: the upper bound on k for the ideal cube, by their relaxation", pd.DataFrame(rows), errata)
+    title = "Figure 1: the upper bound on k for the ideal cube, by their relaxation"
+    return table_1(), table_2(), table_3(epsilon), PaperTable(title, errata, pd.DataFrame(rows))
 
 
 def quadprog_seconds(reduced_space_size: float) -> float:

@@ -9,15 +9,21 @@ from typing import Any
 
 import pandas as pd
 
-from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, THEOREM_4_1, remedy
+from dpsyn.mechanisms.private_sampling.bounds import (
+    ACCURACY,
+    LN2,
+    THEOREM_4_1,
+    PrivateSamplingSetting,
+    remedy,
+    sampling_setting,
+)
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
-from dpsyn.mechanisms.private_sampling.setting import LN2, PrivateSamplingSetting, sampling_setting
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
-from dpsyn.theory.filled import latex_number
+from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
-from dpsyn.theory.summary import summarise
+from dpsyn.theory.thresholds import summarise
 
 LARGEST_WHOLE_CUBE = 16
 _LARGEST_N = 300 * math.log(10)
@@ -171,7 +177,8 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     claim = format_log(certified, side="at_least")
     promise = (
         f"{format_log(setting.log_rows)} rows are {claim}-differentially private, and with probability at "
-        f"least {max(success, 0):.3g} their marginals of up to {setting.degree} bits are within {error:.3g} of the data's"
+        f"least {rounded_down(max(success, 0.0), 3)} their marginals of up to {setting.degree} bits are within "
+        f"{rounded_up(error, 3)} of the data's"
     )
     return Verdict(
         mechanism="private_sampling",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Grid, config_from_dict, config_to_dict
+from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 
 SPEC = PrivacySpec(1.0, 1e-5)
@@ -93,3 +96,12 @@ def test_unknown_settings_are_named() -> None:
         config_from_dict({"mechanism": "noisy_reweighting", "colour": 3})
     with pytest.raises(ParameterError, match="without 'configs'"):
         Grid.from_dict({})
+
+
+def test_what_can_vary_comes_from_the_mechanisms() -> None:
+    assert [axis.symbol for axis in axes().values()][:2] == ["ε", "n"]
+    shown = {"degree": "d (degree)", "order_of_mixture": "l (order of mixture)", "rows": "k (rows released)"}
+    assert {name: axes()[name].label for name in shown} == shown
+    for name in MECHANISMS:
+        kind = config_class(name)
+        assert kind.axes.keys() <= {field.name for field in fields(kind)} & axes().keys()

@@ -18,7 +18,8 @@ from scipy.stats import chi2
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, InputError, ParameterError
-from dpsyn.mechanisms.dp_cda._averaging import class_averages
+from dpsyn.mechanisms.dp_cda import _mechanism
+from dpsyn.mechanisms.dp_cda._averaging import averages_in_blocks, class_averages
 from dpsyn.mechanisms.dp_cda._checks import count_margin
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball, simplex
 from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma
@@ -241,10 +242,11 @@ def narrow_table(n: int = 400) -> dpsyn.Table:
     return dpsyn.Table(frame, domain)
 
 
+@pytest.mark.parametrize("sampler", ["system", "exact"])
 @pytest.mark.parametrize("seed", [1, None])
-def test_the_noise_has_the_stated_scale_and_not_one_30_per_cent_off(seed):
+def test_the_noise_has_the_stated_scale_and_not_one_30_per_cent_off(seed, sampler):
     table = narrow_table()
-    config = dpsyn.DPCDA(target="label", order_of_mixture=8, rows=200, class_sizes=200)
+    config = dpsyn.DPCDA(target="label", order_of_mixture=8, rows=200, class_sizes=200, noise_sampler=sampler)
     spec = dpsyn.PrivacySpec(epsilon=200.0, delta=1e-3)
     mechanism = config.calibrate(spec, table.domain, n=table.n)
     sigma = mechanism.calibrated()["noise_scale"]
@@ -259,6 +261,24 @@ def test_the_noise_has_the_stated_scale_and_not_one_30_per_cent_off(seed):
     assert plausible(sigma)
     assert not plausible(0.7 * sigma)
     assert not plausible(1.3 * sigma)
+
+
+@pytest.mark.parametrize(("scaling", "clip_norm"), [("public", 0.2), ("private", 0.5), ("private", 1.0)])
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_no_record_that_is_averaged_is_longer_than_what_the_noise_is_for(variant, scaling, clip_norm, monkeypatch):
+    seen = []
+
+    def watched(members, *arguments, **options):
+        seen.append(np.linalg.norm(members, axis=1))
+        return averages_in_blocks(members, *arguments, **options)
+
+    monkeypatch.setattr(_mechanism, "averages_in_blocks", watched)
+    config = dpsyn.DPCDA("grade", rows=30, class_sizes=150, variant=variant, scaling=scaling, clip_norm=clip_norm)
+    mechanism = config.calibrate(SPEC, TABLE.domain, n=TABLE.n)
+    mechanism(np.random.default_rng(1), TABLE)
+    assert mechanism.radius == clip_norm
+    assert max(lengths.max() for lengths in seen) == pytest.approx(clip_norm)
+    assert mechanism.sensitivity == pytest.approx((1 if variant == "poisson" else 2) * clip_norm / 4)
 
 
 def test_rows_have_every_class_equally_often_and_valid_values():

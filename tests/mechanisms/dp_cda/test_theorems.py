@@ -32,6 +32,14 @@ def test_without_a_noise_scale_one_is_chosen_and_everything_holds() -> None:
     assert "upper bound" not in verdict.summary
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
+def test_the_noise_that_is_named_is_enough(epsilon: float) -> None:
+    setting = replace(SETTING, spec=PrivacySpec(epsilon, 1e-5))
+    named = float(dp_cda_verdict(setting).summary.split("noise of scale ")[1].split()[0])
+    assert exact_sigma(setting) <= named <= 1.01 * exact_sigma(setting)
+    assert exact_epsilon(setting, named) <= epsilon
+
+
 def test_a_bound_without_sampling_is_called_one() -> None:
     """It can be a hundred times too large, so the summary must not let it pass for the noise that is needed."""
     large = MixingSetting(n=2_000_000, spec=PrivacySpec(1.0, 1e-5), rows=1000)

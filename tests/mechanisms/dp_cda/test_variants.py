@@ -14,14 +14,16 @@ from scipy.stats import chi2
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError
-from dpsyn.mechanisms.dp_cda import clipping, noisy_averages
+from dpsyn.mechanisms.dp_cda import noisy_averages
 from dpsyn.mechanisms.dp_cda._budget import StandardRelease
 from dpsyn.mechanisms.dp_cda._config import FLOATING_NOISE_ASSUMPTION
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
+from dpsyn.mechanisms.dp_cda.figures.noise import clipping_of
+from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.privacy.noise import NoiseSource
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)
@@ -334,18 +336,13 @@ def test_noisy_averages_are_what_the_mechanism_makes():
 
 
 def test_clipping_says_how_much_a_norm_cuts():
-    found = clipping(TABLE, "kind", 0.8)
+    found = clipping_of(Inside(Records(TABLE, "kind"), 5.0, 1e-5, 4, 100, 0.8))
     features = FeatureMap(TABLE.domain.project(["colour", "petal", "leaves"]))
     norms = np.linalg.norm(features.encode(TABLE), axis=1)
     np.testing.assert_allclose(found.norms, norms)
     assert found.share_cut == pytest.approx((norms > 0.8).mean())
-    assert found.lost == pytest.approx(1 - (np.minimum(norms, 0.8) ** 2).sum() / (norms**2).sum())
-    assert clipping(TABLE, "kind", 1.0).share_cut == 0
-    standardised = clipping(TABLE, "kind", 1.0, standardised=True)
-    assert (standardised.norms**2).mean() == pytest.approx(1, rel=0.01)
-    for change in ({"clip_norm": 0.0}, {"clip_norm": math.nan}, {"target": "nothing"}):
-        with pytest.raises(ParameterError):
-            clipping(**({"table": TABLE, "target": "kind", "clip_norm": 1.0} | change))
+    assert found.shortened == pytest.approx(1 - np.minimum(norms, 0.8).sum() / norms.sum())
+    assert clipping_of(Inside(Records(TABLE, "kind"), 5.0, 1e-5, 4, 100)).share_cut == 0
 
 
 def labelled(labels: list[str], classes: tuple[str, ...]) -> dpsyn.Table:

@@ -53,7 +53,7 @@ def test_theorem_2_2(degree, count, epsilon):
     runs = 200_000 // count
     errors = np.array([mechanism.noisy_statistics(noise, table) - exact for _ in range(runs // 10)])
     sums = np.tile(mechanism.statistics.sums(table.codes), (runs, 1))
-    many = (mechanism.noisy_sums(noise, sums) - sums) / table.n
+    many = (mechanism.noisy(noise, sums) - sums) / table.n
     assert is_laplace(errors.ravel(), sigma)
     assert is_laplace(many.ravel(), sigma)
     assert not is_laplace(many.ravel(), 1.05 * sigma)

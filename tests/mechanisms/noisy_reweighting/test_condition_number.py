@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.condition_number import log_condition_number, log_condition_number_bound
+from dpsyn.mechanisms.noisy_reweighting.setting import log_condition_number, log_condition_number_bound
 
 
 def asia_shares() -> np.ndarray:

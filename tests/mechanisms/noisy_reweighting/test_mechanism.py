@@ -91,14 +91,14 @@ def test_functions_of_the_users_own_pay_for_the_count_under_add_remove(noise):
     family = FunctionFamily([lambda c: c[:, 0] / 2, lambda c: c[:, 1] - 0.5], domain.shape)
     spec = dpsyn.PrivacySpec(1.0, 1e-5 if noise == "gaussian" else 0.0, "add_remove")
     mechanism = dpsyn.NoisyReweighting(family=family, noise=noise).calibrate(spec, domain, n=200)
-    assert [entry.name for entry in mechanism.ledger.entries] == ["functions of the user's own", "number of rows"]
-    assert sum(entry.share for entry in mechanism.ledger.entries) == pytest.approx(1)
+    assert [entry["name"] for entry in mechanism.ledger.entries] == ["functions of the user's own", "number of rows"]
+    assert sum(entry["share"] for entry in mechanism.ledger.entries) == pytest.approx(1)
     moved = moves(mechanism, "add_remove")
     count_scale = mechanism._scale_of(1)
     if noise == "laplace":
-        assert (np.abs(moved) / mechanism.scales).sum(axis=1).max() + 1 / count_scale <= 1 + 1e-9
+        assert (np.abs(moved) / mechanism.scales[:-1]).sum(axis=1).max() + 1 / count_scale <= 1 + 1e-9
     else:
-        rho = ((moved / mechanism.scales) ** 2).sum(axis=1).max() / 2 + 1 / (2 * count_scale**2)
+        rho = ((moved / mechanism.scales[:-1]) ** 2).sum(axis=1).max() / 2 + 1 / (2 * count_scale**2)
         assert rho <= zcdp_rho(1.0, 1e-5) * (1 + 1e-9)
     codes = np.random.default_rng(0).integers(0, domain.shape, (200, 2), dtype=np.int32)
     table = Table(domain.decode(codes, np.random.default_rng(0)), domain)
@@ -138,7 +138,7 @@ def test_empirical_epsilon_stays_below_the_claim_and_finds_a_scale_30_percent_to
         a, b = sums[first], sums[second]
 
         def scores(t: Table) -> np.ndarray:
-            y = tested.noisy_sums(noise, np.tile(tested.statistics.sums(t.codes), (runs, 1)))
+            y = tested.noisy(noise, np.tile(tested.statistics.sums(t.codes), (runs, 1)))
             return (np.abs(y - b) - np.abs(y - a)).sum(axis=1)
 
         on, off = scores(table), scores(neighbour)
@@ -160,7 +160,7 @@ def test_parts_of_different_scale_have_their_own_noise():
         mechanism = dpsyn.NoisyReweighting().calibrate(spec, domain, n=400)
         exact = mechanism.statistics.sums(codes)
         noise = NoiseSource(np.random.default_rng(3))
-        errors = mechanism.noisy_sums(noise, np.tile(exact, (800, 1))) - exact
+        errors = mechanism.noisy(noise, np.tile(exact, (800, 1))) - exact
         assert len(set(mechanism.scales)) > 1
         for part in range(len(mechanism.ledger.parts)):
             mine = errors[:, mechanism.part_of == part].ravel()
@@ -171,6 +171,54 @@ def test_parts_of_different_scale_have_their_own_noise():
             assert stats.kstest(smooth, law, args=(0, scale / 1.3)).pvalue < 1e-6
 
 
+BESIDE = {
+    "marginals": {"reduced_space": "marginals", "marginal_share": 0.3, "reduced_space_size": 60},
+    "own functions": {"family": FunctionFamily([lambda codes: codes[:, 0] > 1, lambda codes: codes[:, 1] / 2], (3, 2, 4))},
+}
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_every_number_has_the_noise_that_its_part_pays_for(beside, delta, neighbouring):
+    """Marginals of their own and the number of rows too, by the ledger of the record."""
+    spec = dpsyn.PrivacySpec(0.3, delta, neighbouring)
+    mechanism = dpsyn.NoisyReweighting(**BESIDE[beside]).calibrate(spec, categories(3, 2, 4), n=40)
+    entries = mechanism.calibrated()["ledger"]
+    codes = np.random.default_rng(0).integers(0, (3, 2, 4), (40, 3), dtype=np.int32)
+    exact = mechanism.exact(codes)
+    assert len(exact) == sum(entry["count"] for entry in entries)
+    errors = mechanism.noisy(NoiseSource(np.random.default_rng(1)), np.tile(exact, (20_000, 1))) - exact
+    scales = np.array([entries[part]["scale"] for part in mechanism.part_of])
+    np.testing.assert_allclose(errors.std(axis=0), scales * (1 if delta else math.sqrt(2)), rtol=0.06)
+
+
+class Deaf(NoiseSource):
+    """Answers without a look at what it is handed."""
+
+    def discrete_laplace(self, values, scale):
+        return self.generator.integers(5, 30, values.shape)
+
+    def discrete_gaussian(self, values, scale):
+        return self.generator.integers(5, 30, values.shape)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_nothing_but_noisy_numbers_is_learned_of_the_records(beside, delta, neighbouring):
+    domain = categories(3, 2, 4)
+    spec = dpsyn.PrivacySpec(1.0, delta, neighbouring)
+    mechanism = dpsyn.NoisyReweighting(**BESIDE[beside]).calibrate(spec, domain, n=40)
+    others = 40 if neighbouring == "replace_one" else 60
+    tables = [
+        Table(domain.decode(np.full((n, 3), code, dtype=np.int32), np.random.default_rng(0)), domain)
+        for n, code in ((40, 0), (others, 1))
+    ]
+    first, second = (mechanism._run(Deaf(np.random.default_rng(5)), table, lambda step, share: None) for table in tables)
+    pd.testing.assert_frame_equal(first[0], second[0])
+
+
 def test_splitting_the_budget_with_marginals_adds_up():
     domain = Domain.of(Attribute(f"c{j}", "categorical", tuple("abc"), public=True) for j in range(5))
     spec = dpsyn.PrivacySpec(2.0)
@@ -178,7 +226,7 @@ def test_splitting_the_budget_with_marginals_adds_up():
     split = config.calibrate(spec, domain, n=100)
     # L1 of the one-way counts is 2·5, of the two-way counts 2·10.
     assert 10 / split.marginal_scale + 20 / split.scales[0] == pytest.approx(2.0)
-    assert split.ledger.entries[-1].share == pytest.approx(0.25, abs=0.02)
+    assert split.ledger.entries[-1]["share"] == pytest.approx(0.25, abs=0.02)
     whole = dpsyn.NoisyReweighting().calibrate(spec, domain, n=100)
     assert whole.marginal_scale == 0
     assert whole.scale == 10.0

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting.condition_number import condition_number_table
-from dpsyn.mechanisms.noisy_reweighting.setting import (
+from dpsyn.mechanisms.noisy_reweighting.figures import (
     VARIANTS,
     ReweightingRow,
     Variant,
     reweighting_frame,
     reweighting_table,
 )
+from dpsyn.mechanisms.noisy_reweighting.setting import condition_number_table
 from dpsyn.mechanisms.noisy_reweighting.theorems import conditions
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho

@@ -18,7 +18,7 @@ from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR
 def walsh_setting(name: str, degree: int, epsilon: float, **more: object) -> ReweightingSetting:
     stats = BUILT_IN[name]
     return ReweightingSetting(
-        family=walsh_family(stats.p, degree), log_n=math.log(stats.n), epsilon=epsilon, accuracy=0.1, bits=stats.p, **more
+        family=walsh_family(stats.p, degree), log_n=math.log(stats.n), epsilon=epsilon, accuracy=0.1, **more
     )  # type: ignore[arg-type]
 
 
@@ -138,7 +138,6 @@ SETTINGS = st.builds(
         log_condition_number=log_k,
         noise=noise,
         corrected=corrected or noise == "gaussian",
-        bits=p,
     ),
     st.integers(1, 300),
     st.integers(1, 3),
@@ -226,14 +225,12 @@ EXTREMES = [
 def test_every_remedy_by_brute_force(name: str, noise: str, corrected: bool, change: dict[str, float]) -> None:
     """At the threshold and on its side the condition holds, before it does not; where there is none, no value does."""
     stats = BUILT_IN[name]
-    families = {stats.p: walsh_family(stats.p, 2), None: contingency_family(stats.sizes or (), 2)}
-    for bits, family in families.items():
+    for family in (walsh_family(stats.p, 2), contingency_family(stats.sizes or (), 2)):
         setting = ReweightingSetting(
             **{"family": family, "log_n": math.log(stats.n), "epsilon": 1.0, "accuracy": 0.1, "log_rows": 5.0, **change},
             delta=1e-6 if noise == "gaussian" else 0.0,
             noise=noise,
             corrected=corrected,
-            bits=bits,
         )  # type: ignore[arg-type]
         for key, found in by_key(setting).items():
             assert len({remedy.parameter for remedy in found.remedies}) == len(found.remedies)

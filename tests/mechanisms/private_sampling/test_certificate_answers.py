@@ -16,7 +16,7 @@ from dpsyn.mechanisms.private_sampling.answers import (
     log_epsilon,
     smallest,
 )
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.theorems import private_sampling_verdict
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dpsyn.mechanisms.private_sampling._draws import draw_rows
+from dpsyn.mechanisms.private_sampling._mechanism import draw_rows
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, SpaceSize, draw_space
 from dpsyn.solvers.matching import ClippedDensity, KeptDensity
 

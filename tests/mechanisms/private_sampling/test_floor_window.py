@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.mechanisms.private_sampling.answers import floor_window
-from dpsyn.mechanisms.private_sampling.bounds import missed_accuracy
+from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, missed_accuracy, sampling_setting
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.theorems import privacy_condition
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import ADULT, ideal_cube

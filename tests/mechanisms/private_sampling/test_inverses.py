@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpsyn.mechanisms.private_sampling import theorems as private_sampling
 from dpsyn.mechanisms.private_sampling.answers import SAMPLING_PARAMETERS, Inverse, inverse_frame, sampling_inverses
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
+from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.conditions import Condition
 from dpsyn.theory.datasets import ASIA

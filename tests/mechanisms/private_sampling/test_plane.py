@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, missed_accuracy
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, PrivateSamplingSetting, missed_accuracy, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, at_p, column, columns
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.theorems import bounded_ratio, theorem_4_1
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.theory.datasets import ADULT, BUILT_IN, ideal_cube

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, theorem_4_1_log_epsilon
-from dpsyn.mechanisms.private_sampling.setting import PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.theorems import (
     bounded_ratio,
     conditions,

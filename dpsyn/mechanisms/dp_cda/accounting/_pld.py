@@ -1,6 +1,6 @@
 """Composition of the privacy losses of mixed rows, and the search for the noise that a target needs.
 
-The losses of single rows are those of :mod:`_loss_pairs`, discretised so that they never understate the loss.
+The losses of single rows are those of :mod:`_pairs`, discretised so that they never understate the loss.
 Their composition and the conversion to ε are those of ``dp_accounting``.
 """
 
@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr, ndtri
 
 from dpsyn.errors import CalibrationError
-from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Floats, Pair, Part, discretised, span
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Floats, Pair, Part, discretised, span
 
 __all__ = [
     "Pair",
@@ -77,7 +77,7 @@ def composed_epsilon(
 ) -> float:
     """ε at δ of independent rows, each of which is dominated by the pair named for it. An upper bound.
 
-    Pairs and rates are those of :mod:`_loss_pairs`, with μ = 1/z, z the noise multiplier (standard deviation
+    Pairs and rates are those of :mod:`_pairs`, with μ = 1/z, z the noise multiplier (standard deviation
     over sensitivity), except for parts that bring a multiplier of their own.
 
     The grid is refined by factors of 4 until the excess is below ``tolerance``·ε (it shrinks like the step squared) or the

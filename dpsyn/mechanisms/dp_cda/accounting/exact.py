@@ -50,7 +50,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change, MixedClass, Variant, check_whole, dominating, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import (
+    Change,
+    MixedClass,
+    Variant,
+    check_clip_norm,
+    check_whole,
+    dominating,
+    mixed_classes,
+)
 from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, gaussian_multiplier, smallest_multiplier
 
 TOLERANCE = 1e-3
@@ -190,10 +198,7 @@ def checked_multiplier(
     check_whole("order_of_mixture", order_of_mixture, "at least 1 record per average")
     if not sigma >= 0:
         raise ParameterError("sigma", sigma, "a number >= 0")
-    if not (math.isfinite(clip_norm) and clip_norm > 0):
-        raise ParameterError(
-            "clip_norm", clip_norm, "a finite number > 0; 1 keeps records that are scaled by bounds as they are"
-        )
+    check_clip_norm(clip_norm)
     if not 0 < delta < 1:
         raise ParameterError("delta", delta, "DP-CDA needs delta > 0 (and < 1): Gaussian noise gives no pure epsilon-DP")
     return noise_multiplier(order_of_mixture=order_of_mixture, sigma=sigma, clip_norm=clip_norm, variant=variant)

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
@@ -166,18 +167,16 @@ def dp_cda_rows(
         CalibrationError: one row of each class is too much already; the message says what σ it needs.
     """
 
+    known = (delta, order_of_mixture, clip, class_counts)
+
     def affordable(rows: int) -> bool:
-        found = dp_cda_epsilon(
-            noise_scale, delta, order_of_mixture, clip, class_counts, rows, accountant, neighbouring, variant=variant
-        )
-        return found <= epsilon
+        return dp_cda_epsilon(noise_scale, *known, rows, accountant, neighbouring, variant=variant) <= epsilon
 
     if not affordable(1):
-        needed = dp_cda_noise_scale(
-            epsilon, delta, order_of_mixture, clip, class_counts, 1, accountant, neighbouring, variant=variant
-        )
+        needed = dp_cda_noise_scale(epsilon, *known, 1, accountant, neighbouring, variant=variant)
         raise CalibrationError(
-            f"one row of each class has more than epsilon = {epsilon:g} at this noise; noise_scale = {_up(needed)} is enough"
+            f"one row of each class has more than epsilon = {epsilon:g} at this noise; "
+            f"noise_scale = {rounded_up(needed, 3)} is enough"
         )
     low, high = 1, 2
     while high <= _MOST_ROWS and affordable(high):
@@ -209,20 +208,27 @@ def dp_cda_order(
         CalibrationError: even the largest l, the smallest class, is not enough; the message says what σ it needs.
     """
 
-    def arguments(order: int) -> tuple[float, int, float, int | Sequence[int], int | Sequence[int], Accountant, Change]:
-        return delta, order, clip, class_counts, rows_per_class, accountant, neighbouring
+    known: dict[str, Any] = {
+        "delta": delta,
+        "clip": clip,
+        "class_counts": class_counts,
+        "rows_per_class": rows_per_class,
+        "accountant": accountant,
+        "neighbouring": neighbouring,
+        "variant": variant,
+    }
 
     def allowed(order: int) -> bool:
-        return dp_cda_epsilon(noise_scale, *arguments(order), variant=variant) <= epsilon
+        return dp_cda_epsilon(noise_scale, order_of_mixture=order, **known) <= epsilon
 
     largest = round(1 / max(c.lost for c in mixed_classes(1, class_counts, rows_per_class, variant)))
     low, high = 0, 1
     while not allowed(high):
         if high == largest:
-            needed = dp_cda_noise_scale(epsilon, *arguments(largest), variant=variant)
+            needed = dp_cda_noise_scale(epsilon, order_of_mixture=largest, **known)
             raise CalibrationError(
                 f"no order of mixture up to the smallest class, {largest}, reaches epsilon = {epsilon:g} at this noise; "
-                f"noise_scale = {_up(needed)} with order_of_mixture = {largest} does"
+                f"noise_scale = {rounded_up(needed, 3)} with order_of_mixture = {largest} does"
             )
         low, high = high, min(2 * high, largest)
     while high - low > 1:
@@ -237,21 +243,9 @@ def _published_totals(
     """N and T of the published formula, which knows no classes."""
     if variant != "fixed_size" or neighbouring != "replace_one":
         raise ParameterError("accountant", "published", "variant 'fixed_size' and neighbouring 'replace_one' only")
-    length = max(_length(class_counts), _length(rows_per_class)) or _CLASSES_OF_ONE_NUMBER
-    return _sum(class_counts, length), _sum(rows_per_class, length)
-
-
-def _length(values: int | Sequence[int]) -> int:
-    return 0 if isinstance(values, int | Integral) else len(values)
-
-
-def _sum(values: int | Sequence[int], length: int) -> int:
-    return int(values) * length if isinstance(values, int | Integral) else int(sum(values))
-
-
-def _up(value: float) -> str:
-    """Three digits, never less than the number."""
-    return rounded_up(value, 3)
+    counts, rows = np.broadcast_arrays(class_counts, rows_per_class)
+    alike = 1 if counts.ndim else _CLASSES_OF_ONE_NUMBER
+    return int(counts.sum()) * alike, int(rows.sum()) * alike
 
 
 __all__ = [

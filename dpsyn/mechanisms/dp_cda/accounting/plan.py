@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant, check_whole, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_whole, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
 
 PLAN_TOLERANCE = 1e-2
@@ -22,13 +22,11 @@ class PlannedOrder:
         order_of_mixture: l.
         noise_scale: σ that (ε, δ) needs.
         signal_to_noise: variance of the averages over that of the noise (:func:`plan_order_of_mixture`).
-        mean_to_noise: c²/(d·σ²), the same for the mean of a class, which averaging does not shrink.
     """
 
     order_of_mixture: int
     noise_scale: float
     signal_to_noise: float
-    mean_to_noise: float
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def plan_order_of_mixture(
     place: true ratios are smaller by a factor s²/c² that is the same for every l, so the best l is not affected.
 
     For small l, σ falls like 1/l and the ratio grows with l; later σ levels off while averages keep shrinking, and it falls.
-    If only the class means matter, every larger l is better (``mean_to_noise``).
+    If only the class means matter, every larger l is better.
 
     Args:
         epsilon: ε of the averages.
@@ -98,9 +96,8 @@ def plan_order_of_mixture(
             variant=variant,
             tolerance=tolerance,
         )
-        noise = dimension * sigma**2
         left = 1 - order / smallest if variant == "poisson" else (smallest - order) / max(smallest - 1, 1)
-        return PlannedOrder(order, sigma, clip**2 / order * left / noise, clip**2 / noise)
+        return PlannedOrder(order, sigma, clip**2 / order * left / (dimension * sigma**2))
 
     if orders is not None:
         wanted = sorted(set(orders))

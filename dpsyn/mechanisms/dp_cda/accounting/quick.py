@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change, Variant
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant
+from dpsyn.mechanisms.dp_cda.accounting.exact import checked_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -65,10 +66,7 @@ class Sizes:
         if not 0 <= smallest_class <= n // classes:
             allowed = f"at least 0 and at most n / classes = {n // classes}"
             raise ParameterError("smallest_class", smallest_class, allowed)
-        if not 0 < delta < 1:
-            raise ParameterError("delta", delta, "a number with 0 < delta < 1")
-        if not (math.isfinite(clip_norm) and clip_norm > 0):
-            raise ParameterError("clip_norm", clip_norm, "a finite number > 0")
+        checked_multiplier(1, 0.0, clip_norm, delta)
         counts = (smallest_class,) * min(classes, 2)
         return cls(counts, max(1, rows // classes), delta, clip_norm, n=n, total=rows)
 
@@ -81,6 +79,18 @@ class Sizes:
     def is_quick(self) -> bool:
         """Whether exact accounting is quick enough for a slider."""
         return max(self.smallest, self.rows) <= QUICK
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What the functions of :mod:`functions` take beside σ or ε, l and the accountant."""
+        return {
+            "delta": self.delta,
+            "clip": self.clip_norm,
+            "class_counts": self.counts,
+            "rows_per_class": self.rows,
+            "neighbouring": self.neighbouring,
+            "variant": self.variant,
+        }
 
     @property
     def published(self) -> dict[str, Any]:
@@ -105,18 +115,8 @@ def epsilon_at(
     """
     if accountant == "published":
         return published_epsilon(order_of_mixture=order_of_mixture, sigma=sigma, **sizes.published)
-    return dp_cda_epsilon(
-        sigma,
-        sizes.delta,
-        order_of_mixture,
-        sizes.clip_norm,
-        sizes.counts,
-        sizes.rows,
-        accountant,
-        sizes.neighbouring,
-        variant=sizes.variant,
-        tolerance=tolerance,
-    )
+    chosen: dict[str, Any] = {"order_of_mixture": order_of_mixture, "accountant": accountant, "tolerance": tolerance}
+    return dp_cda_epsilon(sigma, **sizes.known, **chosen)
 
 
 @lru_cache(maxsize=2048)
@@ -145,17 +145,7 @@ def sigma_for(
         if accountant == "published":
             return published_sigma(epsilon=epsilon, order_of_mixture=order_of_mixture, **sizes.published)
         if accountant == "rdp" or tolerance <= FINE:
-            return dp_cda_noise_scale(
-                epsilon,
-                sizes.delta,
-                order_of_mixture,
-                sizes.clip_norm,
-                sizes.counts,
-                sizes.rows,
-                accountant,
-                sizes.neighbouring,
-                variant=sizes.variant,
-            )
+            return dp_cda_noise_scale(epsilon, order_of_mixture=order_of_mixture, accountant=accountant, **sizes.known)
     except CalibrationError:
         return None
 
@@ -174,19 +164,7 @@ def attained_epsilon(sizes: Sizes, order_of_mixture: int, sigma: float) -> float
     Raises:
         ParameterError: an argument is out of range; two classes are needed.
     """
-    exact = dp_cda_epsilon(
-        sigma,
-        sizes.delta,
-        order_of_mixture,
-        sizes.clip_norm,
-        sizes.counts,
-        sizes.rows,
-        "exact",
-        "label_change",
-        variant=sizes.variant,
-        tolerance=FINE,
-    )
-    return exact / _CERTAIN
+    return epsilon_at(replace(sizes, neighbouring="label_change"), order_of_mixture, sigma, tolerance=FINE) / _CERTAIN
 
 
 def first_guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:

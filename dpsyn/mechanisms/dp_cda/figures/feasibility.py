@@ -1,245 +1,201 @@
 """DP-CDA's noise in pictures: ε against σ for several l (Figure 3 of the paper), and the σ that an ε needs against l.
 
-Each is drawn by three accountants: the published formula, the corrected Rényi bound, the exact one. Lines have gaps where l
-is larger than the smallest class and where an accountant cannot reach the ε asked for.
+Each is drawn by several accountants: the published formula, the corrected Rényi bound, the exact one. Lines have gaps where
+l is larger than the smallest class and where an accountant cannot reach the ε asked for. Where the published formula is held
+against the exact accountant alone, the parts in which it is too small are shaded.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import DASHES, HERE, SERIES, log_axis
+from dpsyn.kit.layers import DASHES, HERE, SERIES, log_axis
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
-from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, epsilon_at, first_guess, sigma_for
+from dpsyn.mechanisms.dp_cda.accounting.quick import (
+    ROUGH,
+    TOLERANCE,
+    Sizes,
+    attained_epsilon,
+    epsilon_at,
+    first_guess,
+    sigma_for,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_down
 from dpsyn.theory.logarithms import format_log
 
 LABELS: dict[Accountant, str] = {"published": "published", "rdp": "corrected Rényi", "exact": "exact"}
 ORDERS = (4, 16, 64)
-POWERS_OF_TWO = tuple(2**i for i in range(10))
-MOST_ORDERS = len(SERIES)
+PAPER = Sizes.stated(n=60_000, classes=10, smallest_class=6_000, rows=60_000, delta=1e-5)
+"""The sizes of the paper's Figure 3, with balanced classes."""
+_POWERS_OF_TWO = tuple(2**i for i in range(10))
+_MOST_ORDERS = len(SERIES)
 _SHOWN = (1e-2, 1e5)
 """ε outside of this is left out: the axis would be mostly empty."""
-WINDOW = (0.5, 200.0)
+_WINDOW = (0.5, 200.0)
 """The same where the published ε is held against the exact one."""
+_AGAINST: tuple[Accountant, ...] = ("published", "exact")
 _VISIBLE = 1.05
 """Excess of the exact line from which on there is shading: more than the discretisation adds."""
 _PLOT = 280
 
 
-@dataclass(frozen=True)
-class EpsilonLine:
-    """ε against σ, which ascends, for one l by one accountant."""
+class Point(NamedTuple):
+    """What one accountant says of one l: ε at σ, or the σ that ε needs."""
 
     accountant: Accountant
     order_of_mixture: int
-    sigma: tuple[float, ...]
-    epsilon: tuple[float, ...]
+    sigma: float
+    epsilon: float
 
 
-@dataclass(frozen=True)
-class EpsilonAgainstSigmaInfo:
-    """Figure 3 of Saha, Tonoy, Imtiaz (2024) for data of the user's size.
-
-    Attributes:
-        title, subtitle: what is shown, what is fixed.
-        lines: one for each l and accountant.
-        orders: the l that are drawn.
-        impossible: the l that are larger than the smallest class, which have no line.
-        here: (σ, ε) of the user, if given.
-    """
-
-    title: str
-    subtitle: str
-    lines: tuple[EpsilonLine, ...]
-    orders: tuple[int, ...]
-    impossible: tuple[int, ...]
-    here: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
-class SigmaLine:
-    """σ needed against l by one accountant; None where there is none."""
-
-    accountant: Accountant
-    orders: tuple[int, ...]
-    sigma: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class SigmaNeededInfo:
-    """The σ that an ε needs, against l.
-
-    Attributes:
-        title, subtitle: what is shown, what is fixed.
-        lines: one for each accountant.
-        impossible: the l that are larger than the smallest class.
-        notes: why lines have gaps, in sentences.
-        here: (l, σ) of the user, if given.
-    """
-
-    title: str
-    subtitle: str
-    lines: tuple[SigmaLine, ...]
-    impossible: tuple[int, ...]
-    notes: tuple[str, ...]
-    here: tuple[int, float] | None
-
-
-def epsilon_against_sigma_info(
-    *,
+def epsilon_against_sigma(
+    sizes: Sizes,
     orders: Sequence[int] = ORDERS,
     accountants: Sequence[Accountant] = ACCOUNTANTS,
+    *,
     points: int = 17,
-    here: tuple[float, float] | None = None,
     tolerance: float = ROUGH,
-    **facts: Any,
-) -> EpsilonAgainstSigmaInfo:
-    """ε of T rows at δ against σ, under replace-one, for several l.
+) -> tuple[Point, ...]:
+    """ε against σ, which ascends, under replace-one: by l, and by accountant. l above the smallest class have no points.
 
-    Each l has its own σ, spaced evenly in the logarithm, from where ε is about 100 to where it is about 1/4; ``here``
-    widens it. Classes or samples so large that exact accounting is slow (:data:`quick.QUICK`) have a third as many.
+    Each l has its own σ, spaced evenly in the logarithm, from where ε is about 100 to where it is about 1/4. Classes or
+    samples so large that exact accounting is slow (:data:`quick.QUICK`) have a third as many.
 
     Args:
+        sizes: of classes and rows, δ and c.
         orders: the l, five at most.
-        accountants: which to draw.
+        accountants: which to ask.
         points: σ for each line.
-        here: the user's (σ, ε).
         tolerance: relative excess of ε that the exact accountant may show; it never shows too little.
-        **facts: sizes, δ and c, as :meth:`Sizes.stated` takes them.
 
     Raises:
         ParameterError: an argument is out of range.
     """
-    _check(accountants, orders, points, here)
-    if len(set(orders)) > MOST_ORDERS:
-        raise ParameterError("orders", tuple(orders), f"at most {MOST_ORDERS} values, to be told apart by colour")
-    sizes = Sizes.stated(**facts)
-    points = points if sizes.is_quick else max(2, points // 3)
-    possible = tuple(sorted({order for order in orders if order <= sizes.smallest}))
-    lines = [
-        _epsilon_line(sizes, accountant, order, _sigmas(sizes, order, points, here), tolerance)
-        for order in possible
+    _check(accountants, orders)
+    if points < 2:
+        raise ParameterError("points", points, "at least 2")
+    if len(set(orders)) > _MOST_ORDERS:
+        raise ParameterError("orders", tuple(orders), f"at most {_MOST_ORDERS} values, to be told apart by colour")
+    count = points if sizes.is_quick else max(2, points // 3)
+    found = [
+        Point(accountant, order, sigma, epsilon_at(sizes, order, sigma, accountant, tolerance))
+        for order in sorted(set(orders))
+        if order <= sizes.smallest
         for accountant in accountants
+        for sigma in np.geomspace(first_guess(sizes, order, 1000.0), first_guess(sizes, order, 0.25), count).tolist()
     ]
-    return EpsilonAgainstSigmaInfo(
-        title="Privacy ε against noise σ",
-        subtitle=_describe(sizes),
-        lines=tuple(line for line in lines if line.sigma),
-        orders=possible,
-        impossible=tuple(sorted(set(orders) - set(possible))),
-        here=here,
-    )
+    return tuple(point for point in found if _SHOWN[0] <= point.epsilon <= _SHOWN[1])
 
 
-def sigma_needed_info(
-    *,
+def published_and_exact(sizes: Sizes, orders: Sequence[int] = (4, 64, 256), *, points: int = 21) -> tuple[Point, ...]:
+    """As :func:`epsilon_against_sigma` by these two, at the σ where either ε is between 0.5 and 200.
+
+    The exact values are upper bounds, within a few per cent, of what is proven for public scaling. The published formula
+    claims to cover scaling by the data's own mean and deviation as well, where no such ε exists.
+    """
+    found = epsilon_against_sigma(sizes, orders, _AGAINST, points=points, tolerance=TOLERANCE)
+    by_place: dict[tuple[int, float], list[float]] = {}
+    for point in found:
+        by_place.setdefault((point.order_of_mixture, point.sigma), []).append(point.epsilon)
+
+    def is_shown(point: Point) -> bool:
+        both = by_place[point.order_of_mixture, point.sigma]
+        return len(both) == 2 and max(both) >= _WINDOW[0] and min(both) <= _WINDOW[1]
+
+    return tuple(point for point in found if is_shown(point))
+
+
+def refuted(points: Sequence[Point], sizes: Sizes) -> dict[int, tuple[float, float, float]]:
+    """By l: σ, published ε and the ε that a pair of datasets attains, where the exact ε exceeds the published by the largest
+    factor. Those l only whose pair refutes the published ε there."""
+    said = {(point.order_of_mixture, point.sigma): point.epsilon for point in points if point.accountant == "published"}
+    exact = [point for point in points if point.accountant == "exact"]
+    found = {}
+    for order in dict.fromkeys(point.order_of_mixture for point in exact):
+        own = [point for point in exact if point.order_of_mixture == order]
+        worst = max(own, key=lambda point: point.epsilon / said[point.order_of_mixture, point.sigma])
+        claimed = said[order, worst.sigma]
+        refutable = len(sizes.counts) > 1 and worst.epsilon > claimed
+        attained = attained_epsilon(sizes, order, worst.sigma) if refutable else 0.0
+        if attained > claimed:
+            found[order] = (worst.sigma, claimed, attained)
+    return found
+
+
+def where_too_small(points: Sequence[Point], sizes: Sizes) -> str:
+    """Where the published ε is too small, in a sentence."""
+    said = [
+        f"l = {order}: at σ = {short(sigma, 3)} it says {short(claimed, 3)}, and two datasets show {short(attained, 3)}"
+        for order, (sigma, claimed, attained) in refuted(points, sizes).items()
+    ]
+    if not said:
+        return "For these sizes no two datasets are known that refute the published ε anywhere in the picture."
+    return "The published ε is too small in the shaded parts. Worst points: " + "; ".join(said) + "."
+
+
+def sigma_needed(
+    sizes: Sizes,
     epsilon: float,
     orders: Sequence[int] | None = None,
     accountants: Sequence[Accountant] = ACCOUNTANTS,
-    here: tuple[int, float] | None = None,
+    *,
     tolerance: float = ROUGH,
-    **facts: Any,
-) -> SigmaNeededInfo:
-    """The σ that (ε, δ) needs against l, under replace-one.
+) -> tuple[tuple[Point, ...], tuple[str, ...]]:
+    """The σ that (ε, δ) needs against l, under replace-one, where there is one; and why lines have gaps, in sentences.
 
     The exact σ meets ε and is at most a few per cent too large (``tolerance`` concerns ε). Other arguments and errors as in
-    :func:`epsilon_against_sigma_info`; ``epsilon`` is the target, ``here`` the user's (l, σ), and ``orders`` are by default
-    the powers of two from 1 to 512, or every other where exact accounting is slow.
+    :func:`epsilon_against_sigma`; ``orders`` are by default the powers of two from 1 to 512, or every other where exact
+    accounting is slow.
     """
-    sizes = Sizes.stated(**facts)
     if orders is None:
-        orders = POWERS_OF_TWO[:: 1 if sizes.is_quick else 2]
-    _check(accountants, orders, 2, here)
-    ordered = tuple(sorted(set(orders)))
-    impossible = tuple(order for order in ordered if order > sizes.smallest)
-    lines = tuple(
-        SigmaLine(accountant, ordered, tuple(sigma_for(sizes, order, epsilon, accountant, tolerance) for order in ordered))
-        for accountant in accountants
-    )
-    notes = []
-    if impossible:
+        orders = _POWERS_OF_TWO[:: 1 if sizes.is_quick else 2]
+    _check(accountants, orders)
+    points, notes = [], []
+    if max(orders) > sizes.smallest:
         notes.append(f"No row can average more than the {sizes.smallest:,} records that the smallest class has.")
-    for line in lines:
-        if all(sigma is None for sigma in line.sigma) and len(impossible) < len(ordered):
+    for accountant in accountants:
+        found = {order: sigma_for(sizes, order, epsilon, accountant, tolerance) for order in sorted(set(orders))}
+        line = [Point(accountant, order, sigma, epsilon) for order, sigma in found.items() if sigma is not None]
+        points += line
+        if not line and min(orders) <= sizes.smallest:
             limit = rounded_down(rdp_limit(sizes.delta), 4)
-            if line.accountant == "published":
+            if accountant == "published":
                 limit = f"ln(1/δ)/3 ≈ {rounded_down(math.log(1 / sizes.delta) / 3, 4)}"
-            notes.append(f"{LABELS[line.accountant].capitalize()}: ε stays above {limit} however large σ is.")
-    return SigmaNeededInfo(
-        title=f"Noise σ needed for ε = {short(epsilon)}",
-        subtitle=_describe(sizes),
-        lines=lines,
-        impossible=impossible,
-        notes=tuple(notes),
-        here=here,
-    )
+            notes.append(f"{LABELS[accountant].capitalize()}: ε stays above {limit} however large σ is.")
+    return tuple(points), tuple(notes)
 
 
-def _check(accountants: Sequence[str], orders: Sequence[int], points: int, here: tuple[float, float] | None) -> None:
+def _check(accountants: Sequence[str], orders: Sequence[int]) -> None:
     if not accountants or any(name not in ACCOUNTANTS for name in accountants):
         raise ParameterError("accountants", tuple(accountants), f"some of {', '.join(ACCOUNTANTS)}")
     if not orders or min(orders) < 1:
         raise ParameterError("orders", tuple(orders), "whole numbers from 1 on")
-    if points < 2:
-        raise ParameterError("points", points, "at least 2")
-    if here is not None and not all(math.isfinite(value) and value > 0 for value in here):
-        raise ParameterError("here", here, "two finite numbers > 0")
 
 
-def _describe(sizes: Sizes) -> str:
-    return f"N = {sizes.n:,}, T = {sizes.total:,}, smallest class {sizes.smallest:,}, δ = {short(sizes.delta)}"
+def draw_epsilon_against_sigma(points: Sequence[Point], sizes: Sizes, here: tuple[float, float] | None = None) -> Any:
+    """An Altair chart: colours for l, dashes for accountants; shading where the published ε is held against the exact.
 
-
-def _sigmas(sizes: Sizes, order: int, points: int, here: tuple[float, float] | None) -> tuple[float, ...]:
-    low, high = first_guess(sizes, order, 1000.0), first_guess(sizes, order, 0.25)
-    if here is not None and low / 3 < here[0] < high * 3:
-        low, high = min(low, here[0]), max(high, here[0])
-    return tuple(float(value) for value in np.geomspace(low, high, points))
-
-
-def _epsilon_line(
-    sizes: Sizes, accountant: Accountant, order: int, sigmas: tuple[float, ...], tolerance: float
-) -> EpsilonLine:
-    found = [(sigma, epsilon_at(sizes, order, sigma, accountant, tolerance)) for sigma in sigmas]
-    kept = [(sigma, epsilon) for sigma, epsilon in found if _SHOWN[0] <= epsilon <= _SHOWN[1]]
-    return EpsilonLine(accountant, order, tuple(s for s, _ in kept), tuple(e for _, e in kept))
-
-
-def draw_epsilon_against_sigma(info: EpsilonAgainstSigmaInfo) -> Any:
-    """An Altair chart: colours for l, dashes for accountants; shading where the published ε is held against the exact."""
+    ``here`` is the user's (σ, ε).
+    """
     import altair as alt
 
-    rows = [
-        {
-            "accountant": LABELS[line.accountant],
-            "l": str(line.order_of_mixture),
-            "x": sigma,
-            "y": math.log10(epsilon),
-            "sigma": format_log(math.log(sigma), 4),
-            "epsilon": format_log(math.log(epsilon), 4),
-        }
-        for line in info.lines
-        for sigma, epsilon in zip(line.sigma, line.epsilon, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["accountant", "l", "x", "y", "sigma", "epsilon"])
-    orders = [str(order) for order in info.orders]
+    table = _table(points, lambda point: (point.sigma, math.log10(point.epsilon)))
+    orders = list(dict.fromkeys(table["l"]))
     x = alt.X("x:Q", axis=_plain_axis("noise σ"), scale=alt.Scale(type="log", nice=False))
-    y_scale, below = alt.Scale(zero=False), []
-    heights = [math.log10(epsilon) for line in info.lines for epsilon in line.epsilon]
-    if {line.accountant for line in info.lines} == {"published", "exact"}:
-        low, high = (math.log10(value) for value in WINDOW)
-        y_scale = alt.Scale(domain=_layers.domain_of([min(max(height, low), high) for height in heights], share=0.03))
+    title, y_scale, below = "Privacy ε against noise σ", alt.Scale(zero=False), []
+    if {point.accountant for point in points} == set(_AGAINST):
+        title += ": published and exact"
+        low, high = (math.log10(value) for value in _WINDOW)
+        y_scale = alt.Scale(domain=_layers.domain_of(table["y"].clip(low, high).tolist(), share=0.03))
         area = alt.Chart(_too_small(table)).mark_area(color=HERE, opacity=0.28, clip=True)
         below = [area.encode(x=x, y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"), detail=alt.Detail("l:N"))]
     colour = alt.Color(
@@ -247,47 +203,59 @@ def draw_epsilon_against_sigma(info: EpsilonAgainstSigmaInfo) -> Any:
         title="l, order of mixture",
         sort=None,
         scale=alt.Scale(domain=orders, range=list(SERIES[: len(orders)])),
-        legend=alt.Legend(orient="top", columns=MOST_ORDERS, symbolType="stroke", symbolStrokeWidth=3),
+        legend=alt.Legend(orient="top", columns=_MOST_ORDERS, symbolType="stroke", symbolStrokeWidth=3),
     )
-    here = None if info.here is None else (math.log10(info.here[1]), info.here)
-    return _chart(table, info, x, alt.Y("y:Q", axis=log_axis("ε"), scale=y_scale), colour, here, ("σ", "ε"), below)
+    y = alt.Y("y:Q", axis=log_axis("ε"), scale=y_scale)
+    tooltip = {"accountant": "accountant", "l": "l", "sigma": "σ", "epsilon": "ε"}
+    layers = [*below, *_lines(alt.Chart(table).encode(x=x, y=y, color=colour), tooltip, window=bool(below))]
+    if here is not None:
+        layers.append(_here(here[0], math.log10(here[1]), {"σ": here[0], "ε": here[1]}))
+    return _finish(layers, title, sizes, window=bool(below))
+
+
+def draw_sigma_needed(points: Sequence[Point], sizes: Sizes, epsilon: float, here: tuple[int, float] | None = None) -> Any:
+    """An Altair chart: colours and dashes for accountants. ``here`` is the user's (l, σ)."""
+    import altair as alt
+
+    names = list(LABELS.values())
+    base = alt.Chart(_table(points, lambda point: (point.order_of_mixture, point.sigma))).encode(
+        x=alt.X("x:Q", title="order of mixture l", scale=alt.Scale(type="log", base=2, nice=False)),
+        y=alt.Y("y:Q", axis=_plain_axis("noise σ that is needed"), scale=alt.Scale(type="log")),
+        color=alt.Color(
+            "accountant:N",
+            title=None,
+            sort=None,
+            scale=alt.Scale(domain=names, range=list(SERIES[: len(names)])),
+            legend=_accountant_legend(),
+        ),
+    )
+    layers = _lines(base, {"accountant": "accountant", "l": "l", "sigma": "σ"})
+    if here is not None:
+        layers.append(_here(*here, {"l": here[0], "σ": here[1]}))
+    return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes)
+
+
+def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
+    rows = [
+        {
+            "accountant": LABELS[point.accountant],
+            "l": str(point.order_of_mixture),
+            "x": x,
+            "y": y,
+            "sigma": format_log(math.log(point.sigma), 4, "at_least"),
+            "epsilon": format_log(math.log(point.epsilon), 4, "at_least"),
+        }
+        for point in points
+        for x, y in [place(point)]
+    ]
+    return pd.DataFrame(rows, columns=["accountant", "l", "x", "y", "sigma", "epsilon"])
 
 
 def _too_small(table: pd.DataFrame) -> pd.DataFrame:
     """From the published to the exact log10 ε where the latter is larger; of no height elsewhere."""
-    by_name = [table[table["accountant"] == LABELS[name]].reset_index() for name in ("published", "exact")]
+    by_name = [table[table["accountant"] == LABELS[name]].reset_index() for name in _AGAINST]
     low, high = (found["y"] for found in by_name)
     return by_name[0][["x", "l"]].assign(low=low, high=high.where(high > low + math.log10(_VISIBLE), low))
-
-
-def draw_sigma_needed(info: SigmaNeededInfo) -> Any:
-    """An Altair chart of :class:`SigmaNeededInfo`: colours and dashes for accountants."""
-    import altair as alt
-
-    rows = [
-        {
-            "accountant": LABELS[line.accountant],
-            "l": str(order),
-            "x": order,
-            "y": sigma,
-            "sigma": format_log(math.log(sigma), 4),
-        }
-        for line in info.lines
-        for order, sigma in zip(line.orders, line.sigma, strict=True)
-        if sigma is not None
-    ]
-    names = [LABELS[name] for name in ACCOUNTANTS]
-    scale = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
-    return _chart(
-        pd.DataFrame(rows, columns=["accountant", "l", "x", "y", "sigma"]),
-        info,
-        alt.X("x:Q", title="order of mixture l", scale=alt.Scale(type="log", base=2, nice=False)),
-        alt.Y("y:Q", axis=_plain_axis("noise σ that is needed"), scale=alt.Scale(type="log")),
-        alt.Color("accountant:N", title=None, sort=None, scale=scale, legend=_accountant_legend()),
-        None if info.here is None else (info.here[1], info.here),
-        ("l", "σ"),
-        [],
-    )
 
 
 def _plain_axis(title: str) -> Any:
@@ -303,41 +271,33 @@ def _accountant_legend() -> Any:
     return alt.Legend(orient="bottom", columns=2, labelLimit=0, symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
 
 
-def _chart(
-    table: pd.DataFrame,
-    info: EpsilonAgainstSigmaInfo | SigmaNeededInfo,
-    x: Any,
-    y: Any,
-    colour: Any,
-    here: tuple[float, tuple[float, float]] | None,
-    names: tuple[str, str],
-    below: list[Any],
-) -> Any:
+def _lines(base: Any, tooltip: dict[str, str], *, window: bool = False) -> list[Any]:
+    """A dash for each accountant; in the window only the published and the exact one."""
     import altair as alt
 
-    clip = {"clip": True} if below else {}
-    shown_names = [name for name in ACCOUNTANTS if not below or name != "rdp"]
-    labels = [LABELS[name] for name in shown_names]
-    dashes = alt.Scale(domain=labels, range=[DASHES[2 - ACCOUNTANTS.index(name)] for name in shown_names])
-    shown = [("accountant", "accountant"), ("l", "l"), ("sigma", "σ"), ("epsilon", "ε")]
-    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in shown if field in table.columns]
-    base = alt.Chart(table).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    layers = [
-        *below,
+    shown = _AGAINST if window else ACCOUNTANTS
+    dashes = alt.Scale(
+        domain=[LABELS[name] for name in shown], range=[DASHES[2 - ACCOUNTANTS.index(name)] for name in shown]
+    )
+    clip = {"clip": True} if window else {}
+    base = base.encode(tooltip=[alt.Tooltip(f"{field}:N", title=name) for field, name in tooltip.items()])
+    return [
         base.mark_line(strokeWidth=2, **clip).encode(
             strokeDash=alt.StrokeDash("accountant:N", title=None, sort=None, scale=dashes, legend=_accountant_legend())
         ),
         base.mark_point(filled=True, size=60, opacity=0, **clip),
     ]
-    if here is not None:
-        height, (first, second) = here
-        text = ", ".join(
-            f"{name} = {format_log(math.log(value), 4)}" for name, value in zip(names, (first, second), strict=True)
-        )
-        spot = pd.DataFrame([{"x": first, "y": height, "text": text, "label": "you are here"}])
-        mark = alt.Chart(spot).encode(x="x:Q", y="y:Q", tooltip=alt.Tooltip("text:N", title="you are here"))
-        layers += [
-            mark.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
-            mark.mark_text(color=HERE, align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
-        ]
-    return _layers.finish(alt.layer(*layers), info.title, info.subtitle, legend_labels=labels, plot=_PLOT)
+
+
+def _here(x: float, y: float, values: dict[str, float]) -> Any:
+    text = ", ".join(f"{name} = {format_log(math.log(value), 4)}" for name, value in values.items())
+    # Its words stand to the right: the axis is logarithmic and leaves room there.
+    return _layers.here("you are here", x, y, text, (x, x + 1))
+
+
+def _finish(layers: list[Any], title: str, sizes: Sizes, *, window: bool = False) -> Any:
+    import altair as alt
+
+    subtitle = f"N = {sizes.n:,}, T = {sizes.total:,}, smallest class {sizes.smallest:,}, δ = {short(sizes.delta)}"
+    labels = [LABELS[name] for name in (_AGAINST if window else ACCOUNTANTS)]
+    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels, plot=_PLOT)

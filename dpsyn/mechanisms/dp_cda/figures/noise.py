@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, HERE, SKY
-from dpsyn.mechanisms.dp_cda._feature_map import Clipping
-from dpsyn.mechanisms.dp_cda.accounting._classes import Change
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, SKY
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, TOLERANCE, Sizes, attained_epsilon, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside
@@ -108,47 +108,90 @@ def noise_info(sizes: Sizes, epsilon: float, order_of_mixture: int) -> NoiseInfo
     return NoiseInfo(epsilon, sizes, tuple(lines), attained)
 
 
-def draw_noise(info: NoiseInfo) -> Any:
-    """An Altair chart of :class:`NoiseInfo`: a bar for each accountant up to its true ε, a rule at the ε asked for."""
+def bars(
+    rows: Sequence[Mapping[str, Any]],
+    title: str,
+    largest: float,
+    colours: Mapping[str, str],
+    *,
+    words: Mapping[str, float],
+    tooltip: Mapping[str, str],
+    rules: Sequence[tuple[float, str, Mapping[str, Any]]],
+    legend: Any,
+    bold: bool = True,
+    height: float | Mapping[str, float] = 22,
+    longest_name: int = 260,
+) -> Any:
+    """Altair layers of horizontal bars with words to their right.
+
+    Args:
+        rows: one a bar, in order: ``name``, ``value``, ``kind`` (its colour) and what words and tooltips show.
+        title: of the axis, which has ticks up to ``largest``.
+        largest: value.
+        colours: by kind.
+        words: fields, each with the multiple of ``largest`` at which it ends.
+        tooltip: fields and their names.
+        rules: values, texts and marks of vertical rules.
+        legend: of the kinds; None for none.
+        bold: words.
+        height: of a bar.
+        longest_name: pixels.
+    """
     import altair as alt
 
-    rows: list[dict[str, Any]] = [
+    ends = {f"{name}_ends": at * largest for name, at in words.items()}
+    table = pd.DataFrame([dict(row) for row in rows]).assign(**ends)
+    scale = alt.Scale(domain=[0, max(ends.values())], nice=False)
+    axis = alt.Axis(labelLimit=longest_name, ticks=False, domain=False, labelPadding=8)
+    kinds = alt.Scale(domain=list(colours), range=list(colours.values()))
+    base = alt.Chart(table).encode(
+        y=alt.Y("name:N", title=None, sort=table["name"].tolist(), axis=axis),
+        tooltip=[alt.Tooltip(f"{name}:N", title=said) for name, said in tooltip.items()],
+    )
+    text = base.mark_text(align="right", color=GUIDE, fontWeight="bold" if bold else "normal")
+    layers = [
+        base.mark_bar(height=height, cornerRadiusEnd=3).encode(
+            x=alt.X("value:Q", axis=_layers.bar_axis(title, largest), scale=scale, stack=None),
+            color=alt.Color("kind:N", title=None, sort=None, scale=kinds, legend=legend),
+        ),
+        *(text.encode(x=alt.X(f"{name}_ends:Q"), text=alt.Text(f"{name}:N")) for name in words),
+    ]
+    for value, said, style in rules:
+        mark = alt.Chart(pd.DataFrame([{"value": value, "text": said}])).mark_rule(color=GUIDE, **style)
+        layers.append(mark.encode(x=alt.X("value:Q"), tooltip=alt.Tooltip("text:N", title=" ")))
+    return alt.layer(*layers)
+
+
+DASHED = {"strokeDash": [4, 3], "size": 1.5}
+"""How a rule at what is asked for or claimed looks."""
+
+
+def draw_noise(info: NoiseInfo) -> Any:
+    """An Altair chart of :class:`NoiseInfo`: a bar for each accountant up to its true ε, a rule at the ε asked for."""
+    none = "cannot reach this ε" if info.sizes.variant == "fixed_size" else "does not cover Poisson"
+    rows = [
         {
-            "accountant": NAMES[line.accountant],
-            "spent": line.spent,
-            "text": ("cannot reach this ε" if info.sizes.variant == "fixed_size" else "does not cover Poisson")
+            "name": NAMES[line.accountant],
+            "kind": NAMES[line.accountant],
+            "value": line.spent,
+            "text": none
             if line.sigma is None
-            else f"σ = {format_log(math.log(line.sigma), 3)},  ε = {rounded_up(line.spent or 0.0, 3)}",
-            "end": 0.0,
+            else f"σ = {format_log(math.log(line.sigma), 3, 'at_least')},  ε = {rounded_up(line.spent or 0.0, 3)}",
         }
         for line in info.lines
     ]
-    names = [NAMES[line.accountant] for line in info.lines]
-    largest = max([info.epsilon, *(line.spent for line in info.lines if line.spent and math.isfinite(line.spent))])
-    for row in rows:
-        row["end"] = 2.1 * largest
-    scale = alt.Scale(domain=[0, 2.1 * largest], nice=False)
-    x = alt.X("spent:Q", axis=_layers.bar_axis("exact ε", largest), scale=scale, stack=None)
-    y = alt.Y("accountant:N", title=None, sort=names, axis=alt.Axis(labelLimit=0, ticks=False, domain=False, labelPadding=8))
-    colour = alt.Color(
-        "accountant:N", legend=None, scale=alt.Scale(domain=names, range=[COLOURS[line.accountant] for line in info.lines])
+    chart = bars(
+        rows,
+        "exact ε",
+        max([info.epsilon, *(line.spent for line in info.lines if line.spent and math.isfinite(line.spent))]),
+        {NAMES[line.accountant]: COLOURS[line.accountant] for line in info.lines},
+        words={"text": 2.1},
+        tooltip={"name": "accountant", "text": "asks for"},
+        rules=[(info.epsilon, f"asked for: ε = {short(info.epsilon)}", DASHED)],
+        legend=None,
     )
-    table = pd.DataFrame(rows)
-    base = alt.Chart(table).encode(y=y, tooltip=[alt.Tooltip("accountant:N"), alt.Tooltip("text:N", title="asks for")])
-    target = alt.Chart(pd.DataFrame([{"spent": info.epsilon, "text": f"asked for: ε = {short(info.epsilon)}"}]))
-    chart = alt.layer(
-        base.mark_bar(height=22, cornerRadiusEnd=3).encode(x=x, color=colour),
-        base.mark_text(align="right", color=GUIDE, fontWeight="bold").encode(x=alt.X("end:Q"), text=alt.Text("text:N")),
-        target.mark_rule(color=GUIDE, strokeDash=[4, 3], size=1.5).encode(
-            x=alt.X("spent:Q"), tooltip=alt.Tooltip("text:N", title=" ")
-        ),
-    )
-    return _layers.finish(
-        chart,
-        "What each accountant's noise really spends",
-        "Exact ε at the σ that it asks for; dashed: ε asked for",
-        plot=150,
-    )
+    subtitle = "Exact ε at the σ that it asks for; dashed: ε asked for"
+    return _layers.finish(chart, "What each accountant's noise really spends", subtitle, plot=150)
 
 
 @dataclass(frozen=True)
@@ -224,50 +267,61 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
         rows: T_k.
         epsilon: asked for.
     """
-    import altair as alt
-
-    largest = max(epsilon, parts[0].epsilon)
-    lines = [
+    rows_of = [
         {
             "name": part.name,
-            "at": at,
-            "epsilon": part.epsilon,
+            "value": part.epsilon,
             "kind": "binds" if at == 0 else part.kind,
             "what": part.kind,
             "size": f"{part.size:,}",
             "rate": _percent(part.rate),
             "rows": f"{rows:,}",
+            "epsilon": rounded_up(part.epsilon, 4),
             "text": f"ε = {rounded_up(part.epsilon, 3)}",
             "share": f"l/N = {_percent(part.rate)}" if part.kind == INSIDE else "",
-            "end": 1.7 * largest,
-            "middle": 1.36 * largest,
         }
         for at, part in enumerate(parts)
     ]
-    table = pd.DataFrame(lines)
-    names = [row["name"] for row in lines]
-    kinds = ["binds", *sorted({part.kind for part in parts[1:]})]
-    colours = [HERE, *(BLUE if kind == INSIDE else SKY for kind in kinds[1:])]
-    scale = alt.Scale(domain=[0, 1.7 * largest], nice=False)
-    x = alt.X("epsilon:Q", axis=_layers.bar_axis("exact ε", largest), scale=scale, stack=None)
-    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=160, ticks=False, domain=False, labelPadding=8))
-    tooltip = [
-        alt.Tooltip(f"{field}:N", title=title)
-        for field, title in (("what", "a record is"), ("name", "class"), ("size", "Nₖ"), ("rate", "l/Nₖ"), ("rows", "Tₖ"))
-    ] + [alt.Tooltip("epsilon:Q", title="ε", format=".4g")]
-    base = alt.Chart(table).encode(y=y, tooltip=tooltip)
-    target = alt.Chart(pd.DataFrame([{"epsilon": epsilon, "text": f"ε = {short(epsilon)}"}]))
-    colour = alt.Color(
-        "kind:N", title=None, sort=None, scale=alt.Scale(domain=kinds, range=colours), legend=_layers.legend(kinds)
+    colours = {"binds": HERE} | {kind: BLUE if kind == INSIDE else SKY for kind in sorted({part.kind for part in parts[1:]})}
+    chart = bars(
+        rows_of,
+        "exact ε",
+        max(epsilon, parts[0].epsilon),
+        colours,
+        words={"text": 1.36, "share": 1.7},
+        tooltip={"what": "a record is", "name": "class", "size": "Nₖ", "rate": "l/Nₖ", "rows": "Tₖ", "epsilon": "ε"},
+        rules=[(epsilon, f"asked for: ε = {short(epsilon)}", DASHED)],
+        legend=_layers.legend(list(colours)),
+        bold=False,
+        height={"band": 0.72},
+        longest_name=160,
     )
-    chart = alt.layer(
-        base.mark_bar(height={"band": 0.72}, cornerRadiusEnd=3).encode(x=x, color=colour),
-        base.mark_text(align="right", color=GUIDE).encode(x=alt.X("middle:Q"), text=alt.Text("text:N")),
-        base.mark_text(align="right", color=GUIDE).encode(x=alt.X("end:Q"), text=alt.Text("share:N")),
-        target.mark_rule(color=GUIDE, strokeDash=[4, 3], size=1.5).encode(x=alt.X("epsilon:Q")),
-    )
-    subtitle = f"At σ = {short(sigma, 3)}, {rows:,} rows from every class; dashed: asked for"
-    return _layers.finish(chart, "Class by class", subtitle, legend_labels=kinds, plot=max(26 * len(lines), 80))
+    subtitle = f"At σ = {short(float(rounded_up(sigma, 3)), 3)}, {rows:,} rows from every class; dashed: asked for"
+    return _layers.finish(chart, "Class by class", subtitle, legend_labels=list(colours), plot=max(26 * len(parts), 80))
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """What clipping does to the records. NOT private.
+
+    Attributes:
+        clip_norm: c.
+        norms: of the scaled records before clipping, shape (n,).
+    """
+
+    clip_norm: float
+    norms: npt.NDArray[np.float64]
+
+    @property
+    def share_cut(self) -> float:
+        """Share of the records that are shortened."""
+        return float((self.norms > self.clip_norm * (1 + 1e-12)).mean()) if len(self.norms) else 0.0
+
+    @property
+    def shortened(self) -> float:
+        """Share of the records' total length that is cut away."""
+        total = float(self.norms.sum())
+        return float(np.maximum(self.norms - self.clip_norm, 0).sum()) / total if total > 0 else 0.0
 
 
 def clipping_of(inside: Inside) -> Clipping:

@@ -11,13 +11,14 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
+from dpsyn.kit.layers import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant
 from dpsyn.mechanisms.dp_cda.accounting.plan import PlannedOrder, plan_order_of_mixture
 from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, sigma_for
 from dpsyn.mechanisms.dp_cda.figures.noise import COLOURS, NAMES
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_up
 
 ORDERS = tuple(2**i for i in range(10))
 BETWEEN, WITHIN, PLANNED = "between class means", "variety inside a class", "most that variety can be (public)"
@@ -69,37 +70,25 @@ def best_order(points: Sequence[OrderPoint], orders: Sequence[int] = ORDERS) -> 
 def _planned(sizes: Sizes, dimension: int, epsilon: float, orders: tuple[int, ...]) -> tuple[PlannedOrder, ...]:
     if not orders:
         return ()
-    plan = plan_order_of_mixture(
-        epsilon,
-        sizes.delta,
-        sizes.clip_norm,
-        sizes.counts,
-        sizes.rows,
-        dimension=dimension,
-        variant=sizes.variant,
-        orders=orders,
-        tolerance=ROUGH,
-    )
-    return plan.orders
+    return plan_order_of_mixture(epsilon, dimension=dimension, orders=orders, tolerance=ROUGH, **sizes.known).orders
 
 
 def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:
     """An Altair chart of σ against l by the exact and the published accountant on logarithmic axes, the l in use marked."""
+    found: dict[Accountant, dict[int, float | None]] = {
+        "exact": {point.order_of_mixture: point.plan.noise_scale for point in points},
+        "published": {point.order_of_mixture: point.published for point in points},
+    }
     rows: list[dict[str, Any]] = [
-        {"y": sigma, "series": NAMES[name], "l": point.order_of_mixture, "sigma": short(sigma, 3)}
-        for point in points
-        for name, sigma in _sigmas(point)
+        {"y": sigma, "series": NAMES[name], "l": order, "sigma": short(float(rounded_up(sigma, 3)), 3)}
+        for name, line in found.items()
+        for order, sigma in line.items()
         if sigma
     ]
-    names: list[Accountant] = [name for name in ("exact", "published") if any(NAMES[name] == row["series"] for row in rows)]
+    colours = {NAMES[name]: COLOURS[name] for name, line in found.items() if any(line.values())}
     tooltip = {"series": "accountant", "l": "l", "sigma": "σ"}
     title = f"Noise needed for ε = {short(inside.epsilon)}"
-    colours = {NAMES[name]: COLOURS[name] for name in names}
     return _against_order(rows, colours, tooltip, "noise σ that is needed", inside, title, "Dashed: the l in use", [])
-
-
-def _sigmas(point: OrderPoint) -> tuple[tuple[Accountant, float | None], ...]:
-    return ("exact", point.plan.noise_scale), ("published", point.published)
 
 
 def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
@@ -111,7 +100,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
             "y": value,
             "series": name,
             "l": point.order_of_mixture,
-            "sigma": short(point.plan.noise_scale, 3),
+            "sigma": short(float(rounded_up(point.plan.noise_scale, 3)), 3),
             "ratio": short(value, 3),
         }
         for point in points

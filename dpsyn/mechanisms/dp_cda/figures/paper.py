@@ -1,100 +1,22 @@
-"""What refutes DP-CDA's published claim, in pictures: the exact ε, the z-score that turns every sign, audits."""
+"""What refutes DP-CDA's published claim, in pictures: the z-score that turns every sign, and audits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GUIDE, HERE
-from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant
-from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, attained_epsilon
-from dpsyn.mechanisms.dp_cda.figures.feasibility import (
-    WINDOW,
-    EpsilonAgainstSigmaInfo,
-    EpsilonLine,
-    epsilon_against_sigma_info,
-)
+from dpsyn.kit.layers import BLUE, GUIDE, HERE
+from dpsyn.mechanisms.dp_cda.figures.noise import DASHED, bars
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 
-PAPER: dict[str, Any] = {"n": 60_000, "classes": 10, "smallest_class": 6_000, "rows": 60_000, "delta": 1e-5}
-"""The sizes of the paper's Figure 3, with balanced classes."""
 FIRST, SECOND = "dataset D: the last record is high", "dataset D′: the last record is low"
 HOLDS, REFUTED = "the claim stands", "the claim is refuted"
 _RECORDS, _VALUE, _STEP = 12, 0.5, 0.3
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Both ε at the same σ, ascending, for one l.
-
-    Attributes:
-        order_of_mixture: l.
-        sigma, published, exact: the lines; the exact ε is too large by a few per cent at most.
-        worst: (σ, published ε, ε that a pair of datasets attains) where the exact line is above the published one by the
-            largest factor; None where the pair does not refute the published ε.
-    """
-
-    order_of_mixture: int
-    sigma: tuple[float, ...]
-    published: tuple[float, ...]
-    exact: tuple[float, ...]
-    worst: tuple[float, float, float] | None
-
-
-def published_info(
-    facts: dict[str, Any], *, orders: Sequence[int] = (4, 64, 256), points: int = 21
-) -> tuple[EpsilonAgainstSigmaInfo, tuple[Gap, ...]]:
-    """Published and exact ε against σ where either is between 0.5 and 200, for :func:`draw_epsilon_against_sigma`.
-
-    The exact values are upper bounds, within a few per cent, of what is proven for public scaling. The published formula
-    claims to cover scaling by the data's own mean and deviation as well, where no such ε exists.
-
-    Args:
-        facts: sizes, δ and c, as arguments of :func:`epsilon_against_sigma_info`.
-        orders: the l, five at most.
-        points: σ for each line.
-    """
-    accountants: tuple[Accountant, ...] = ("published", "exact")
-    found = epsilon_against_sigma_info(**facts, orders=orders, accountants=accountants, points=points, tolerance=TOLERANCE)
-    sizes, gaps, lines = Sizes.stated(**facts), [], []
-    for order in found.orders:
-        said, true = (
-            {line.accountant: dict(zip(line.sigma, line.epsilon, strict=True)) for line in found.lines
-             if line.order_of_mixture == order}.get(name, {}) for name in accountants
-        )  # fmt: skip
-        shown = tuple(
-            s for s in said
-            if s in true and max(said[s], true[s]) >= WINDOW[0] and min(said[s], true[s]) <= WINDOW[1]
-        )  # fmt: skip
-        if not shown:
-            continue
-        both = tuple(said[s] for s in shown), tuple(true[s] for s in shown)
-        at = max(shown, key=lambda s: true[s] / said[s])
-        refutable = facts["classes"] > 1 and true[at] > said[at]
-        attained = attained_epsilon(sizes, order, at) if refutable else 0.0
-        gaps.append(Gap(order, shown, *both, (at, said[at], attained) if attained > said[at] else None))
-        lines += [EpsilonLine(name, order, shown, values) for name, values in zip(accountants, both, strict=True)]
-    title = "Privacy ε against noise σ: published and exact"
-    return replace(found, title=title, lines=tuple(lines), orders=tuple(gap.order_of_mixture for gap in gaps)), tuple(gaps)
-
-
-def where_too_small(gaps: Sequence[Gap]) -> str:
-    """Where the published ε is too small, in a sentence."""
-    said = [
-        f"l = {gap.order_of_mixture}: at σ = {short(gap.worst[0], 3)} it says {short(gap.worst[1], 3)}, and two datasets "
-        f"show {short(gap.worst[2], 3)}"
-        for gap in gaps
-        if gap.worst is not None
-    ]
-    if not said:
-        return "For these sizes no two datasets are known that refute the published ε anywhere in the picture."
-    return "The published ε is too small in the shaded parts. Worst points: " + "; ".join(said) + "."
 
 
 def two_datasets(*, scored: bool) -> dict[str, tuple[float, ...]]:
@@ -152,50 +74,36 @@ def draw_flip(*, scored: bool) -> Any:
 
 def draw_audits(found: Mapping[str, Audit]) -> Any:
     """An Altair chart of audits by name, all with one claim: a bar up to each lower bound on ε, a rule at the claim."""
-    import altair as alt
-
     first = next(iter(found.values()))
     claim = first.claim or 0.0
-    top = max(claim, first.largest, *(audit.epsilon for audit in found.values()))
     rows = [
         {
             "name": name,
-            "bound": audit.epsilon,
-            "verdict": REFUTED if audit.refuted else HOLDS,
+            "value": audit.epsilon,
+            "kind": REFUTED if audit.refuted else HOLDS,
             "text": f"ε ≥ {math.floor(audit.epsilon * 100) / 100:.2f}{_at_another_delta(audit)}",
-            "end": 1.3 * top,
             "told": f"{audit.hits:,} against {audit.misses:,} of {audit.tested:,} runs",
         }
         for name, audit in found.items()
     ]
-    labels = [label for label in (HOLDS, REFUTED) if any(row["verdict"] == label for row in rows)]
-    colours = alt.Scale(domain=labels, range=[{HOLDS: BLUE, REFUTED: HERE}[label] for label in labels])
-    scale = alt.Scale(domain=[0, 1.3 * top], nice=False)
-    axis = alt.Axis(labelLimit=260, ticks=False, domain=False, labelPadding=8)
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        y=alt.Y("name:N", title=None, sort=list(found), axis=axis),
-        tooltip=[
-            alt.Tooltip("name:N", title=" "),
-            alt.Tooltip("text:N", title="bound"),
-            alt.Tooltip("told:N", title="fell into the set"),
-            alt.Tooltip("verdict:N", title="so"),
+    colours = {kind: colour for kind, colour in ((HOLDS, BLUE), (REFUTED, HERE)) if any(row["kind"] == kind for row in rows)}
+    chart = bars(
+        rows,
+        "refuted ε",
+        max(claim, first.largest, *(audit.epsilon for audit in found.values())),
+        colours,
+        words={"text": 1.3},
+        tooltip={"name": " ", "text": "bound", "told": "fell into the set", "kind": "so"},
+        rules=[
+            (first.largest, "the most that so many runs can show", {"strokeDash": [1, 3]}),
+            (claim, f"claimed: ε = {short(claim)}", DASHED),
         ],
-    )
-    x = alt.X("bound:Q", axis=_layers.bar_axis("refuted ε", top), scale=scale, stack=None)
-    colour = alt.Color("verdict:N", title=None, sort=None, scale=colours, legend=_layers.legend(labels))
-
-    def rule(value: float, text: str, **style: Any) -> Any:
-        spot = alt.Chart(pd.DataFrame([{"bound": value, "text": text}])).mark_rule(color=GUIDE, **style)
-        return spot.encode(x=alt.X("bound:Q"), tooltip=alt.Tooltip("text:N", title=" "))
-
-    chart = alt.layer(
-        base.mark_bar(height={"band": 0.6}, cornerRadiusEnd=3).encode(x=x, color=colour),
-        base.mark_text(align="right", color=GUIDE, fontWeight="bold").encode(x=alt.X("end:Q"), text=alt.Text("text:N")),
-        rule(first.largest, "the most that so many runs can show", strokeDash=[1, 3]),
-        rule(claim, f"claimed: ε = {short(claim)}", strokeDash=[4, 3], size=1.5),
+        legend=_layers.legend(list(colours)),
+        height={"band": 0.6},
     )
     subtitle = f"{short(100 * first.confidence)} % confidence, {first.runs:,} runs a side; dashed: claimed ε"
-    return _layers.finish(chart, "Lower bounds from running it", subtitle, legend_labels=labels, plot=34 * len(rows) + 20)
+    labels, plot = list(colours), 34 * len(rows) + 20
+    return _layers.finish(chart, "Lower bounds from running it", subtitle, legend_labels=labels, plot=plot)
 
 
 def _at_another_delta(audit: Audit) -> str:

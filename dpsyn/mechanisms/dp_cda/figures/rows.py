@@ -33,19 +33,18 @@ class ImagesInfo:
     """A grid of square images.
 
     Attributes:
-        title, subtitle: what is shown, what is fixed.
         columns, rows: labels of the grid, left to right and top to bottom.
         images: grey values, shape (rows, columns, side, side).
         lower, upper: white and black.
+        settings: σ and the draw, in words.
     """
 
-    title: str
-    subtitle: str
     columns: tuple[str, ...]
     rows: tuple[str, ...]
     images: Floats
     lower: float
     upper: float
+    settings: str = ""
 
 
 def stages_info(inside: Inside, side: int, seed: int, classes: Sequence[int] | None = None) -> ImagesInfo:
@@ -62,13 +61,12 @@ def stages_info(inside: Inside, side: int, seed: int, classes: Sequence[int] | N
     stages = (drawn.real, drawn.mixed, drawn.noised)
     lower, upper = grey_scale(records)
     return ImagesInfo(
-        title="From a record to a row that is released",
-        subtitle=f"σ = {short(inside.sigma, 3)} in units of the scaled images; draw {seed}",
         columns=tuple(records.classes[k] for k in drawn.classes),
         rows=("one real image", f"average of {order}", f"with noise, ε = {short(inside.epsilon)}"),
         images=np.stack([_pixels(records, stage[:, 0], side) for stage in stages]),
         lower=lower,
         upper=upper,
+        settings=f"σ = {short(inside.sigma, 3)} in units of the scaled images; draw {seed}",
     )
 
 
@@ -99,8 +97,6 @@ def orders_info(
             images[epsilons.index(epsilon), orders.index(order)] = _pixels(records, drawn.noised[:, 0], side)[0]
     lower, upper = grey_scale(records)
     return ImagesInfo(
-        title=f"Class {records.classes[label]} for several l and ε",
-        subtitle="One row as it would be released, the same records and the same noise throughout",
         columns=tuple(f"l = {order}" for order in orders),
         rows=tuple("no noise" if epsilon is None else f"ε = {short(epsilon)}" for epsilon in epsilons),
         images=images,
@@ -126,10 +122,8 @@ def mosaic(info: ImagesInfo) -> Floats:
     """All images in one array, a gap of NaN between them, the first row of the grid at the bottom of the array's end."""
     rows, columns, side = info.images.shape[:3]
     step = side + _GAP
-    whole = np.full((rows * step - _GAP, columns * step - _GAP), np.nan)
-    for i in range(rows):
-        for j in range(columns):
-            whole[i * step : i * step + side, j * step : j * step + side] = info.images[i, j]
+    padded = np.pad(info.images, ((0, 0), (0, 0), (0, _GAP), (0, _GAP)), constant_values=np.nan)
+    whole: Floats = padded.transpose(0, 2, 1, 3).reshape(rows * step, columns * step)[:-_GAP, :-_GAP]
     return whole
 
 
@@ -190,7 +184,6 @@ class PointsInfo:
     """Three stages of the same rows on one pair of axes.
 
     Attributes:
-        title: what is shown.
         axes: names of the horizontal and the vertical axis.
         classes: names, at most :data:`MOST_CLASSES`.
         stages: headings.
@@ -198,28 +191,11 @@ class PointsInfo:
         explained: share of the records' variance along both axes.
     """
 
-    title: str
     axes: tuple[str, str]
     classes: tuple[str, ...]
     stages: tuple[str, ...]
     points: tuple[tuple[Floats, ...], ...]
     explained: float
-
-
-def numeric_columns(records: Records) -> list[str]:
-    """Columns that are one coordinate each."""
-    return [name for name, _ in _coordinates(records)]
-
-
-def _coordinates(records: Records) -> list[tuple[str, int]]:
-    """Names and positions of the columns that are one coordinate each."""
-    found, at = [], 0
-    for attribute in records.features.domain.attributes:
-        width = 1 if attribute.is_binned else attribute.size - 1
-        if width == 1:
-            found.append((attribute.name, at))
-        at += width
-    return found
 
 
 def points_info(
@@ -245,7 +221,7 @@ def points_info(
     if axes is None:
         directions, names = _principal(kept), ("first principal axis", "second principal axis")
     else:
-        at = dict(_coordinates(records))
+        at = records.features.single
         for name in axes:
             if name not in at:
                 raise ParameterError("axes", axes, f"two of the columns {', '.join(map(repr, at))}")
@@ -256,7 +232,6 @@ def points_info(
     total = float(kept.var(axis=0).sum())
     along = float((((kept - kept.mean(axis=0)) @ directions).var(axis=0)).sum())
     return PointsInfo(
-        title="From records to rows that are released",
         axes=names,
         classes=tuple(records.classes[k] for k in drawn.classes),
         stages=("Real records", f"Averages of {inside.order_of_mixture}", f"With noise, ε = {short(inside.epsilon)}"),

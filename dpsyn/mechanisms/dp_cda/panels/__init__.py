@@ -10,15 +10,15 @@ import streamlit as st
 from dpsyn.data.images import label_column
 from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
-from dpsyn.kit import screen, visit, widgets
-from dpsyn.kit.panel import empty
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
-from dpsyn.mechanisms.dp_cda.accounting._classes import Variant
+from dpsyn.kit.widgets import empty
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
-from dpsyn.mechanisms.dp_cda.panels import _code as code
 from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
-from dpsyn.mechanisms.dp_cda.panels._views import noise, order, pictures
+from dpsyn.mechanisms.dp_cda.panels._views import code_of_noise, noise, offer_digits, order, pictures
+from dpsyn.privacy.spec import rounded_up
 
 VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "Noise and budget": noise,
@@ -53,7 +53,7 @@ def inside(current: Dataset) -> None:
             label_visibility="collapsed",
             bind="query-params",
         )
-        screen.offer(lambda: code.noise(current, inside))  # a view that shows something else offers its own
+        visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
         VIEWS[chosen](current, inside)
 
     live()
@@ -66,9 +66,7 @@ def _choose(current: Dataset) -> Inside | None:
             "DP-CDA mixes records of one class, and this table has no column that can be one: 2 to 50 categories and no "
             "empty cells. Say so on the page Data if one of the columns is a category."
         )
-        if st.button("Load the handwritten digits instead", icon=":material/image:", key="in_cda_digits"):
-            visit.use_sample("digits")
-            st.rerun()
+        offer_digits("Load the handwritten digits instead")
         return None
     with st.container(border=True):
         first, second = st.columns(3, gap="medium"), st.columns(4, gap="medium")
@@ -147,8 +145,8 @@ def _figures(inside: Inside) -> None:
         published = sigma_for(inside.sizes, order_of_mixture, inside.epsilon, "published")
     widgets.facts(
         {
-            "σ, exact accounting": widgets.number(sigma),
-            "σ, published but wrong": widgets.number(published),
+            "σ, exact accounting": widgets.number(float(rounded_up(sigma, 3))),
+            "σ, published but wrong": widgets.number(None if published is None else float(rounded_up(published, 3))),
             "Signal to noise of a row": widgets.number(inside.signal().to_noise(sigma)),
             "Rows a class, Tₖ": f"{inside.rows_per_class:,}",
             "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import jobs, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit.code import arguments, imports_of, script
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty, panel, reads_domain
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
 from dpsyn.mechanisms.dp_cda.counterexamples import published_attack
-from dpsyn.mechanisms.dp_cda.figures.feasibility import EpsilonAgainstSigmaInfo, draw_epsilon_against_sigma
-from dpsyn.mechanisms.dp_cda.figures.paper import PAPER, draw_audits, draw_flip, published_info, where_too_small
+from dpsyn.mechanisms.dp_cda.figures.feasibility import (
+    PAPER,
+    draw_epsilon_against_sigma,
+    published_and_exact,
+    where_too_small,
+)
+from dpsyn.mechanisms.dp_cda.figures.paper import draw_audits, draw_flip
 from dpsyn.mechanisms.dp_cda.inside import Inside
-from dpsyn.mechanisms.dp_cda.panels import _code as code
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import rounded_down
@@ -45,8 +52,8 @@ def _formula(current: Dataset, inside: Inside) -> None:
             sizes = st.segmented_control(
                 "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", bind="query-params"
             )
-            facts = PAPER if sizes == THEIRS else _facts(inside)
-            smallest = facts["smallest_class"]
+            facts = PAPER if sizes == THEIRS else _stated(inside)
+            smallest = facts.smallest
             options = [order for order in (1, 4, 16, 64, 128, 256, 512) if order <= smallest]
             orders = st.multiselect(
                 "l, up to five",
@@ -60,23 +67,18 @@ def _formula(current: Dataset, inside: Inside) -> None:
             st.caption("Choose an l.")
             return
         with st.spinner("Accounting …"):
-            info, verdict = _published(tuple(facts.items()), tuple(orders))
-        screen.offer(lambda: code.paper(facts, orders, _attacked(current, inside)))
-        show_chart(draw_epsilon_against_sigma(info), key="in_cda_published")
+            points = published_and_exact(facts, orders)
+            verdict = where_too_small(points, facts)
+        visit.offer(lambda: _code_of_paper(facts, orders, _attacked(current, inside)))
+        show_chart(draw_epsilon_against_sigma(points, facts), key="in_cda_published")
         st.caption(verdict)
 
 
-def _facts(inside: Inside) -> dict[str, Any]:
-    """The sizes of this data as the formula's picture takes them."""
+def _stated(inside: Inside) -> Sizes:
+    """This data as the formula takes it: every class as small as the smallest, exactly l records."""
     counts = inside.sizes.counts
-    return {
-        "n": sum(counts),
-        "classes": len(counts),
-        "smallest_class": min(counts),
-        "rows": inside.rows_per_class * len(counts),
-        "delta": inside.delta,
-        "clip_norm": inside.clip_norm,
-    }
+    rows = inside.rows_per_class * len(counts)
+    return Sizes.stated(sum(counts), len(counts), min(counts), rows, inside.delta, inside.clip_norm)
 
 
 def _z_score(current: Dataset, inside: Inside) -> None:
@@ -131,15 +133,34 @@ def _attacked(current: Dataset, inside: Inside) -> dict[str, Any] | None:
     }
 
 
-@st.cache_data(max_entries=60, show_spinner=False)
-def _published(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...]) -> tuple[EpsilonAgainstSigmaInfo, str]:
-    info, gaps = published_info(dict(facts), orders=orders)
-    return info, where_too_small(gaps)
-
-
 @st.cache_data(max_entries=200, show_spinner=False)
 def _attack(attacked: tuple[tuple[str, Any], ...]) -> tuple[float, float] | None:
     return published_attack(**dict(attacked))
+
+
+def _code_of_paper(sizes: Sizes, orders: Sequence[int], attacked: Mapping[str, Any] | None) -> str:
+    """The published formula beside the exact ε, and the pair that breaks the z-score."""
+    body = f"""
+sizes = {sizes!r}
+points = published_and_exact(sizes, {tuple(orders)!r})
+print(where_too_small(points, sizes))
+draw_epsilon_against_sigma(points, sizes).save("published.html")
+"""
+    imports = imports_of(
+        "dpsyn.mechanisms.dp_cda",
+        **{
+            "accounting.quick": "Sizes",
+            "figures.feasibility": "draw_epsilon_against_sigma, published_and_exact, where_too_small",
+        }
+        | ({} if attacked is None else {"counterexamples": "published_attack"}),
+    )
+    if attacked is not None:
+        body += f"""
+attack = published_attack(
+{arguments(**attacked)})
+print("claimed:", {attacked["epsilon"]!r}, "sigma and proven, epsilon >=:", attack)
+"""
+    return script("Where the published guarantee of DP-CDA breaks.", body, None, imports)
 
 
 def audit(current: Dataset, inside: Inside) -> None:
@@ -163,21 +184,32 @@ def audit(current: Dataset, inside: Inside) -> None:
             f"On a small table made for it: 100 records of 16 numbers in two classes, as many rows, l = {order}, "
             f"δ = {short(inside.delta)}. No private row is read."
         )
-        screen.offer(lambda: code.audit(float(claim), inside.delta, order, int(runs)))
+        asked_for = {"epsilon": float(claim), "delta": inside.delta, "order_of_mixture": order, "runs": int(runs)}
+        visit.offer(lambda: _code_of_audit(asked_for))
         if asked:
             visit.set_job(
                 jobs.start(
                     "dpsyn.mechanisms.dp_cda.audit:audit_mixing",
                     label="Audit of DP-CDA",
                     context={"done": visit.keep_value, "key": _KEPT, "delta": inside.delta, "order": order},
-                    epsilon=float(claim),
-                    delta=inside.delta,
-                    order_of_mixture=order,
-                    runs=int(runs),
+                    **asked_for,
                 )
             )
             st.rerun()
         _found()
+
+
+def _code_of_audit(asked_for: Mapping[str, Any]) -> str:
+    """The audits of the mechanism on its worst pairs; their runs are drawn anew."""
+    body = f"""
+found = audit_mixing(
+{arguments(**asked_for)})
+for name, audit in found.items():
+    print(name, "claimed:", audit.claim, "at least:", audit.epsilon, "refuted" if audit.refuted else "not refuted")
+draw_audits(found).save("audits.html")
+"""
+    imports = imports_of("dpsyn.mechanisms.dp_cda", **{"audit": "audit_mixing", "figures.paper": "draw_audits"})
+    return script("Audits of DP-CDA.", body, None, imports)
 
 
 def _found() -> None:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpsyn.data.images import image_side
-from dpsyn.kit import formulas, screen, visit, widgets
-from dpsyn.kit.charts import show_chart, show_figure
-from dpsyn.kit.panel import panel
+from dpsyn.kit import verdicts, visit, widgets
+from dpsyn.kit.code import imports_of, script
+from dpsyn.kit.show import show_chart, show_figure
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import panel
 from dpsyn.mechanisms.dp_cda._config import DPCDA
 from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, sigma_for
 from dpsyn.mechanisms.dp_cda.figures import rows
@@ -28,10 +29,11 @@ from dpsyn.mechanisms.dp_cda.figures.noise import (
 from dpsyn.mechanisms.dp_cda.figures.order import OrderPoint, best_order, draw_needed, draw_order, order_points
 from dpsyn.mechanisms.dp_cda.formulas import PAPER, claim
 from dpsyn.mechanisms.dp_cda.inside import Inside
-from dpsyn.mechanisms.dp_cda.panels import _code as code
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
 
+_ROOM = "dpsyn.mechanisms.dp_cda"
+_TITLE = "DP-CDA from the inside: it reads the private rows."
 IMAGES, POINTS = "Images", "Points"
 PRINCIPAL = "principal axes"
 _EPSILONS = (None, 20.0, 10.0, 5.0, 1.0)
@@ -44,6 +46,25 @@ MEASURED = (
     "Comparison measures it on this data."
 )
 """From the table that benchmarks/dp_cda_accuracy.py writes; a test compares."""
+
+
+def _code(current: Dataset, inside: Inside, body: str, **figures: str) -> str:
+    """A script that begins with the settings and the noise of the mechanism."""
+    begun = f"""
+records = Records(train, {inside.records.target!r})
+inside = Inside(
+    records,
+    epsilon={inside.epsilon!r},
+    delta={inside.delta!r},
+    order_of_mixture={inside.order_of_mixture},
+    rows={inside.rows},
+    clip_norm={inside.clip_norm!r},
+    variant={inside.variant!r},
+)
+print("sigma =", inside.sigma)  # of inside.mechanism, which takes the class sizes for public
+"""
+    imports = imports_of(f"{_ROOM}.figures", **figures) + f"from {_ROOM}.inside import Inside, Records\n"
+    return script(_TITLE, begun + body.lstrip("\n"), current, imports)
 
 
 def noise(current: Dataset, inside: Inside) -> None:
@@ -60,6 +81,26 @@ def noise(current: Dataset, inside: Inside) -> None:
         _norms(inside)
 
 
+def code_of_noise(current: Dataset, inside: Inside) -> str:
+    """σ by three accountants, the budget class by class, and what clipping cuts."""
+    body = """
+noise = noise_info(inside.sizes, inside.epsilon, inside.order_of_mixture)
+print(noise.verdict)
+for line in noise.lines:
+    print(line.accountant, "sigma =", line.sigma)
+draw_noise(noise).save("noise.html")
+names = [records.classes[k] for k in inside.kept]
+budgets = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
+print("binding:", budgets[0].name, "epsilon =", budgets[0].epsilon)
+draw_budget(budgets, inside.sigma, inside.rows_per_class, inside.epsilon).save("budget.html")
+norms = clipping_of(inside)
+print(f"clipping shortens {norms.share_cut:.4%} of the records")
+draw_norms(norms).save("norms.html")
+"""
+    what = "class_budgets, clipping_of, draw_budget, draw_noise, draw_norms, noise_info"
+    return _code(current, inside, body, noise=what)
+
+
 def _accountants(inside: Inside) -> None:
     with panel(
         "How much noise", True, "The same σ may claim very different ε. Only the exact accounting certifies a release."
@@ -67,7 +108,7 @@ def _accountants(inside: Inside) -> None:
         info = noise_info(inside.sizes, inside.epsilon, inside.order_of_mixture)
         show_chart(draw_noise(info), key="in_cda_noise")
         st.caption(info.verdict)
-        formulas.expander(claim(inside.mechanism.guarantee, inside.mechanism.facts()), PAPER)
+        verdicts.expander(claim(inside.mechanism.guarantee, inside.mechanism.facts()), PAPER)
 
 
 def _budget(inside: Inside) -> None:
@@ -105,7 +146,7 @@ def order(current: Dataset, inside: Inside) -> None:
     """Noise and signal against l, and where its accuracy is measured."""
     with st.spinner("Accounting …"):
         points = order_points(inside)
-    screen.offer(lambda: code.order(current, inside))
+    visit.offer(lambda: _code_of_order(current, inside))
     left, right = st.columns(2, gap="medium")
     caption = "More records in an average, less noise: one record moves it by 2c/l (by c/l in a Poisson sum)."
     with left, panel("Noise that l needs", True, caption):
@@ -129,6 +170,17 @@ def order(current: Dataset, inside: Inside) -> None:
             "lab_delta": f"{inside.delta:g}",
         },
     )
+
+
+def _code_of_order(current: Dataset, inside: Inside) -> str:
+    """Noise and signal against l."""
+    body = """
+points = order_points(inside)
+print("best l =", best_order(points))
+draw_needed(points, inside).save("noise_needed.html")
+draw_order(points, inside).save("signal.html")
+"""
+    return _code(current, inside, body, order="best_order, draw_needed, draw_order, order_points")
 
 
 def _signal(points: Sequence[OrderPoint], inside: Inside) -> None:
@@ -181,10 +233,10 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
         if not chosen:
             st.caption("Choose a class.")
             return
-        screen.offer(lambda: code.images(current, inside, side, seed, chosen))
+        visit.offer(lambda: _code_of_images(current, inside, side, seed, chosen))
         info = rows.stages_info(inside, side, seed, chosen)
         show_figure(rows.draw_images(info), key="in_cda_images")
-        st.caption(info.subtitle + ".")
+        st.caption(info.settings + ".")
     caption = (
         "Figure 1 of the paper with noise that keeps its promise: more records in an average, less noise, less variety."
     )
@@ -201,6 +253,16 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
         orders = [order for order in _ORDERS if order <= inside.records.sizes[label]]
         grid = rows.orders_info(inside, side, seed, label, _sigmas(inside, orders))
         show_figure(rows.draw_images(grid), key="in_cda_orders")
+
+
+def _code_of_images(current: Dataset, inside: Inside, side: int, seed: int, classes: Sequence[int]) -> str:
+    """A record, its average and the row that would be released, as images."""
+    body = f"""
+found = stages_info(inside, {side}, seed={seed}, classes={list(classes)!r})  # {side} pixels a side
+print(found.settings)
+draw_images(found).write_html("images.html")
+"""
+    return _code(current, inside, body, rows="draw_images, stages_info")
 
 
 def _sigmas(inside: Inside, orders: list[int]) -> dict[tuple[float | None, int], float | None]:
@@ -220,7 +282,7 @@ def _sigmas(inside: Inside, orders: list[int]) -> dict[tuple[float | None, int],
 
 
 def _points(current: Dataset, inside: Inside, seed: int) -> None:
-    names, columns = inside.records.classes, rows.numeric_columns(inside.records)
+    names, columns = inside.records.classes, list(inside.records.features.single)
     caption = (
         "The same axes throughout: as l grows the averages draw together, and the noise has to be smaller than what is left."
     )
@@ -249,7 +311,7 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
         if not chosen:
             st.caption("Choose a class.")
             return
-        screen.offer(lambda: code.points(current, inside, seed, axes, chosen))
+        visit.offer(lambda: _code_of_points(current, inside, seed, axes, chosen))
         info = rows.points_info(inside, seed, axes, chosen)
         show_figure(rows.draw_points(info), key="in_cda_points")
         st.caption(
@@ -258,9 +320,26 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
         )
 
 
+def _code_of_points(
+    current: Dataset, inside: Inside, seed: int, axes: tuple[str, str] | None, classes: Sequence[int]
+) -> str:
+    """Records, averages and rows as points of a plane."""
+    body = f"""
+found = points_info(inside, seed={seed}, axes={axes!r}, classes={list(classes)!r})
+print(f"these two directions carry {{found.explained:.4%}} of the variance")
+draw_points(found).write_html("points.html")
+"""
+    return _code(current, inside, body, rows="draw_points, points_info")
+
+
 def _offer_images() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("A table whose columns are the pixels of square images is shown as images, as in the paper's Figure 1.")
-        if st.button("Load the handwritten digits", icon=":material/image:", key="in_cda_digits"):
-            visit.use_sample("digits")
-            st.rerun()
+        offer_digits("Load the handwritten digits")
+
+
+def offer_digits(label: str) -> None:
+    """A button that loads the bundled images."""
+    if st.button(label, icon=":material/image:", key="in_cda_digits"):
+        visit.use_sample("digits")
+        st.rerun()

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import code, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import ROWS, Explorer, Slider
+from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.dp_cda import DPCDA
-from dpsyn.mechanisms.dp_cda.claims import Claim, claims
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
+from dpsyn.mechanisms.dp_cda.claims import claims
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
-    EpsilonAgainstSigmaInfo,
-    SigmaNeededInfo,
     draw_epsilon_against_sigma,
     draw_sigma_needed,
-    epsilon_against_sigma_info,
-    sigma_needed_info,
+    epsilon_against_sigma,
+    sigma_needed,
 )
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
@@ -67,41 +65,25 @@ def show(explorer: Explorer) -> None:
             f"All below holds if the smallest class has n / K = {largest:,} records: nobody has said how many it has."
         )
     asked_order = explorer.settings["order_of_mixture"]
+    sizes, epsilon = Sizes.stated(**facts), explorer.spec.epsilon
     with st.spinner("Accounting …"):
-        against = replace(_against(tuple(facts.items()), orders), here=(sigma, explorer.spec.epsilon))
-        needed = replace(
-            _needed(tuple(facts.items()), explorer.spec.epsilon), here=(explorer.settings["order_of_mixture"], sigma)
-        )
+        points, (needed, notes) = epsilon_against_sigma(sizes, orders), sigma_needed(sizes, epsilon)
     widgets.heading("Three accountants of the same noise", explorer.private)
     left, right = st.columns(2, gap="medium")
-    show_chart(draw_epsilon_against_sigma(against), key="epsilon_against_sigma", place=left)
-    show_chart(draw_sigma_needed(needed), key="sigma_needed", place=right)
-    for note in needed.notes:
+    against = draw_epsilon_against_sigma(points, sizes, (sigma, epsilon))
+    show_chart(against, key="epsilon_against_sigma", place=left)
+    show_chart(draw_sigma_needed(needed, sizes, epsilon, (asked_order, sigma)), key="sigma_needed", place=right)
+    for note in notes:
         st.caption(note)
     widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
     order = min(asked_order, int(size))
-    screen.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
+    visit.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
-        found = _claims(tuple(facts.items()), order, sigma, features)
+        found = claims(**facts, order_of_mixture=order, sigma=sigma, features=features)
     for claim in found:
         icon = {"holds": ":material/check_circle:", "fails": ":material/cancel:"}.get(claim.verdict, ":material/rule:")
         with st.expander(f"**{claim.verdict.capitalize()}** · {claim.statement}", icon=icon):
             st.markdown(f"{claim.by_how_much}\n\n*Why:* {claim.why}\n\n*Instead:* {claim.fix}\n\n*Source:* {claim.source}")
-
-
-@st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _against(facts: tuple[tuple[str, Any], ...], orders: tuple[int, ...]) -> EpsilonAgainstSigmaInfo:
-    return epsilon_against_sigma_info(**dict(facts), orders=orders)
-
-
-@st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _needed(facts: tuple[tuple[str, Any], ...], epsilon: float) -> SigmaNeededInfo:
-    return sigma_needed_info(**dict(facts), epsilon=epsilon)
-
-
-@st.cache_data(max_entries=100, show_spinner=False, scope="session")
-def _claims(facts: tuple[tuple[str, Any], ...], order: int, sigma: float, features: int) -> list[Claim]:
-    return claims(**dict(facts), order_of_mixture=order, sigma=sigma, features=features)
 
 
 def ask() -> dict[str, Any]:
@@ -124,15 +106,17 @@ facts = dict(
 {code.arguments(**facts)})
 for claim in claims(**facts, order_of_mixture={order}, sigma={sigma!r}, features={features}):
     print(claim.verdict, claim.statement, claim.by_how_much)
-needed = sigma_needed_info(**facts, epsilon={explorer.spec.epsilon!r})
-draw_sigma_needed(needed).save("sigma_needed.html")
-against = epsilon_against_sigma_info(**facts, orders={orders!r})
-draw_epsilon_against_sigma(against).save("epsilon_against_sigma.html")
+sizes = Sizes.stated(**facts)
+points, notes = sigma_needed(sizes, {explorer.spec.epsilon!r})
+draw_sigma_needed(points, sizes, {explorer.spec.epsilon!r}).save("sigma_needed.html")
+points = epsilon_against_sigma(sizes, {orders!r})
+draw_epsilon_against_sigma(points, sizes).save("epsilon_against_sigma.html")
 """
+    what = "draw_epsilon_against_sigma, draw_sigma_needed, epsilon_against_sigma, sigma_needed"
     imports = (
-        "from dpsyn.mechanisms.dp_cda.figures.feasibility import draw_epsilon_against_sigma, draw_sigma_needed\n"
-        "from dpsyn.mechanisms.dp_cda.figures.feasibility import epsilon_against_sigma_info, sigma_needed_info\n"
+        "from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes\n"
         "from dpsyn.mechanisms.dp_cda.claims import claims\n"
+        f"from dpsyn.mechanisms.dp_cda.figures.feasibility import {what}\n"
     )
     return code.script("What the paper on DP-CDA claims, and what is true for these sizes.", body, None, imports)
 

@@ -10,24 +10,36 @@ from functools import cached_property
 import numpy as np
 import streamlit as st
 
+from dpsyn.domain import Domain
 from dpsyn.errors import DpsynError, ParameterError
-from dpsyn.kit import code, formulas, screen, widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit import code, verdicts, visit, widgets
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset, calibrated
+from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
-from dpsyn.mechanisms.noisy_reweighting.figures.noise import budget_info, draw_budget, draw_noise, noise_by_family
-from dpsyn.mechanisms.noisy_reweighting.figures.run import draw_draws, draw_statistics, draw_support, draw_worst_tables
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.form import switch
 from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
-from dpsyn.mechanisms.noisy_reweighting.inside import DENSITIES, Density, Inside, columns_that_fit
+from dpsyn.mechanisms.noisy_reweighting.inside import (
+    DENSITIES,
+    MOST_CELLS,
+    Density,
+    Inside,
+    draw_draws,
+    draw_statistics,
+    draw_support,
+    draw_worst_tables,
+)
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.table import Table
 
-_NOISE: tuple[Noise, ...] = ("laplace", "gaussian")
+_NOISE: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
 _REMEMBERED = 6
+_MOST_COLUMNS = 8
 _ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
 _DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
 _FACTORS = {1.0: "as calibrated", 0.75: "a quarter too small", 0.5: "half of what it should be"}
@@ -93,16 +105,8 @@ def _choose(current: Dataset) -> Bench | None:
         first = st.columns([1.3, 1, 1, 1], gap="medium")
         with first[0]:
             epsilon = widgets.epsilon_slider("in_nr_epsilon", bind="query-params")
-        noise = first[1].segmented_control(
-            "Noise",
-            _NOISE,
-            default="laplace",
-            required=True,
-            format_func=str.title,
-            key="in_nr_noise",
-            bind="query-params",
-            help="Laplace noise gives pure ε, Gaussian noise needs δ.",
-        )
+        with first[1]:
+            noise = switch("Noise", "in_nr_noise", _NOISE, "Laplace noise gives pure ε, Gaussian noise needs δ.")
         with first[2]:
             delta = widgets.delta_slider("in_nr_delta", bind="query-params", disabled=noise == "laplace")
         degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", bind="query-params")
@@ -131,6 +135,16 @@ def _choose(current: Dataset) -> Bench | None:
     return Bench(current, tuple(columns), spec, NoisyReweighting(degree=degree, noise=noise), seed)
 
 
+def columns_that_fit(domain: Domain, degree: int) -> list[str]:
+    """Columns in order, as many as can be fitted while one watches: at most 8, and 1,200 cells."""
+    chosen: list[str] = []
+    for name in domain.names:
+        wider = domain.project([*chosen, name])
+        if len(chosen) < _MOST_COLUMNS and TableFamily.all_of_degree(wider.shape, degree).count <= MOST_CELLS:
+            chosen.append(name)
+    return chosen
+
+
 def _noise(bench: Bench) -> None:
     """Noise against n by family, and the budget of the mechanism: these follow from the domain."""
     left, right = st.columns([3, 2], gap="medium")
@@ -150,7 +164,7 @@ print(mechanism.guarantee)
 for part in mechanism.calibrated()["ledger"]:
     print("   ", part)
 """
-        screen.offer(lambda: bench.script(body, "figures.noise import draw_noise, noise_by_family"))
+        visit.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
         show_chart(draw_noise(families, n), key="in_nr_noise_chart")
         st.dataframe(
@@ -167,21 +181,20 @@ for part in mechanism.calibrated()["ledger"]:
     with right, panel("Where the budget goes", private, "The mechanism as the Generator would run it on these columns."):
         mechanism = bench.mechanism
         guarantee, facts = mechanism.guarantee, mechanism.facts()
-        found = budget_info(
-            facts["ledger"], epsilon=guarantee.epsilon, delta=guarantee.delta, accounting=facts["accounting"]
-        )
-        show_chart(draw_budget(found), key="in_nr_budget_chart")
+        show_chart(draw_budget(facts, guarantee), key="in_nr_budget_chart")
+        ledger = facts["ledger"]
+        spent, letter = ("rho", "ρ") if "rho" in ledger[0] else ("epsilon", "ε")
         st.dataframe(
             {
-                "Part": [entry.name for entry in found.entries],
-                "Numbers": [f"{entry.count:,}" for entry in found.entries],
-                found.entries[0].letter: [widgets.number(entry.spent) for entry in found.entries],
-                "Noise scale": [widgets.number(entry.scale) for entry in found.entries],
+                "Part": [entry["name"] for entry in ledger],
+                "Numbers": [f"{entry['count']:,}" for entry in ledger],
+                letter: [widgets.number(entry[spent]) for entry in ledger],
+                "Noise scale": [widgets.number(entry["scale"]) for entry in ledger],
             },
             hide_index=True,
         )
         st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
-        formulas.expander(claim(guarantee, facts), PAPER)
+        verdicts.expander(claim(guarantee, facts), PAPER)
 
 
 def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
@@ -192,15 +205,7 @@ def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
 
 
 def _density() -> Density:
-    return st.segmented_control(
-        "Density",
-        list(DENSITIES),
-        default="entropy",
-        required=True,
-        format_func=DENSITIES.__getitem__,
-        key="in_nr_objective",
-        bind="query-params",
-    )
+    return switch("Density", "in_nr_objective", DENSITIES, default="entropy")
 
 
 def _fitted(bench: Bench) -> None:
@@ -213,10 +218,10 @@ print("root mean squared error of the noisy and of the fitted ones:", run.errors
 draw_statistics(run, {density!r}).save("statistics.html")
 draw_worst_tables(run, {density!r}).save("worst_tables.html")
 """
-    screen.offer(lambda: bench.script(body, "figures.run import draw_statistics, draw_worst_tables\ninside import Inside"))
+    visit.offer(lambda: bench.script(body, "inside import Inside, draw_statistics, draw_worst_tables"))
     run = bench.run
     points = f"{len(run.masses(density)):,}"
-    whole = len(run.masses(density)) == run.domain.size
+    whole = len(run.masses(density)) == run.table.domain.size
     deviation, several = widgets.number(run.deviations.max()), len(set(run.deviations)) > 1
     st.caption(
         f"{len(run.noisy):,} {'Walsh functions' if run.mechanism.family == 'walsh' else 'cells of tables'} of "
@@ -257,8 +262,8 @@ for each in DENSITIES:
 draw_support(run).save("support.html")
 draw_draws(run, {density!r}, k={k}, seed={bench.seed}).save("draws.html")
 """
-        imports = "figures.run import draw_draws, draw_support\ninside import DENSITIES, Inside"
-        screen.offer(lambda: bench.script(body, imports))
+        imports = "inside import DENSITIES, Inside, draw_draws, draw_support"
+        visit.offer(lambda: bench.script(body, imports))
         show_chart(draw_draws(run, density, k=k, seed=bench.seed), key="in_nr_draws_chart")
 
 
@@ -271,23 +276,16 @@ def _audit(bench: Bench) -> None:
         "tell them apart? The bound on ε holds with 99 % confidence. No row of the data is used.",
     ):
         left, right = st.columns([1, 1], gap="medium", vertical_alignment="bottom")
-        factor = left.segmented_control(
-            "Noise in the mechanism under audit",
-            list(_FACTORS),
-            default=1.0,
-            required=True,
-            format_func=_FACTORS.__getitem__,
-            key="in_nr_factor",
-            bind="query-params",
-            help="A fault on purpose, to see that the audit finds it.",
-        )
+        with left:
+            fault = "A fault on purpose, to see that the audit finds it."
+            factor = switch("Noise in the mechanism under audit", "in_nr_factor", _FACTORS, fault)
         body = f"""
 found = audit_noisy_reweighting(mechanism, noise_factor={factor!r}, generator=np.random.default_rng())
 print("claimed:", found.claim, "at least, by the runs:", found.epsilon)
 print("refuted" if found.refuted else "nothing speaks against the claim")
 """
         title = "An audit of noisy reweighting."
-        screen.offer(lambda: bench.script(body, "audit import audit_noisy_reweighting", title))
+        visit.offer(lambda: bench.script(body, "audit import audit_noisy_reweighting", title))
         mechanism = bench.mechanism
         if mechanism.statistic_count > 400:
             raise ParameterError("columns", f"{mechanism.statistic_count:,} statistics", "at most 400 while you wait")

@@ -7,14 +7,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import code, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.widgets import power_of_ten
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
-from dpsyn.mechanisms.noisy_reweighting.condition_number import ConditionNumberRow, condition_number_table
-from dpsyn.mechanisms.noisy_reweighting.figures.feasibility import draw_reweighting, reweighting_info
-from dpsyn.mechanisms.noisy_reweighting.setting import reweighting_frame, reweighting_table
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_reweighting, reweighting_frame, reweighting_table
+from dpsyn.mechanisms.noisy_reweighting.setting import ConditionNumberRow, condition_number_table
 from dpsyn.theory.logarithms import LN10
 
 _KINDS = {
@@ -41,10 +40,10 @@ def show(explorer: Explorer) -> None:
         "Corrected: the exact sensitivity instead of 2|F|, and Hoeffding's inequality instead of Lemma 3.2, which is false."
     )
     gamma = explorer.settings["failure_probability"]
-    info = reweighting_info(stats, explorer.spec, degree=degree, failure_probability=gamma)
-    screen.offer(lambda: _code(explorer, accuracy))
+    visit.offer(lambda: _code(explorer, accuracy))
     widgets.heading("Noise, and accuracy promised, against n", explorer.private)
-    show_chart(draw_reweighting(info), key="reweighting")
+    chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma)
+    show_chart(chart, key="reweighting")
     widgets.heading("The Rényi condition number κ, which multiplies the m that is needed", explorer.private)
     codes = visit.dataset().table.codes if explorer.focus.loaded else None
     widgets.text_table(condition_frame(condition_number_table(stats, codes)))
@@ -80,13 +79,12 @@ def _code(explorer: Explorer, accuracy: float) -> str:
 print(reweighting_frame(found).to_string())
 for row in condition_number_table(statistics, {"table.codes" if explorer.focus.loaded else "None"}):
     print(row.measure, "log10 of the condition number:", row.log_value / np.log(10))
-info = reweighting_info(statistics, spec, degree={degree}, failure_probability={gamma!r})
-draw_reweighting(info).save("noise_and_accuracy.html")
+chart = draw_reweighting(statistics, spec, degree={degree}, failure_probability={gamma!r})
+chart.save("noise_and_accuracy.html")
 """
     imports = (
-        "from dpsyn.mechanisms.noisy_reweighting.condition_number import condition_number_table\n"
-        "from dpsyn.mechanisms.noisy_reweighting.figures.feasibility import draw_reweighting, reweighting_info\n"
-        "from dpsyn.mechanisms.noisy_reweighting.setting import reweighting_frame, reweighting_table\n"
+        "from dpsyn.mechanisms.noisy_reweighting.figures import draw_reweighting, reweighting_frame, reweighting_table\n"
+        "from dpsyn.mechanisms.noisy_reweighting.setting import condition_number_table\n"
     )
     return code.on_feasibility(explorer, body, imports)
 

@@ -1,20 +1,22 @@
-"""Whether the reduced space is good enough for every dataset, and what h* looks like on it beside the uniform density."""
+"""Whether the reduced space is good enough, what h* looks like on it, and what is promised beside what a neighbour sees."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, HERE, ORANGE, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, log_axis
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_down, rounded_up
 from dpsyn.solvers.matching import Floats
 
 AT_FLOOR, INSIDE, AT_CEILING = "at the floor", "inside the box", "at the ceiling"
@@ -169,12 +171,11 @@ def draw_density(info: DensityInfo) -> Any:
         if share > 0
     ]
     ends = (
-        (AT_FLOOR, info.floor - width, info.floor, info.at_floor),
-        (AT_CEILING, info.ceiling, info.ceiling + width, info.at_ceiling),
+        (AT_FLOOR, info.floor, info.floor - width, info.at_floor),
+        (AT_CEILING, info.ceiling, info.ceiling, info.at_ceiling),
     )
-    for where, low, high, share in ends:
-        edge = info.floor if where == AT_FLOOR else info.ceiling
-        rows.append({"low": low, "high": high, "share": share, "where": where, "range": short(edge, 4)})
+    for where, edge, low, share in ends:
+        rows.append({"low": low, "high": low + width, "share": share, "where": where, "range": short(edge, 4)})
     for row in rows:
         row["text"] = f"{row['share']:.2%}"
         row["from"], row["to"] = row["low"] + 0.06 * width, row["high"] - 0.06 * width  # type: ignore[operator]
@@ -204,4 +205,138 @@ def draw_density(info: DensityInfo) -> Any:
     word = one.mark_text(color=GUIDE, align="left", dx=4, y=0, dy=8).encode(text=alt.Text("text:N"))
     return _layers.finish(
         alt.layer(bars, rule, word), "The density h* relative to uniform, m·h*", info.words, legend_labels=labels
+    )
+
+
+# --- what is promised, and what a neighbour gives away ------------------------------------------------------------------
+
+THEOREM, RATIO, STABILITY = "Theorem 4.1", "Bounded ratio", "Stability bound"
+CERTIFIES, CERTIFICATE, EXPERIMENTAL, OBSERVED = "certifies", "certificate", "experimental", "observed loss"
+_KINDS = {
+    CERTIFIES: (BLUE, "diamond"),
+    CERTIFICATE: (GUIDE, "circle"),
+    EXPERIMENTAL: (GUIDE, "cross"),
+    OBSERVED: (HERE, "triangle-right"),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of the picture: ε for k rows, None where it does not apply, and what kind of statement it is."""
+
+    name: str
+    epsilon: float | None
+    kind: str
+    note: str = ""
+
+
+def claims(certificates: Mapping[str, float | None], *, rows: int, cube: bool, degenerate: bool) -> tuple[Claim, ...]:
+    """The three bounds for k rows; the smaller of the first two certifies.
+
+    Args:
+        certificates: of one row, as :class:`LossMeter` has them.
+        rows: k.
+        cube: every column is a bit.
+        degenerate: only the uniform density fits the box, so that the first bound is 0 and the others say nothing more.
+    """
+    cost = {name: None if value is None else rows * value for name, value in certificates.items()}
+    if degenerate:
+        cost |= {"theorem_4_1": None, "stability": None}
+    reason = "" if cube else "stated for the Boolean cube"
+    found = (
+        Claim(THEOREM, cost["theorem_4_1"], CERTIFICATE, reason),
+        Claim(RATIO, cost["bounded_ratio"], CERTIFICATE, "only the uniform density fits" if degenerate else ""),
+        Claim(STABILITY, cost["stability"], EXPERIMENTAL, reason or "unpublished: never certifies"),
+    )
+    best = min((c for c in found[:2] if c.epsilon is not None), key=lambda c: c.epsilon or 0.0)
+    return tuple(replace(c, kind=CERTIFIES) if c is best else c for c in found)
+
+
+def draw_privacy(claims: Sequence[Claim], observed: Sequence[Claim], *, rows: int) -> Any:
+    """An Altair dot chart on a log axis, one line per certificate for k rows and per observed loss."""
+    import altair as alt
+
+    certified = next(claim for claim in claims if claim.kind == CERTIFIES)
+    name = certified.name.lower().replace("theorem", "Theorem")
+    says = f"Certified: ε = {_rounded(certified.epsilon, 4)} by the {name}."
+    losses = [claim.epsilon for claim in observed if claim.epsilon is not None]
+    if losses:
+        says += f" The largest loss seen, {_rounded(max(losses), 3, OBSERVED)}, is a lower bound on the true ε."
+    shown = [claim for claim in (*claims, *observed) if claim.epsilon is not None]
+    names = [claim.name for claim in shown]
+    logs = [_log(claim.epsilon or 0.0) for claim in shown]
+    domain = _layers.domain_of([*logs, 0.0], share=0.12)
+    kinds = [kind for kind in _KINDS if any(claim.kind == kind for claim in shown)]
+    points = pd.DataFrame(
+        {
+            "name": names,
+            "x": logs,
+            "low": domain[0],
+            "kind": [claim.kind for claim in shown],
+            "text": [_rounded(claim.epsilon, 3, claim.kind) for claim in shown],
+            "note": [claim.note or claim.kind for claim in shown],
+        }
+    )
+    y = alt.Y(
+        "name:N",
+        sort=names,
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8, grid=False),
+    )
+    x = alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(domain))
+    base = alt.Chart(points)
+    stems = base.mark_rule(strokeWidth=2, opacity=0.35, color=GUIDE).encode(
+        y=y, x=alt.X("low:Q", scale=_layers.scale(domain)), x2=alt.X2("x")
+    )
+    dots = base.mark_point(filled=True, size=170, opacity=1).encode(
+        y=y,
+        x=x,
+        **channels(kinds, "kind", color=[_KINDS[k][0] for k in kinds], shape=[_KINDS[k][1] for k in kinds]),
+        tooltip=tips({"name": "bound", "text": "ε", "kind": "kind", "note": "note"}),
+    )
+    words = base.mark_text(align="left", dx=12, color=GUIDE, fontWeight="bold").encode(y=y, x=x, text=alt.Text("text:N"))
+    chart = alt.layer(stems, dots, words)
+    title = f"ε for {rows:,} row{'' if rows == 1 else 's'}"
+    return _layers.finish(chart, title, says, legend_labels=kinds, line_length=80, plot=34 * len(shown) + 10)
+
+
+def _rounded(epsilon: float | None, digits: int, kind: str = CERTIFIES) -> str:
+    """What is promised is rounded up, what was observed is rounded down."""
+    return short(float((rounded_down if kind == OBSERVED else rounded_up)(epsilon or 0.0, digits)), digits)
+
+
+def draw_log_ratios(log_ratios: Floats, box_ratio: float) -> Any:
+    """ln h*/h'* over the points of S, sorted, between the ends ±ln(ceiling/floor) that the bounded ratio allows.
+
+    Args:
+        log_ratios: of one neighbour, shape (s,).
+        box_ratio: ceiling/floor.
+    """
+    import altair as alt
+
+    log_ratios = np.sort(log_ratios)
+    limit, most = math.log(box_ratio), float(np.abs(log_ratios).max())
+    count = len(log_ratios)
+    keep = np.unique(np.linspace(0, count - 1, min(count, 600)).round().astype(int))
+    rows = pd.DataFrame({"rank": (keep + 0.5) / count, "y": log_ratios[keep]})
+    tall = max(most * 1.25, 1e-9)
+    inside = limit <= 2.5 * tall
+    y_domain = (-limit * 1.1, limit * 1.1) if inside else (-tall, tall)
+    x = alt.X("rank:Q", axis=alt.Axis(title="points of S, sorted", format="%", grid=False), scale=_layers.scale((0.0, 1.0)))
+    y = alt.Y("y:Q", axis=alt.Axis(title="ln h*(θ)/h'*(θ)", format="~g"), scale=_layers.scale(y_domain))
+    hover = tips({"y:.3g": "ln h*/h'*", "rank:.1%": "share of S below"})
+    area = (
+        alt.Chart(rows)
+        .mark_area(color=GREEN, opacity=0.25, line={"color": GREEN, "strokeWidth": 2})
+        .encode(x=x, y=y, tooltip=hover)
+    )
+    layers = [area]
+    if inside:
+        marks = [(limit, "ln(ceiling/floor): the certificate for one row"), (-limit, "−ln(ceiling/floor)")]
+        layers = _layers.rules(marks, y_domain, labels_left=True, title="bounded ratio") + layers
+    words = f"Largest in size: {short(most, 4)} a row" + (
+        "." if inside else f"; the certificate allows {_rounded(limit, 3)}."
+    )
+    return _layers.finish(
+        alt.layer(*layers), "ln h*/h'* at every point of S", words, plot=210, line_length=_layers.WIDE_LINE
     )

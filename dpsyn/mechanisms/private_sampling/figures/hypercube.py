@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
+from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW
 from dpsyn.kit.plotly import finish, safe, shorten
-from dpsyn.kit.theme import BLUE, GUIDE, HERE, YELLOW
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import View, label_places
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_BITS = 4
+DATA, DENSITY = "data fₙ (ring)", "density h* (disc)"
 _LARGEST_MARK, _LARGEST_OF_MANY = 58.0, 36.0
 _INNER = 0.38
 _HEIGHT, _HEIGHT_OF_MANY, _ABOVE, _BELOW = 430, 560, 40, 60
@@ -60,15 +62,6 @@ class Corner:
     row: str
     data: float
     density: float
-
-
-@dataclass(frozen=True)
-class _Discs:
-    """Corners whose discs share an entry of the legend, by position, and what Plotly is told about their colour."""
-
-    name: str
-    corners: tuple[int, ...]
-    colours: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -146,25 +139,27 @@ def _place(bits: tuple[int, ...]) -> tuple[float, float, float]:
 
 def draw_hypercube(info: HypercubeInfo) -> go.Figure:
     """A figure to turn: rings are the data, discs are h*. Areas are shares; a disc's colour is m·h*."""
+    times, p = len(info.corners), len(info.columns)
     colours = {
-        "color": [corner.density * len(info.corners) for corner in info.corners],
+        "color": [corner.density * times for corner in info.corners],
         "colorscale": "Cividis",
         "cmin": 0,
         "cmax": info.largest_ratio,
         "colorbar": {"title": {"text": "m·h*", "side": "right"}, "thickness": 12, "len": 0.7, "x": 1.0},
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
-    discs = [_Discs("density h* (disc)", tuple(range(len(info.corners))), colours)]
-    times = len(info.corners)
     hover = [
         f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
         f"<br>density h*: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
         for corner in info.corners
     ]
-    bits = ", ".join(shorten(name, 16) for name in info.columns)
-    p = len(info.columns)
     shape = {1: "line", 2: "square", 3: "cube", 4: "cube in a cube"}[p]
-    return _draw_corners(info, discs, words, hover, title=f"The {shape} of {p} bit{'s' if p > 1 else ''}: {bits}")
+    title = f"The {shape} of {p} bit{'s' if p > 1 else ''}: {_named(info.columns)}"
+    return _draw_corners(info, {DENSITY: (range(times), colours)}, words, hover, title)
+
+
+def _named(columns: Sequence[str]) -> str:
+    return ", ".join(shorten(name, 16) for name in columns)
 
 
 def first_view(bits: int, height: float) -> View:
@@ -173,85 +168,61 @@ def first_view(bits: int, height: float) -> View:
 
 
 def _draw_corners(
-    info: HypercubeInfo, discs: Sequence[_Discs], words: Sequence[str], hover: Sequence[str], *, title: str
+    info: HypercubeInfo,
+    discs: Mapping[str, tuple[Sequence[int], Mapping[str, Any]]],
+    words: Sequence[str],
+    hover: Sequence[str],
+    title: str,
 ) -> go.Figure:
-    """The cube with discs for h* and rings for the data, areas being shares, and words and a hover text at every corner."""
+    """The cube with discs for h* and rings for the data, areas being shares, and words and a hover text at every corner.
+
+    ``discs``: by their name in the legend, corners by position, and what Plotly is told about their colour.
+    """
     import plotly.graph_objects as go
 
+    def trace(points: npt.ArrayLike, mode: str, **style: Any) -> go.Scatter3d:
+        return go.Scatter3d(**dict(zip("xyz", np.asarray(points).T, strict=True)), mode=mode, **style)
+
     places = np.array([corner.place for corner in info.corners])
-    lines: list[list[float | None]] = [[], [], []]
-    for one, two in info.edges:
-        for axis in range(3):
-            lines[axis] += [float(places[one, axis]), float(places[two, axis]), None]
-    style: dict[str, Any] = {"color": GUIDE, "width": 2}
-    figure = go.Figure(
-        go.Scatter3d(x=lines[0], y=lines[1], z=lines[2], mode="lines", line=style, hoverinfo="skip", showlegend=False)
-    )
+    gap = np.full(3, np.nan)
+    lines = np.array([point for one, two in info.edges for point in (places[one], places[two], gap)])
+    quiet: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
+    figure = go.Figure(trace(lines, "lines", line={"color": GUIDE, "width": 2}, **quiet))
     many = len(info.columns) == MOST_BITS
     largest = max(max(corner.data, corner.density) for corner in info.corners)
-    largest_mark = _LARGEST_OF_MANY if many else _LARGEST_MARK
 
-    def markers(name: str, at: Sequence[int], shares: Sequence[float], style: Mapping[str, Any]) -> go.Scatter3d:
-        x, y, z = places[list(at)].T
-        sizes = [largest_mark * math.sqrt(share / largest) for share in shares]
-        return go.Scatter3d(
-            x=x,
-            y=y,
-            z=z,
-            mode="markers",
-            marker={"size": sizes, "sizemode": "diameter", **style},
-            name=name,
-            customdata=[hover[i] for i in at],
-            hovertemplate="%{customdata}<extra></extra>",
-        )
+    def sizes(shares: Iterable[float]) -> list[float]:
+        return [(_LARGEST_OF_MANY if many else _LARGEST_MARK) * math.sqrt(share / largest) for share in shares]
 
-    for group in discs:
-        shares = [info.corners[i].density for i in group.corners]
-        figure.add_trace(
-            markers(group.name, group.corners, shares, {"opacity": 0.92, "line": {"width": 0}, **group.colours})
-        )
-    rings = {"color": HERE, "symbol": "circle-open", "line": {"width": 3, "color": HERE}}
     every = range(len(info.corners))
-    figure.add_trace(markers("data fₙ (ring)", every, [corner.data for corner in info.corners], rings))
+    rings = {"color": HERE, "symbol": "circle-open", "line": {"width": 3, "color": HERE}}
+    marks = [
+        (name, at, [info.corners[i].density for i in at], {"opacity": 0.92, "line": {"width": 0}, **colours})
+        for name, (at, colours) in discs.items()
+    ]
+    for name, at, shares, style in (*marks, (DATA, every, [corner.data for corner in info.corners], rings)):
+        marker = {"size": sizes(shares), "sizemode": "diameter", **style}
+        shown = {"customdata": [hover[i] for i in at], "hovertemplate": "%{customdata}<extra></extra>"}
+        figure.add_trace(trace(places[list(at)], "markers", marker=marker, name=name, **shown))
     height = _HEIGHT_OF_MANY if many else _HEIGHT
     finish(figure, title, height=height, entries=len(discs) + 1, above=_ABOVE)
     figure.update_layout(margin={"l": 0, "r": 0, "b": _BELOW}, height=height)
     view = first_view(len(info.columns), height - figure.layout.margin.t - _BELOW)
-    radii = [largest_mark * math.sqrt(max(corner.data, corner.density) / largest) / 2 for corner in info.corners]
-    x, y, z = label_places(view, places, radii, words, info.edges).T
+    radii = [size / 2 for size in sizes(max(corner.data, corner.density) for corner in info.corners)]
+    labels = label_places(view, places, radii, words, info.edges)
     font = {"color": GUIDE, "size": 12}
-    figure.add_trace(
-        go.Scatter3d(
-            x=x,
-            y=y,
-            z=z,
-            mode="text",
-            text=list(words),
-            textposition="middle center",
-            textfont=font,
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    )
+    figure.add_trace(trace(labels, "text", text=list(words), textposition="middle center", textfont=font, **quiet))
     hidden: dict[str, Any] = {"visible": False, "showspikes": False, "range": [-_HALF_AXIS, _HALF_AXIS]}
-    side = 2 * _HALF_AXIS * view.unit
-    figure.update_layout(
-        scene={
-            "xaxis": hidden,
-            "yaxis": hidden,
-            "zaxis": hidden,
-            "aspectmode": "manual",
-            "aspectratio": {"x": side, "y": side, "z": side},
-            "camera": {"eye": dict(zip("xyz", view.eye, strict=True))},
-        }
-    )
+    axes = {f"{axis}axis": hidden for axis in "xyz"}
+    sides = dict.fromkeys("xyz", 2 * _HALF_AXIS * view.unit)
+    camera = {"eye": dict(zip("xyz", view.eye, strict=True))}
+    figure.update_layout(scene={**axes, "aspectmode": "manual", "aspectratio": sides, "camera": camera})
     return figure
 
 
 # --- Walsh functions --------------------------------------------------------------------------------------------------
 
 SIGNS = {1: ("w<sub>J</sub> = +1", BLUE), -1: ("w<sub>J</sub> = −1", YELLOW)}
-DATA, DENSITY = "data fₙ (ring)", "density h* (disc)"
 _ROW = 23
 
 
@@ -343,19 +314,18 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
 
     The average under h* is the area of the discs of one colour minus that of the other; that of the data, of the rings.
     """
-    discs = [
-        _Discs(name, tuple(i for i, found in enumerate(info.signs) if found == sign), {"color": colour})
+    discs = {
+        name: ([i for i, found in enumerate(info.signs) if found == sign], {"color": colour})
         for sign, (name, colour) in SIGNS.items()
         if sign in info.signs
-    ]
-    marks = ["+" if sign > 0 else "−" for sign in info.signs]
-    words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in zip(marks, info.cube.corners, strict=True)]
+    }
+    marked = [("+" if sign > 0 else "−", corner) for sign, corner in zip(info.signs, info.cube.corners, strict=True)]
+    words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in marked]
     hover = [
         f"w<sub>J</sub> = {mark}1 at {safe(corner.row)}<br>data fₙ: {corner.data:.2%}<br>density h*: {corner.density:.2%}"
-        for mark, corner in zip(marks, info.cube.corners, strict=True)
+        for mark, corner in marked
     ]
-    named = ", ".join(shorten(name, 16) for name in info.chosen)
-    return _draw_corners(info.cube, discs, words, hover, title=f"The Walsh function of {{{named}}}")
+    return _draw_corners(info.cube, discs, words, hover, f"The Walsh function of {{{_named(info.chosen)}}}")
 
 
 def draw_averages(info: WalshInfo) -> Any:

@@ -6,19 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, log_axis
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, SKY, YELLOW, log_axis
 from dpsyn.mechanisms.private_sampling.answers import why_not
-from dpsyn.mechanisms.private_sampling.bounds import SHORT_NAMES, missed_accuracy
+from dpsyn.mechanisms.private_sampling.bounds import LN2, SHORT_NAMES, PrivateSamplingSetting, missed_accuracy
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.feasibility import p_range
-from dpsyn.mechanisms.private_sampling.setting import LN2, Bounds, PrivateSamplingSetting, sampling_setting
-from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import BUILT_IN
 from dpsyn.theory.logarithms import LN10, at_most, format_log
@@ -35,13 +33,7 @@ REGIONS = (
 _FAINT = "rgba(136,136,136,0.4)"
 _COLOURS = dict(zip(REGIONS, (GREEN, SKY, BLUE, ORANGE, YELLOW, _FAINT), strict=True))
 _LARGEST_LOG10_N = 30.0
-_HOVER = {
-    "p:": "p",
-    "private": "private by Theorem 4.1 from n =",
-    "ratio": "private by the ratio at",
-    "accurate": "accurate from n =",
-    "missing": "stands in the way of accuracy",
-}
+_EXACT = math.log(1e12)
 
 
 def region(*, accurate: bool, theorem: bool, ratio: bool) -> str:
@@ -137,7 +129,7 @@ class PlaneInfo:
     """The map.
 
     Attributes:
-        title, subtitle: what is shown; what stands in the way of accuracy, in words.
+        subtitle: what stands in the way of accuracy, in words.
         columns: exact thresholds at each p drawn.
         places: datasets to compare with.
         here: the data in question, a dataset with its own ‖fₙ‖∞.
@@ -145,7 +137,6 @@ class PlaneInfo:
         y_domain: log10 n.
     """
 
-    title: str
     subtitle: str
     columns: tuple[Column, ...]
     places: tuple[Place, ...]
@@ -166,67 +157,65 @@ class PlaneInfo:
 
 
 def plane_info(
-    stats: DatasetStatistics | Sequence[DatasetStatistics],
-    spec: PrivacySpec,
+    setting: PrivateSamplingSetting,
+    others: Sequence[DatasetStatistics] = (),
     *,
     spread: Spread = "data",
     with_paper: bool = True,
     largest_p: int | None = None,
-    **bounds: Unpack[Bounds],
 ) -> PlaneInfo:
     """Thresholds in n at about 120 values of p, and where datasets lie.
 
     Args:
-        stats: the data in question, or several datasets of which the first is "you are here".
-        spec: ε and the neighbours.
-        spread: what ‖f‖∞ is elsewhere in the plane: ``"data"``: that of the first dataset; ``"ideal"``: rows spread as
-            evenly as possible, 2^{-p} from n = 2^p on. Never below max(1/n, 2^{-p}), which n rows in 2^p cells cannot be.
+        setting: with the data in question.
+        others: datasets to compare with.
+        spread: what ‖f‖∞ is elsewhere in the plane: ``"data"``: that of the setting; ``"ideal"``: rows spread as evenly as
+            possible, 2^{-p} from n = 2^p on. Never below max(1/n, 2^{-p}), which n rows in 2^p cells cannot be.
         with_paper: also the four datasets of Pierquin et al. (2023).
         largest_p: right end of the map; default 140, or more if a dataset needs it.
-        bounds: as in :func:`sampling_setting`.
 
     Raises:
-        ParameterError: no dataset, an unknown ``spread``, or a value with which the formulas mean nothing.
+        ParameterError: an unknown ``spread``.
     """
-    given = [stats] if isinstance(stats, DatasetStatistics) else list(stats)
-    if not given:
-        raise ParameterError("stats", given, "at least one dataset")
-    names = {s.name for s in given}
-    others = given[1:] + [s for s in BUILT_IN.values() if with_paper and s.name not in names]
-
-    mine = sampling_setting(given[0], spec, **bounds)
-    widest = max(s.p for s in (*given, *others))
-    cut = columns(mine, p_range(widest, mine.degree, largest_p), spread)
-    top = max(_LARGEST_LOG10_N, *(math.log10(s.n) + 2 for s in (*given, *others)))
+    names = {setting.name, *(s.name for s in others)}
+    others = [*others, *(s for s in BUILT_IN.values() if with_paper and s.name not in names)]
+    cut = columns(setting, p_range(max([setting.p, *(s.p for s in others)]), setting.degree, largest_p), spread)
+    here = _place(setting)
+    places = tuple(
+        _place(
+            replace(
+                setting,
+                name=stats.name,
+                p=stats.p,
+                log_n=math.log(stats.n),
+                log_max_frequency=math.log(stats.max_frequency),
+                degree=min(setting.degree, stats.p),
+            )
+        )
+        for stats in others
+    )
     return PlaneInfo(
-        title="Where private sampling works",
-        subtitle=_words(mine, cut, spread),
+        subtitle=_words(setting, cut, spread),
         columns=cut,
-        places=tuple(_place(s, _at(s, mine)) for s in others),
-        here=_place(given[0], mine),
+        places=places,
+        here=here,
         x_domain=(float(cut[0].p), float(cut[-1].p)),
-        y_domain=(0.0, top),
+        y_domain=(0.0, max(_LARGEST_LOG10_N, *(place.log10_n + 2 for place in (here, *places)))),
     )
 
 
-def _at(stats: DatasetStatistics, mine: PrivateSamplingSetting) -> PrivateSamplingSetting:
-    """The setting with another dataset."""
-    return replace(
-        mine,
-        p=stats.p,
-        log_n=math.log(stats.n),
-        log_max_frequency=math.log(stats.max_frequency),
-        degree=min(mine.degree, stats.p),
-    )
-
-
-def _place(stats: DatasetStatistics, setting: PrivateSamplingSetting) -> Place:
+def _place(setting: PrivateSamplingSetting) -> Place:
     missing = missed_accuracy(setting)
     theorem = not why_not(setting, "theorem_4_1") and at_most(setting.log_rows, setting.logs.largest_rows_theorem_4_1)
     where = region(accurate=not missing, theorem=theorem, ratio=_ratio_allows(setting))
     fails = f"; fails for accuracy: {_list(missing)}" if missing else ""
-    text = f"{stats.name}: p = {stats.p}, n = {stats.n:,}, ‖fₙ‖∞ = {format_log(setting.log_max_frequency)}: {where}{fails}"
-    return Place(stats.name, stats.p, math.log10(stats.n), where, text)
+    log_n, share = setting.log_n, format_log(setting.log_max_frequency)
+    text = f"{setting.name}: p = {setting.p}, n = {_whole(log_n)}, ‖fₙ‖∞ = {share}: {where}{fails}"
+    return Place(setting.name, setting.p, log_n / LN10, where, text)
+
+
+def _whole(log_n: float) -> str:
+    return f"{round(math.exp(log_n)):,}" if log_n < _EXACT else format_log(log_n)
 
 
 def _list(keys: Sequence[str]) -> str:
@@ -247,23 +236,22 @@ def _runs(info: PlaneInfo) -> list[dict[str, Any]]:
     """Corners of the regions; a region that begins or ends between two columns does so half-way."""
     rows: list[dict[str, Any]] = []
     run = dict.fromkeys(REGIONS, 0)
-    cuts = [{region: (a, b) for region, a, b in info.cut(c)} for c in info.columns]
-    for i, (one, parts) in enumerate(zip(info.columns, cuts, strict=True)):
+    cuts = [{region: ends for region, *ends in info.cut(c)} for c in info.columns]
+    p = [c.p for c in info.columns]
+    for i, parts in enumerate(cuts):
         for region, (low, high) in parts.items():
-            if i and region not in cuts[i - 1]:
-                run[region] += 1
-                rows.append(_corner(region, run[region], (info.columns[i - 1].p + one.p) / 2, low, high))
-            rows.append(_corner(region, run[region], one.p, low, high))
-            if i + 1 < len(cuts) and region not in cuts[i + 1]:
-                rows.append(_corner(region, run[region], (one.p + info.columns[i + 1].p) / 2, low, high))
+            begins = i > 0 and region not in cuts[i - 1]
+            ends = i + 1 < len(cuts) and region not in cuts[i + 1]
+            run[region] += begins
+            places = [(p[i - 1] + p[i]) / 2] * begins + [p[i]] + ([(p[i] + p[i + 1]) / 2] if ends else [])
+            rows += [{"region": region, "run": run[region], "p": at, "low": low, "high": high} for at in places]
     return rows
 
 
-def _corner(where: str, run: int, p: float, low: float, high: float) -> dict[str, Any]:
-    return {"region": where, "run": run, "p": p, "low": low, "high": high}
-
-
 def _strips(info: PlaneInfo) -> list[dict[str, Any]]:
+    def from_n(log_n: float) -> str:
+        return "no n" if math.isinf(log_n) else format_log(max(0.0, log_n), 4, "at_least")
+
     middles = [(a.p + b.p) / 2 for a, b in pairwise(info.columns)]
     edges = [info.x_domain[0], *middles, info.x_domain[1]]
     return [
@@ -273,14 +261,12 @@ def _strips(info: PlaneInfo) -> list[dict[str, Any]]:
             "low": info.y_domain[0],
             "high": info.y_domain[1],
             "p": one.p,
-            "private": "no n" if math.isinf(one.log_private_n) else format_log(max(0.0, one.log_private_n), 4, "at_least"),
-            "accurate": "no n"
-            if math.isinf(one.log_accurate_n)
-            else format_log(max(0.0, one.log_accurate_n), 4, "at_least"),
+            "private": from_n(one.log_private_n),
+            "accurate": from_n(one.log_accurate_n),
             "ratio": "any n" if one.ratio else "no n",
             "missing": _list(one.missing) or "nothing but n",
         }
-        for one, left, right in zip(info.columns, edges, edges[1:], strict=False)
+        for one, (left, right) in zip(info.columns, pairwise(edges), strict=True)
     ]
 
 
@@ -291,51 +277,41 @@ def draw_plane(info: PlaneInfo) -> Any:
     present = list(info.regions())
     x = alt.X("p:Q", title="number of bits p", scale=_layers.scale(info.x_domain), axis=alt.Axis(tickMinStep=1))
     y = alt.Y("low:Q", axis=log_axis("rows of data n"), scale=_layers.scale(info.y_domain))
-    colour = channels(present, "region", color=[_COLOURS[r] for r in present])
-    areas = (
-        alt.Chart(pd.DataFrame(_runs(info)))
-        .mark_area(opacity=0.45, clip=True)
-        .encode(x=x, y=y, y2=alt.Y2("high"), detail=alt.Detail("run:N"), **colour)
-    )
-    hover = (
-        alt.Chart(pd.DataFrame(_strips(info)))
-        .mark_rect(opacity=0.001, clip=True)
-        .encode(
-            x=alt.X("left:Q"),
-            x2=alt.X2("right"),
-            y=alt.Y("low:Q"),
-            y2=alt.Y2("high"),
-            tooltip=tips(
-                {
-                    "p:": "p",
-                    "private": "private by Theorem 4.1 from n =",
-                    "ratio": "private by the ratio at",
-                    "accurate": "accurate from n =",
-                    "missing": "stands in the way of accuracy",
-                }
-            ),
-        )
-    )
+    areas = alt.Chart(pd.DataFrame(_runs(info))).mark_area(opacity=0.45, clip=True)
+    strips = alt.Chart(pd.DataFrame(_strips(info))).mark_rect(opacity=0.001, clip=True)
+    hover = {
+        "p:": "p",
+        "private": "private by Theorem 4.1 from n =",
+        "ratio": "private by the ratio at",
+        "accurate": "accurate from n =",
+        "missing": "stands in the way of accuracy",
+    }
     end = min(info.x_domain[1], info.y_domain[1] * LN10 / LN2)
     words = {1: "every point once, n = 2ᵖ"}
     cube = [
         {"p": p, "low": p * LN2 / LN10, "text": words.get(i, "")} for i, p in enumerate((info.x_domain[0], 0.7 * end, end))
     ]
     ideal = alt.Chart(pd.DataFrame(cube)).encode(x=x, y=y)
-    line = ideal.mark_line(color=GUIDE, strokeDash=[6, 3], strokeWidth=2, clip=True)
-    on_left = end > 0.5 * info.x_domain[1]
-    label = _layers.on_colour(
-        ideal, "text", align="right" if on_left else "left", dx=-8 if on_left else 8, baseline="middle"
-    )
-    spots = pd.DataFrame([{"p": q.p, "low": q.log10_n, "text": q.text, "name": q.name} for q in info.places])
-    layers = [areas, hover, line, *label]
-    if len(spots):
-        dots = alt.Chart(spots).encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="dataset"))
+    side, off = ("right", -8) if end > 0.5 * info.x_domain[1] else ("left", 8)
+    layers = [
+        areas.encode(
+            x=x,
+            y=y,
+            y2=alt.Y2("high"),
+            detail=alt.Detail("run:N"),
+            **channels(present, "region", color=[_COLOURS[r] for r in present]),
+        ),
+        strips.encode(x=alt.X("left:Q"), x2=alt.X2("right"), y=alt.Y("low:Q"), y2=alt.Y2("high"), tooltip=tips(hover)),
+        ideal.mark_line(color=GUIDE, strokeDash=[6, 3], strokeWidth=2, clip=True),
+        *_layers.on_colour(ideal, "text", align=side, dx=off, baseline="middle"),
+    ]
+    if info.places:
+        spots = [{"p": q.p, "low": q.log10_n, "text": q.text, "name": q.name} for q in info.places]
+        dots = alt.Chart(pd.DataFrame(spots)).encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="dataset"))
         layers += [
             dots.mark_point(color="#333333", fill="#ffffff", size=70, strokeWidth=2, opacity=1, fillOpacity=1),
             *_layers.on_colour(dots, "name", baseline="top", dy=8),
         ]
     layers.append(_layers.here("you are here", info.here.p, info.here.log10_n, info.here.text, info.x_domain, info.y_domain))
-    return _layers.finish(
-        alt.layer(*layers), info.title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE
-    )
+    title = "Where private sampling works"
+    return _layers.finish(alt.layer(*layers), title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE)

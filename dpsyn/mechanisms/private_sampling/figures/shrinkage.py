@@ -14,12 +14,12 @@ import scipy.sparse as sp
 
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.kit import layers as _layers
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE
 from dpsyn.kit.plotly import shorten
-from dpsyn.kit.theme import BLUE, GREEN, GUIDE, ORANGE
+from dpsyn.mechanisms.private_sampling._mechanism import tables_of
 from dpsyn.mechanisms.private_sampling.figures import SOLID, channels, tips
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.notation import short
-from dpsyn.solvers.contingency import column_sets
 from dpsyn.solvers.contrasts import contrasts
 from dpsyn.solvers.matching import Floats
 
@@ -29,13 +29,6 @@ SHRINKAGE, EMPTY = "λ", "2·floor: an empty cell of up to d columns forces this
 _POINTS = 100
 TOO_FEW, TOO_MANY = "fewer rows than uniform", "more rows than uniform"
 _MOST_CELLS = 10
-_HOVER = {
-    "cell": "cell",
-    "data": "share of the rows",
-    "box": "the box allows",
-    "weight": "dual value β",
-    "alone": "alone forces λ ≥",
-}
 
 
 @dataclass(frozen=True)
@@ -97,10 +90,8 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
     import altair as alt
 
     labels = [SHRINKAGE, EMPTY]
-    rows = pd.DataFrame(
-        [{"series": SHRINKAGE, "x": x, "y": y} for x, y in zip(info.x, info.shrinkage, strict=True)]
-        + [{"series": EMPTY, "x": x, "y": y} for x, y in zip(info.x, info.empty, strict=True)]
-    )
+    both = zip(labels, (info.shrinkage, info.empty), strict=True)
+    rows = pd.concat([pd.DataFrame({"series": label, "x": info.x, "y": heights}) for label, heights in both])
     air = 0.02 * (info.x[-1] - info.x[0])
     x_domain, y_domain = (info.x[0] - air, info.x[-1] + air), (-0.02, 1.06)
     x = alt.X("x:Q", axis=alt.Axis(title=AXES[info.axis], grid=False), scale=_layers.scale(x_domain))
@@ -117,16 +108,9 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
     )
     layers = [lines]
     if info.breaks:
-        dots = alt.Chart(pd.DataFrame(info.breaks, columns=["x", "y"])).mark_circle(
-            size=34, color=BLUE, opacity=1, clip=True
-        )
-        layers.append(
-            dots.encode(
-                x=x,
-                y=y,
-                tooltip=tips({"x:.4f": info.axis, "y:.4f": "λ"}),
-            )
-        )
+        dots = alt.Chart(pd.DataFrame(info.breaks, columns=["x", "y"]))
+        dots = dots.encode(x=x, y=y, tooltip=tips({"x:.4f": info.axis, "y:.4f": "λ"}))
+        layers.append(dots.mark_circle(size=34, color=BLUE, opacity=1, clip=True))
     text = f"{info.axis} {short(info.here[0])}: λ = {info.here[1]:.4f}"
     layers.append(_layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain))
     return _layers.finish(alt.layer(*layers), f"λ against the {info.axis}", info.subtitle, legend_labels=labels, plot=230)
@@ -231,19 +215,13 @@ def _indicators(run: SmallRun, cells: Sequence[Cell]) -> sp.csr_array:
     The coefficient on a function f of some of the cell's columns is the mean of 1_c·f under the uniform measure: f's value
     on the cell, divided by the number of cells of its table. Functions of other columns have mean 0 on the cell.
     """
-    sizes = run.space.size.shape
-    varied = [j for j, size in enumerate(sizes) if size > 1]
-    tables = [contrasts(size)[1:] for size in sizes]
-    starts: dict[tuple[int, ...], int] = {}
-    start = 0
-    for chosen in column_sets(len(varied), run.space.size.degree):
-        columns = tuple(varied[i] for i in chosen)
-        starts[columns] = start
-        start += int(np.prod([sizes[j] - 1 for j in columns], dtype=np.int64))
+    basis = run.space.operator.functions.basis
+    starts = {(): 0} | {columns: start for columns, (start, _) in tables_of(basis).items()}
+    tables = [contrasts(size)[1:] for size in basis.sizes]
     rows, places, values = [], [], []
     for at, cell in enumerate(cells):
         code = dict(zip(cell.columns, cell.codes, strict=True))
-        share = 1 / float(np.prod([sizes[j] for j in cell.columns]))
+        share = 1 / float(np.prod([basis.sizes[j] for j in cell.columns]))
         for count in range(len(cell.columns) + 1):
             for columns in combinations(cell.columns, count):
                 block = np.array([share])
@@ -253,7 +231,7 @@ def _indicators(run: SmallRun, cells: Sequence[Cell]) -> sp.csr_array:
                 places.append(np.full(len(block), at))
                 values.append(block)
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(places)))
-    return sp.coo_array(entries, shape=(start, len(cells))).tocsr()
+    return sp.coo_array(entries, shape=(run.space.size.dimension, len(cells))).tocsr()
 
 
 @dataclass(frozen=True)

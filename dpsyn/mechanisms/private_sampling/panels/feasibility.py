@@ -1,18 +1,18 @@
-"""Private sampling: which certificate is the smallest, where they cross, and every inverse question."""
+"""Private sampling on Feasibility: its certificates, every inverse question, and the tables of Pierquin et al. (2023)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import code, screen, widgets
-from dpsyn.kit.charts import show_chart
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer, Slider
+from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.answers import (
     SYMBOLS,
@@ -22,25 +22,30 @@ from dpsyn.mechanisms.private_sampling.answers import (
     inverse_frame,
     sampling_inverses,
 )
-from dpsyn.mechanisms.private_sampling.figures.certificates import (
-    AXES,
-    certificates_info,
-    draw_certificates,
-    draw_floor_tradeoff,
-    floor_tradeoff_info,
-)
+from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
-    draw_reduced_space,
-    draw_rows_bound,
+    AXES,
+    Case,
+    certificates_info,
+    draw_lines,
+    floor_tradeoff_info,
     reduced_space_info,
     rows_bound_info,
 )
-from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info
-from dpsyn.mechanisms.private_sampling.panels import paper_tables
-from dpsyn.mechanisms.private_sampling.setting import sampling_setting
+from dpsyn.mechanisms.private_sampling.figures.plane import Spread, draw_plane, plane_info
+from dpsyn.mechanisms.private_sampling.tables import (
+    MONTH,
+    PUBLISHED_LARGEST_P,
+    PUBLISHED_YEARS,
+    YEAR,
+    largest_p_within,
+    paper_tables,
+    quadprog_seconds,
+)
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import ideal_cube
 
-Case = Literal["yours", "ideal"]
-_SHORT: Mapping[str, str] = {"none": "none", "any": "any", "independent": "·", "unknown": "not worked out"}
 _WORDS = {"no value does": "none", "every value does": "any", "does not depend on it": "·"}
 _BRIEFLY = {
     "floor": "Box: room below uniform",
@@ -57,15 +62,14 @@ _BRIEFLY = {
     "bounded_ratio": "Private by bounded ratio",
 }
 """The conditions by key, so short that a line of the table stays low."""
-_CASES: tuple[Case, ...] = ("yours", "ideal")
+_CASES: dict[Case, str] = {"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}
 _NOTE_MARKS = "†‡§"
-_SPREADS: tuple[Literal["data", "ideal"], ...] = ("data", "ideal")
+_SPREADS: dict[Spread, str] = {"data": "that of the data", "ideal": "2^-p, the ideal cube"}
 
 
 def show(explorer: Explorer) -> None:
     """Draw the section."""
-    bounds, rows = _bounds(explorer), explorer.settings["rows"]
-    setting = sampling_setting(explorer.stats, explorer.spec, rows=rows, **bounds)
+    setting = _setting(explorer)
     widgets.heading("Three certificates for k rows", explorer.private)
     widgets.text_table(answers_table(certificate_answers(setting)))
     st.caption(
@@ -73,34 +77,30 @@ def show(explorer: Explorer) -> None:
         "never certifies."
     )
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
-    info = certificates_info(explorer.stats, explorer.spec, vary=vary, rows=rows, **bounds)
-    show_chart(draw_certificates(info), key="certificates")
+    show_chart(draw_lines(certificates_info(setting, vary=vary)), key="certificates")
     widgets.heading("Where data would have to lie", explorer.private)
     spread = st.segmented_control(
         "‖f‖∞ on the map is",
-        _SPREADS,
+        list(_SPREADS),
         default="data",
         required=True,
         key="f_spread",
         bind="query-params",
-        format_func={"data": "that of the data", "ideal": "2^-p, the ideal cube"}.__getitem__,
+        format_func=_SPREADS.__getitem__,
     )
-    chosen = [c.stats for c in explorer.chosen]
-    plane = plane_info(chosen, explorer.spec, spread=spread, rows=rows, **bounds)
-    show_chart(draw_plane(plane), key="plane")
+    show_chart(draw_plane(plane_info(setting, _others(explorer), spread=spread)), key="plane")
     widgets.heading("The trade-off in floor", explorer.private)
-    tradeoff = floor_tradeoff_info(explorer.stats, explorer.spec, rows=rows, **bounds)
-    show_chart(draw_floor_tradeoff(tradeoff), key="floor_tradeoff")
+    show_chart(draw_lines(floor_tradeoff_info(setting)), key="floor_tradeoff")
     widgets.heading("What would make each condition true, the rest fixed", explorer.private)
     inverses = sampling_inverses(setting)
     widgets.text_table(inverses_table(inverses))
     notes = [f"{mark} {caveat[0].upper()}{caveat[1:]}." for caveat, mark in _notes(inverses).items()]
     dot = "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
     st.caption(" ".join([dot, *notes]))
-    screen.offer(lambda: _code(explorer, vary, spread))
+    visit.offer(lambda: _code(explorer, vary, spread))
     with st.expander("Why none, and why any"):
         for condition, group in groupby(inverses, key=lambda entry: _BRIEFLY[entry.condition]):
-            reasons = [f"{SYMBOLS[e.parameter]}: {_SHORT[e.status]}, {e.reason}" for e in group if e.reason]
+            reasons = [f"{SYMBOLS[e.parameter]}: {e.status}, {e.reason}" for e in group if e.reason]
             if reasons:
                 st.markdown(widgets.humanise(f"**{condition}** \n- " + "\n- ".join(reasons)))
 
@@ -109,36 +109,42 @@ def overview(explorer: Explorer) -> None:
     """The two pictures below the verdicts: how many rows, and how large a reduced space."""
     case = st.segmented_control(
         "In the pictures, n is",
-        _CASES,
+        list(_CASES),
         default="yours",
         required=True,
         key="f_case",
         bind="query-params",
-        format_func={"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}.__getitem__,
+        format_func=_CASES.__getitem__,
     )
     widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
     left, right = st.columns(2, gap="medium")
-    bounds, rows = _bounds(explorer), explorer.settings["rows"]
-    shown = rows_bound_info(explorer.stats, epsilon=explorer.spec.epsilon, rows=rows, case=case, **bounds)
-    show_chart(draw_rows_bound(shown), key="rows_bound", place=left)
-    show_chart(draw_reduced_space(reduced_space_info(explorer.stats, **bounds)), key="reduced_space", place=right)
+    setting = _setting(explorer)
+    show_chart(draw_lines(rows_bound_info(setting, case=case)), key="rows_bound", place=left)
+    show_chart(draw_lines(reduced_space_info(setting)), key="reduced_space", place=right)
 
 
 def charts(explorer: Explorer) -> dict[str, Any]:
     """The pictures that can be saved, by file name."""
-    stats, spec = explorer.stats, explorer.spec
-    bounds, rows = _bounds(explorer), explorer.settings["rows"]
+    setting = _setting(explorer)
     return {
-        "rows_against_p": draw_rows_bound(rows_bound_info(stats, epsilon=spec.epsilon, rows=rows, **bounds)),
-        "window_for_m": draw_reduced_space(reduced_space_info(stats, **bounds)),
-        "certificates_against_n": draw_certificates(certificates_info(stats, spec, rows=rows, **bounds)),
-        "map_of_p_and_n": draw_plane(plane_info([c.stats for c in explorer.chosen], spec, rows=rows, **bounds)),
-        "trade-off_in_floor": draw_floor_tradeoff(floor_tradeoff_info(stats, spec, rows=rows, **bounds)),
+        "rows_against_p": draw_lines(rows_bound_info(setting)),
+        "window_for_m": draw_lines(reduced_space_info(setting)),
+        "certificates_against_n": draw_lines(certificates_info(setting)),
+        "map_of_p_and_n": draw_plane(plane_info(setting, _others(explorer))),
+        "trade-off_in_floor": draw_lines(floor_tradeoff_info(setting)),
     }
 
 
-def _bounds(explorer: Explorer) -> dict[str, Any]:
-    return explorer.only("degree", "floor", "ceiling", "failure_probability", "reduced_space_size")
+def _settings(explorer: Explorer) -> dict[str, Any]:
+    return explorer.only("degree", "floor", "ceiling", "failure_probability", "reduced_space_size", "rows")
+
+
+def _setting(explorer: Explorer) -> PrivateSamplingSetting:
+    return sampling_setting(explorer.stats, explorer.spec, **_settings(explorer))
+
+
+def _others(explorer: Explorer) -> list[DatasetStatistics]:
+    return [chosen.stats for chosen in explorer.chosen[1:]]
 
 
 def inverses_table(inverses: Sequence[Inverse]) -> pd.DataFrame:
@@ -170,23 +176,85 @@ def answers_table(answers: tuple[CertificateAnswer, ...]) -> pd.DataFrame:
 def _code(explorer: Explorer, vary: str, spread: str) -> str:
     """Certificates, the map, the trade-off in floor, and the inverse questions of private sampling."""
     body = f"""settings = dict(
-{code.arguments(**_bounds(explorer), rows=explorer.settings["rows"])})
+{code.arguments(**_settings(explorer))})
 setting = sampling_setting(statistics, spec, **settings)
 for answer in certificate_answers(setting):
     print(answer.name, "smallest epsilon", answer.smallest_epsilon, "largest k", answer.largest_rows, answer.reason)
 print(inverse_frame(sampling_inverses(setting)).to_string())
-draw_certificates(certificates_info(statistics, spec, vary={vary!r}, **settings)).save("certificates.html")
-draw_plane(plane_info([statistics], spec, spread={spread!r}, **settings)).save("map.html")
-draw_floor_tradeoff(floor_tradeoff_info(statistics, spec, **settings)).save("trade_off.html")
+draw_lines(certificates_info(setting, vary={vary!r})).save("certificates.html")
+draw_plane(plane_info(setting, spread={spread!r})).save("map.html")
+draw_lines(floor_tradeoff_info(setting)).save("trade_off.html")
 """
-    imports = (
-        "from dpsyn.mechanisms.private_sampling.figures.certificates import certificates_info, draw_certificates\n"
-        "from dpsyn.mechanisms.private_sampling.figures.certificates import draw_floor_tradeoff, floor_tradeoff_info\n"
-        "from dpsyn.mechanisms.private_sampling.figures.plane import draw_plane, plane_info\n"
-        "from dpsyn.mechanisms.private_sampling.answers import certificate_answers, inverse_frame, sampling_inverses\n"
-        "from dpsyn.mechanisms.private_sampling.setting import sampling_setting\n"
+    imports = code.imports_of(
+        "dpsyn.mechanisms.private_sampling",
+        answers="certificate_answers, inverse_frame, sampling_inverses",
+        bounds="sampling_setting",
+    ) + code.imports_of(
+        "dpsyn.mechanisms.private_sampling.figures",
+        feasibility="certificates_info, draw_lines, floor_tradeoff_info",
+        plane="draw_plane, plane_info",
     )
     return code.on_feasibility(explorer, body, imports)
+
+
+# --- the papers' tables -------------------------------------------------------------------------------------------------
+
+
+def show_tables(explorer: Explorer) -> None:
+    """Tables 1 to 3 and Figure 1 of Pierquin et al. (2023): as printed, recomputed, and where they are wrong."""
+    st.markdown(
+        "What Pierquin, Zimmermann and Boussard (2023) print, the same recomputed by their relaxed formulas, and recomputed "
+        "exactly with C = C(p, ≤ 2). The settings of these tables are the paper's, whatever the sliders say."
+    )
+    epsilon = st.segmented_control(
+        "Table 3 at ε", [0.1, 1.0, 10.0], default=10.0, required=True, key="f_table_epsilon", bind="query-params",
+        format_func=lambda e: f"{e:g}", help="The paper prints the column for ε = 10.",
+    )  # fmt: skip
+    for table in paper_tables(epsilon):
+        widgets.heading(table.title, False)
+        widgets.text_table(grouped(table.frame))
+        for erratum in table.errata:
+            st.markdown(f"- {widgets.humanise(erratum)}")
+    box: dict[str, Any] = {"degree": 2, "floor": 0.25, "ceiling": 1.25 + 1e-9, "failure_probability": 0.125}
+    ideal = sampling_setting(ideal_cube(54), PrivacySpec(10.0), **box)
+    show_chart(draw_lines(rows_bound_info(ideal, case="ideal")), key="figure_1")
+    st.caption(
+        "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
+        "smallest that leaves the linear program a solution other than the uniform density."
+    )
+    widgets.heading("Is it tractable?", False)
+    years = quadprog_seconds(1.2e8) / YEAR
+    st.markdown(
+        f"- By the paper's rule for quadprog (0.1 s at size 1,000, growing like m²) a program of m = 1.2 × 10⁸ takes "
+        f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
+        f"- Within a month the rule reaches p ≤ {largest_p_within(MONTH)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
+        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: Inside shows "
+        "under “5 · Time” what it takes."
+    )
+    visit.offer(lambda: _code_of_tables(explorer, epsilon))
+
+
+def grouped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with the name of a group of rows on its first row only, and quantities on one line each."""
+    if "Row" not in frame:
+        return frame
+    names = frame["Row"].str.replace(r"\d{4,}", lambda found: f"{int(found[0]):,}", regex=True)
+    quantities = frame["Quantity"].str.replace(" ", "\N{NO-BREAK SPACE}")
+    names = names.where(~names.duplicated(), "")
+    return frame.assign(Row=names, Quantity=quantities).rename(columns={"Row": ""})
+
+
+def _code_of_tables(explorer: Explorer, epsilon: float) -> str:
+    """The tables of the paper, printed and recomputed."""
+    body = f"""for table in paper_tables({epsilon!r}):
+    print(table.title)
+    print(table.frame.to_string())
+    print(*table.errata, sep="\\n")
+"""
+    return code.on_feasibility(explorer, body, "from dpsyn.mechanisms.private_sampling.tables import paper_tables\n")
+
+
+# --- the sidebar --------------------------------------------------------------------------------------------------------
 
 
 def _floor() -> float:
@@ -222,4 +290,4 @@ SLIDERS = (
     ROWS,
     REDUCED_SPACE_SIZE,
 )
-SECTIONS = {PrivateSampling.title: show, "The papers' tables": paper_tables.show}
+SECTIONS = {PrivateSampling.title: show, "The papers' tables": show_tables}

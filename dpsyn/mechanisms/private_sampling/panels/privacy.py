@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
 
-from dpsyn.domain import Codes
-from dpsyn.kit import formulas, jobs, screen, visit, widgets
-from dpsyn.kit.charts import show_chart
-from dpsyn.kit.panel import empty, panel
+from dpsyn.kit import jobs, verdicts, visit, widgets
+from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty, panel
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.figures.privacy import OBSERVED, THEOREM, Claim, claims, draw_log_ratios, draw_privacy
+from dpsyn.mechanisms.private_sampling.figures.density import OBSERVED, THEOREM, Claim, claims, draw_log_ratios, draw_privacy
 from dpsyn.mechanisms.private_sampling.formulas import PAPER, certificate_formulas
 from dpsyn.mechanisms.private_sampling.local_loss import Change, LocalLoss, LossMeter, NeighbourLoss
-from dpsyn.mechanisms.private_sampling.panels import code
-from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, config_of, remembered, run_of
+from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, config_of, privacy_code, remembered, run_of
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
 from dpsyn.privacy.spec import rounded_down
 
@@ -46,13 +44,21 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
         with left:
             rows = int(st.number_input("k (rows drawn)", 1, 100_000, 1, key="is_rows", bind="query-params"))
             change = _pick(current, settings, run)
-            meter = remembered(("meter", current.revision, settings), lambda: _meter(settings, run))
+            # The seed draws the same S again.
+            meter = remembered(
+                ("meter", current.revision, settings),
+                lambda: LossMeter(config_of(settings, run.table), run.table, generator=np.random.default_rng(settings.seed)),
+            )
             key = ("loss", current.revision, settings, change)
             loss = remembered(key, lambda: meter.loss(change, measure_uncertainty=False))
-            _facts(run, loss, rows)
+            st.metric(f"Exact loss of {rows:,} row{'' if rows == 1 else 's'}", widgets.number(rows * loss.loss))
+            st.caption(
+                f"Worst at *{_text(run, loss.point)}*. λ moves from {loss.shrinkage:.6f} to {loss.other_shrinkage:.6f}. "
+                f"Both densities meet their marginals to {widgets.number(loss.residual)}."
+            )
         found = _found(current, settings)
         search = _TRIES if found is not None else None
-        screen.offer(lambda: code.privacy(current, settings, rows=rows, change=change, search=search))
+        visit.offer(lambda: privacy_code(current, settings, rows=rows, change=change, search=search))
         observed = [Claim(THIS, rows * loss.loss, OBSERVED, f"worst at {_text(run, loss.point)}")]
         if found is not None:
             observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))
@@ -72,25 +78,12 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
                 reduced_space_size=run.space.m,
                 theorem=None if theorem is None else (run.table.n, theorem),
             )
-            formulas.expander(lines, PAPER)
+            verdicts.expander(lines, PAPER)
             _search(current, settings, run, found, rows)
     if loss is None:
         return
     with panel("Where this neighbour's loss comes from", badge=True):
         show_chart(draw_log_ratios(loss.log_ratios, ceiling / floor), key="is_log_ratios")
-
-
-def _meter(settings: Settings, run: SmallRun) -> LossMeter:
-    """The data's density on the same S, which the same seed draws."""
-    return LossMeter(config_of(settings, run.table), run.table, generator=np.random.default_rng(settings.seed))
-
-
-def _facts(run: SmallRun, loss: NeighbourLoss, rows: int) -> None:
-    st.metric(f"Exact loss of {rows:,} row{'' if rows == 1 else 's'}", widgets.number(rows * loss.loss))
-    st.caption(
-        f"Worst at *{_text(run, loss.point)}*. λ moves from {loss.shrinkage:.6f} to {loss.other_shrinkage:.6f}. Both "
-        f"densities meet their marginals to {widgets.number(loss.residual)}."
-    )
 
 
 def _pick(current: Dataset, settings: Settings, run: SmallRun) -> Change:
@@ -99,30 +92,16 @@ def _pick(current: Dataset, settings: Settings, run: SmallRun) -> Change:
     )
     order = np.argsort(counts, kind="stable")[:_LISTED]
     leaving = {f"{_text(run, present[i])} · {counts[i]:,}×": i for i in order}
-    candidates = _candidates(run)
+    points = np.unique(run.space.codes, axis=0)
+    spread = np.linspace(0, len(points) - 1, min(len(points), _LISTED)).round().astype(int)
+    candidates = points[np.unique(spread)]
     coming = {_text(run, row): i for i, row in enumerate(candidates)}
     st.caption(f"One of {run.table.n:,} rows is replaced ({', '.join(settings.columns)}):")
     place = f"{current.tag}_{'_'.join(settings.columns)}"
-    out = st.selectbox(
-        "the row that leaves, rarest first",
-        list(leaving),
-        key=f"is_leaves_{place}",
-        bind="query-params" if current.sample else None,
-    )
-    into = st.selectbox(
-        "the row that comes",
-        list(coming),
-        index=len(coming) - 1,
-        key=f"is_comes_{place}",
-        bind="query-params" if current.sample else None,
-    )
-    return Change(_plain(present[leaving[out]]), _plain(candidates[coming[into]]))
-
-
-def _candidates(run: SmallRun) -> Codes:
-    points = np.unique(run.space.codes, axis=0)
-    chosen = np.linspace(0, len(points) - 1, min(len(points), _LISTED)).round().astype(int)
-    return np.asarray(points[np.unique(chosen)])
+    bind: Literal["query-params"] | None = "query-params" if current.sample else None
+    out = st.selectbox("the row that leaves, rarest first", list(leaving), key=f"is_leaves_{place}", bind=bind)
+    into = st.selectbox("the row that comes", list(coming), len(coming) - 1, key=f"is_comes_{place}", bind=bind)
+    return Change(tuple(present[leaving[out]].tolist()), tuple(candidates[coming[into]].tolist()))
 
 
 def _found(current: Dataset, settings: Settings) -> LocalLoss | None:
@@ -140,13 +119,13 @@ def _search(current: Dataset, settings: Settings, run: SmallRun, found: LocalLos
     ):  # fmt: skip
         visit.set_job(
             jobs.start(
-                "dpsyn.mechanisms.private_sampling.local_loss:search_neighbours",
+                "dpsyn.mechanisms.private_sampling.local_loss:local_loss",
                 label="Search over neighbours",
                 context={"done": visit.keep_value, "key": _FOUND, "revision": current.revision, "settings": settings},
                 config=config_of(settings, run.table),
                 table=run.table,
                 tries=_TRIES,
-                seed=settings.seed,
+                generator=np.random.default_rng(settings.seed),
             )
         )
         st.rerun()
@@ -161,17 +140,8 @@ def _search(current: Dataset, settings: Settings, run: SmallRun, found: LocalLos
     st.caption(
         f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
         f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So the "
-        f"true ε is at least {_rounded_down(rows * found.lower_bound)}; other rows may lose more."
+        f"true ε is at least {widgets.number(float(rounded_down(rows * found.lower_bound, 3)))}; other rows may lose more."
     )
-
-
-def _rounded_down(epsilon: float) -> str:
-    """A lower bound for people, never more than it is."""
-    return widgets.number(float(rounded_down(epsilon, 3)))
-
-
-def _plain(codes: Codes) -> tuple[int, ...]:
-    return tuple(int(code) for code in codes)
 
 
 def _text(run: SmallRun, codes: Any) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpsyn.kit import formulas, screen, widgets
-from dpsyn.kit.charts import show_chart, show_figure
-from dpsyn.kit.panel import empty, panel, reads_domain
+from dpsyn.kit import verdicts, visit, widgets
+from dpsyn.kit.show import show_chart, show_figure
 from dpsyn.kit.visit import Dataset
+from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
 from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density, draw_spectrum, written_bound
@@ -34,15 +34,18 @@ from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
     shrinkage_info,
 )
 from dpsyn.mechanisms.private_sampling.formulas import PAPER, threshold_formula
-from dpsyn.mechanisms.private_sampling.panels import code
 from dpsyn.mechanisms.private_sampling.panels.controls import (
     Settings,
     box_note,
     choose,
+    density_code,
     remembered,
     rows_of,
     run_of,
+    shrinkage_code,
+    space_code,
     space_of,
+    time_code,
 )
 from dpsyn.mechanisms.private_sampling.panels.privacy import show_privacy
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
@@ -77,7 +80,7 @@ def _show_space(current: Dataset, settings: Settings) -> None:
                 smallest=space.smallest_singular_value,
                 threshold=space.threshold,
             )
-            formulas.expander([line], PAPER)
+            verdicts.expander([line], PAPER)
             if bound == "B":
                 st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             distinct = len(np.unique(space.codes, axis=0))
@@ -110,7 +113,7 @@ def _show_shrinkage(current: Dataset, settings: Settings) -> None:
         if "reach" not in run.__dict__:
             with st.spinner("Solving the linear program for every floor and ceiling …"):
                 _ = run.reach
-        screen.offer(lambda: code.shrinkage(current, settings))
+        visit.offer(lambda: shrinkage_code(current, settings))
         left, right = st.columns(2, gap="medium")
         for column, axis in zip((left, right), AXES, strict=True):
             info = shrinkage_info(run, axis, floor=floor, ceiling=ceiling)
@@ -167,7 +170,7 @@ def _show_density(current: Dataset, settings: Settings) -> None:
         if not settings.box_exists:
             empty("No density fits: the ceiling must be at least 1 + floor.")
         else:
-            screen.offer(lambda: code.density(current, settings))
+            visit.offer(lambda: density_code(current, settings))
             info = density_info(run_of(current, settings), settings.floor, settings.ceiling)
             show_chart(draw_density(info), key="is_histogram")
             shares = {"λ": info.shrinkage, "at the floor": info.at_floor, "at the ceiling": info.at_ceiling}
@@ -241,7 +244,7 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
             help="Several, one, or none: without a column $w_J$ is 1 everywhere.",
         )  # fmt: skip
         info = walsh_info(run, [name for name in chosen if name in names], settings.floor, settings.ceiling)
-        screen.offer(lambda: code.density(current, settings, bits, info.chosen))
+        visit.offer(lambda: density_code(current, settings, bits, info.chosen))
         left, right = st.columns(2, gap="medium")
         with left:
             show_figure(draw_walsh(info), key="is_walsh_cube")
@@ -270,7 +273,7 @@ def _show_time(current: Dataset, settings: Settings) -> None:
             empty("There is nothing to time: the ceiling must be at least 1 + floor.")
             return
         run = run_of(current, settings)
-        screen.offer(lambda: code.time(current, settings))
+        visit.offer(lambda: time_code(current, settings))
         rows = [*released(st.session_state.get("releases", [])), *_times_here(run, settings.floor, settings.ceiling)]
         if rows:
             st.dataframe(widgets.with_thousands(pd.DataFrame(rows)), hide_index=True, height="content")
@@ -287,7 +290,7 @@ def _times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, o
     """What both programs took, a line each; none where only the uniform density fits."""
     matched = run.matched(floor, ceiling)
     seconds = [None if found is None else found.seconds for found in (matched.linear, matched.quadratic)]
-    return _lines("here, now", run.space.points, run.space.size.dimension, *seconds)
+    return _lines("here, now", run.space.points, run.space.size.dimension, seconds)
 
 
 def released(releases: list[Any]) -> list[dict[str, object]]:
@@ -295,26 +298,27 @@ def released(releases: list[Any]) -> list[dict[str, object]]:
     lines: list[dict[str, object]] = []
     for made in releases:
         found = made.release.diagnostics
-        if made.release.mechanism == PrivateSampling.name and "linear program" in found.get("seconds", {}):
-            seconds = found["seconds"]
+        seconds = found.get("seconds", {})
+        if made.release.mechanism == PrivateSampling.name and "linear program" in seconds:
+            took = [seconds["linear program"], seconds.get("quadratic program")]
             label = f"release {made.number} · {made.dataset}"
-            points, functions = int(found["distinct_points"]), int(found["functions"])
-            lines += _lines(label, points, functions, seconds["linear program"], seconds.get("quadratic program"))
+            lines += _lines(label, int(found["distinct_points"]), int(found["functions"]), took)
     return lines
 
 
-def _lines(run: str, m: int, functions: int, linear: float | None, quadratic: float | None) -> list[dict[str, object]]:
+def _lines(run: str, m: int, functions: int, seconds: list[float | None]) -> list[dict[str, object]]:
+    rules = {"LP": "—", "QP": f"{widgets.number(quadprog_seconds(m))} s"}
     return [
         {
             "Run": run,
             "m": m,
             "C": functions,
             "Program": program,
-            "Measured": f"{widgets.number(seconds)} s",
-            "Paper's rule": f"{widgets.number(quadprog_seconds(m))} s" if program == "QP" else "—",
+            "Measured": f"{widgets.number(took)} s",
+            "Paper's rule": rule,
         }
-        for program, seconds in (("LP", linear), ("QP", quadratic))
-        if seconds is not None
+        for (program, rule), took in zip(rules.items(), seconds, strict=True)
+        if took is not None
     ]
 
 
@@ -337,5 +341,5 @@ def inside(current: Dataset) -> None:
         "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
-    screen.offer(lambda: code.space(current, settings))  # a section that shows more offers its own
+    visit.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
     SECTIONS[section](current, settings)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Part, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import composed_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.functions import (
     ACCOUNTANTS,
@@ -111,6 +110,30 @@ def test_renyi_accounting_is_an_upper_bound_and_that_of_another_implementation_o
     for change in (*CHANGES, "replace_one"):
         exact = dp_cda_epsilon(0.2, *arguments, neighbouring=change)
         assert exact < dp_cda_epsilon(0.2, *arguments, accountant="rdp", neighbouring=change)
+
+
+@pytest.mark.parametrize("change", ["add_remove", "replace_same_class"])
+@pytest.mark.parametrize("sigma", [0.3, 2.0, 40.0])
+def test_renyi_accounting_of_whole_classes_is_that_of_gaussian_noise(sigma, change):
+    """l = N: every record is in every row; T rows of divergence α/(2z²), by hand at every order."""
+    size, rows = 7, 9
+    multiplier = sigma * size / 2
+    by_hand = min(
+        rows * order / (2 * multiplier**2)
+        + math.log((order - 1) / order)
+        - (math.log(DELTA) + math.log(order)) / (order - 1)
+        for order in range(2, 257)
+    )
+    found = dp_cda_epsilon(sigma, DELTA, size, 1.0, [size] * 2, [rows] * 2, "rdp", change)
+    assert by_hand <= found * (1 + 1e-9)
+    assert found <= 1.02 * by_hand
+
+
+def test_a_record_that_comes_has_the_rate_of_the_larger_class_or_its_coins():
+    (fixed,) = mixed_classes(4, [20], [5], "fixed_size")
+    (poisson,) = mixed_classes(4, [20], [5], "poisson")
+    assert (fixed.lost, fixed.gained) == (4 / 20, 4 / 21)
+    assert (poisson.lost, poisson.gained) == (4 / 20, 4 / 20)
 
 
 def test_renyi_accounting_says_which_epsilon_it_can_reach():

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dpsyn.errors import CalibrationError
-from dpsyn.mechanisms.dp_cda.accounting._classes import mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._loss_pairs import Part
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Part, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._rdp import ORDERS, _of_a_row, rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
 

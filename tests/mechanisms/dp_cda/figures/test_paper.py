@@ -22,9 +22,9 @@ def test_bounds_stand_beside_the_claim() -> None:
     }
     spec = draw_audits(found).to_dict()
     rows = max(spec["datasets"].values(), key=len)
-    assert [row["verdict"] for row in rows] == ["the claim stands", "the claim is refuted", "the claim is refuted"]
+    assert [row["kind"] for row in rows] == ["the claim stands", "the claim is refuted", "the claim is refuted"]
     assert ["refuted at" in row["text"] for row in rows] == [False, True, False]
-    assert {row["bound"] for rows in spec["datasets"].values() for row in rows} >= {4.0, 5.2}
+    assert {row["value"] for rows in spec["datasets"].values() for row in rows} >= {4.0, 5.2}
     text = json.dumps(spec, ensure_ascii=False)
     assert "ε ≥ 3.45; refuted at δ = 0.1" in text
     assert "500 against 100 of 1,000 runs" in text

@@ -79,7 +79,7 @@ def test_points_are_seen_along_the_axes_of_largest_variance(car: Records) -> Non
 
 def test_points_along_two_columns_of_numbers() -> None:
     records = Records(load_sample("breast_cancer"), "diagnosis")
-    names = figures.numeric_columns(records)
+    names = list(records.features.single)
     assert len(names) == 30
     info = figures.points_info(stated(records, 3, 0.0), 1, (names[4], names[0]), [0])
     assert info.axes == (names[4], names[0])

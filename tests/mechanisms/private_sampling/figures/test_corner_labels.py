@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsyn.kit.larger import larger_figure
+from dpsyn.kit.show import larger_figure
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import boxes_of
 from dpsyn.mechanisms.private_sampling.figures.hypercube import (
     draw_hypercube,

@@ -3,16 +3,17 @@
 import json
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.private_sampling import tables
+from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
-    Series,
-    draw_reduced_space,
-    draw_rows_bound,
+    Line,
+    draw_lines,
     p_range,
     reduced_space_info,
     rows_bound_info,
@@ -24,51 +25,55 @@ from dpsyn.theory.datasets import ADULT, ASIA, ideal_cube
 HUGE = DatasetStatistics(p=10**4, n=10**30, max_frequency=1e-30)
 
 
-def at(series: tuple[Series, ...], label: str, p: int) -> float:
+def setting_of(stats: DatasetStatistics, epsilon: float = 1.0, **more: Any) -> PrivateSamplingSetting:
+    return sampling_setting(stats, PrivacySpec(epsilon), **more)
+
+
+def at(series: tuple[Line, ...], label: str, p: int) -> float:
     line = next(s for s in series if s.label == label)
-    return line.log10[line.p.index(p)]
+    return line.y[line.x.index(p)]
 
 
 def test_lines_are_the_bounds_of_the_verdict() -> None:
-    info = rows_bound_info(ASIA, epsilon=1.5, rows=7)
+    info = rows_bound_info(setting_of(ASIA, 1.5, rows=7))
     verdict = feasibility(ASIA, PrivacySpec(1.5), rows=7).private_sampling
-    assert at(info.series, "ε = 1.5", 8) == pytest.approx(verdict["theorem_4_1"].log_required / math.log(10))
-    assert at(info.series, "bounded ratio, ε = 1.5", 8) == pytest.approx(math.log10(1.5 / math.log(8)))
-    assert at(info.series, "ε = 10", 8) - at(info.series, "ε = 1", 8) == pytest.approx(1)
+    assert at(info.lines, "ε = 1.5", 8) == pytest.approx(verdict["theorem_4_1"].log_required / math.log(10))
+    assert at(info.lines, "bounded ratio, ε = 1.5", 8) == pytest.approx(math.log10(1.5 / math.log(8)))
+    assert at(info.lines, "ε = 10", 8) - at(info.lines, "ε = 1", 8) == pytest.approx(1)
     assert info.here[:2] == (8, pytest.approx(math.log10(7)))
     assert "7 asked for, 0.721 allowed" in info.here[2]
 
 
 def test_the_ideal_case_is_figure_1_of_the_paper() -> None:
-    info = rows_bound_info(ideal_cube(46), epsilon=10, ceiling=1.0, case="ideal", largest_p=120)
+    info = rows_bound_info(setting_of(ideal_cube(46), 10, ceiling=1.0), case="ideal", largest_p=120)
     assert info.here[0] == 46
     for p in (46, 54, 120):
-        assert at(info.series, "ε = 10", p) == pytest.approx(tables.log_ideal_rows(p, 10, ceiling=1.0) / math.log(10))
-    assert at(info.series, "ε = 10", 53) < 0 < at(info.series, "ε = 10", 54)
+        assert at(info.lines, "ε = 10", p) == pytest.approx(tables.log_ideal_rows(p, 10, ceiling=1.0) / math.log(10))
+    assert at(info.lines, "ε = 10", 53) < 0 < at(info.lines, "ε = 10", 54)
 
 
 def test_a_fixed_m_is_used() -> None:
-    free, fixed = rows_bound_info(ASIA, epsilon=1), rows_bound_info(ASIA, epsilon=1, reduced_space_size=256)
-    assert at(fixed.series, "ε = 1", 8) > at(free.series, "ε = 1", 8) + 3
+    free, fixed = rows_bound_info(setting_of(ASIA)), rows_bound_info(setting_of(ASIA, reduced_space_size=256))
+    assert at(fixed.lines, "ε = 1", 8) > at(free.lines, "ε = 1", 8) + 3
 
 
 def test_degenerate_ends_have_no_line_for_the_ratio() -> None:
-    info = rows_bound_info(ASIA, epsilon=1, floor=0.5)
-    assert not [s for s in info.series if s.label.startswith("bounded")]
+    info = rows_bound_info(setting_of(ASIA, 1, floor=0.5))
+    assert not [s for s in info.lines if s.label.startswith("bounded")]
     assert "∞ allowed" in info.here[2]
 
 
 def test_the_window_opens_where_the_lines_cross() -> None:
-    info = reduced_space_info(ADULT)
-    low, high, cube = info.series
-    assert info.opens_at == 128
-    for p, below, above, top in zip(low.p, low.log10, high.log10, cube.log10, strict=True):
+    info = reduced_space_info(setting_of(ADULT))
+    low, high, cube = info.lines
+    assert "from p = 128 on" in info.subtitle
+    for p, below, above, top in zip(low.x, low.y, high.y, cube.y, strict=True):
         assert (below <= above) == (p >= 128)
         assert above == pytest.approx(top / 4)
-    assert reduced_space_info(HUGE).opens_at == 128
+    assert "from p = 128 on" in reduced_space_info(setting_of(HUGE)).subtitle
     verdict = feasibility(ADULT, PrivacySpec(1.0)).private_sampling
     assert info.here[1] == pytest.approx(verdict["m_lower"].log_required / math.log(10))
-    assert reduced_space_info(ADULT, reduced_space_size=1000).here[1] == pytest.approx(3)
+    assert reduced_space_info(setting_of(ADULT, 1.0, reduced_space_size=1000)).here[1] == pytest.approx(3)
 
 
 def test_ranges_hold_the_data_and_stay_short() -> None:
@@ -81,15 +86,18 @@ def test_ranges_hold_the_data_and_stay_short() -> None:
 
 @pytest.mark.parametrize("stats", [ASIA, HUGE], ids=["asia", "huge"])
 def test_pictures_draw_every_point_with_its_exact_number(stats: DatasetStatistics) -> None:
-    rows, window = rows_bound_info(stats, epsilon=2.5), reduced_space_info(stats)
-    for info, chart in ((rows, draw_rows_bound(rows)), (window, draw_reduced_space(window))):
+    rows, window = (
+        rows_bound_info(setting_of(stats, 2.5)),
+        reduced_space_info(setting_of(stats)),
+    )
+    for info, chart in ((rows, draw_lines(rows)), (window, draw_lines(window))):
         spec = json.loads(chart.to_json())
         drawn = [point for values in spec["datasets"].values() for point in values if "series" in point]
-        assert len(drawn) == sum(len(s.p) for s in info.series)
-        assert all(math.isfinite(point["log10"]) for point in drawn)
+        assert len(drawn) == sum(len(s.x) for s in info.lines)
+        assert all(math.isfinite(point["y"]) for point in drawn)
         mantissa, _, exponent = drawn[0]["value"].partition(" × 10")
         power = int(exponent.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
-        assert math.log10(float(mantissa)) + power == pytest.approx(drawn[0]["log10"], abs=1e-3)
+        assert math.log10(float(mantissa)) + power == pytest.approx(drawn[0]["y"], abs=1e-3)
         text = json.dumps(spec, ensure_ascii=False)
         assert info.title in text
         assert info.here[2] in text
@@ -99,8 +107,8 @@ def test_pictures_draw_every_point_with_its_exact_number(stats: DatasetStatistic
 @pytest.mark.parametrize("p", [8, 62, 138])
 def test_labels_stay_inside_and_apart(p: int) -> None:
     stats = DatasetStatistics(p=p, n=32561, max_frequency=0.02)
-    info = rows_bound_info(stats, epsilon=1, rows=1000)
-    spec = draw_rows_bound(info).to_dict()
+    info = rows_bound_info(setting_of(stats, 1, rows=1000))
+    spec = draw_lines(info).to_dict()
     words = [layer["mark"] for layer in spec["layer"][-1]["layer"] if layer["mark"]["type"] == "text"]
     assert [mark["align"] for mark in words] == ["right" if p > 100 else "left"]
     low, high = spec["layer"][2]["encoding"]["y"]["scale"]["domain"]
@@ -115,7 +123,10 @@ def test_tick_labels_are_powers_in_superscript() -> None:
     import vl_convert
 
     for stats, found in ((ADULT, ("10⁻¹⁰", "10²⁰")), (HUGE, ("10¹⁰⁰⁰",))):
-        charts = draw_rows_bound(rows_bound_info(stats, epsilon=1)), draw_reduced_space(reduced_space_info(stats))
+        charts = (
+            draw_lines(rows_bound_info(setting_of(stats))),
+            draw_lines(reduced_space_info(setting_of(stats))),
+        )
         text = "".join(vl_convert.vegalite_to_svg(chart.properties(width=380).to_json()) for chart in charts)
         assert all(label in text for label in found)
         assert "10^" not in text.replace("2^", "")
@@ -123,4 +134,4 @@ def test_tick_labels_are_powers_in_superscript() -> None:
 
 def test_an_unknown_case_names_its_field() -> None:
     with pytest.raises(ParameterError, match="case"):
-        rows_bound_info(ASIA, epsilon=1, case="other")  # type: ignore[arg-type]
+        rows_bound_info(setting_of(ASIA), case="other")  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.private_sampling.bounds import sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.plane import REGIONS, PlaneInfo, draw_plane, plane_info
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -15,8 +15,8 @@ SPEC = PrivacySpec(10.0)
 MINE = DatasetStatistics(p=150, n=10**12, max_frequency=1e-12, name="mine")
 
 
-def good_map(**more: object) -> PlaneInfo:
-    return plane_info([MINE, ASIA], SPEC, spread="ideal", floor=0.1, rows=10**5, largest_p=400, **more)  # type: ignore[arg-type]
+def good_map() -> PlaneInfo:
+    return plane_info(sampling_setting(MINE, SPEC, floor=0.1, rows=10**5), [ASIA], spread="ideal", largest_p=400)
 
 
 def test_columns_are_tiled_without_gaps() -> None:
@@ -29,7 +29,7 @@ def test_columns_are_tiled_without_gaps() -> None:
 
 
 def test_places_carry_their_exact_numbers() -> None:
-    info = plane_info([MINE, ASIA], SPEC, floor=0.2, rows=1000)
+    info = plane_info(sampling_setting(MINE, SPEC, floor=0.2, rows=1000), [ASIA])
     assert info.here.name == "mine"
     assert (info.here.p, info.here.log10_n) == (150, pytest.approx(12))
     assert [q.name for q in info.places] == ["ASIA", "MUSHROOM", "CAR", "ADULT"]
@@ -38,12 +38,12 @@ def test_places_carry_their_exact_numbers() -> None:
     assert "0.29" in asia.text
     assert asia.region == "neither"
     assert "‖f‖∞" in asia.text
-    assert plane_info(ADULT, SPEC, with_paper=False).places == ()
+    assert plane_info(sampling_setting(ADULT, SPEC), with_paper=False).places == ()
 
 
 def test_a_dataset_on_the_ideal_cube_is_in_the_best_region() -> None:
     cube = ideal_cube(180)
-    info = plane_info(cube, SPEC, spread="ideal", floor=0.1, rows=10**5)
+    info = plane_info(sampling_setting(cube, SPEC, floor=0.1, rows=10**5), spread="ideal")
     assert info.here.region == REGIONS[0]
     column = next(c for c in info.columns if c.p == 180)
     assert column.region(math.log(cube.n)) == info.here.region
@@ -52,15 +52,15 @@ def test_a_dataset_on_the_ideal_cube_is_in_the_best_region() -> None:
 
 
 def test_words_say_what_fails_everywhere() -> None:
-    assert "4·floor < 1" in plane_info(ADULT, SPEC).subtitle
-    assert "nowhere" in plane_info(ADULT, SPEC).subtitle
+    assert "4·floor < 1" in plane_info(sampling_setting(ADULT, SPEC)).subtitle
+    assert "nowhere" in plane_info(sampling_setting(ADULT, SPEC)).subtitle
 
 
 @pytest.mark.parametrize("spread", ["data", "ideal"])
 @pytest.mark.parametrize("epsilon", [1e-3, 1e3])
 def test_extremes_draw(spread: str, epsilon: float) -> None:
     huge = DatasetStatistics(p=10**4, n=10**30, max_frequency=1e-30, name="huge")
-    info = plane_info([huge, ADULT], PrivacySpec(epsilon), spread=spread, rows=10**6)  # type: ignore[arg-type]
+    info = plane_info(sampling_setting(huge, PrivacySpec(epsilon), rows=10**6), [ADULT], spread=spread)  # type: ignore[arg-type]
     spec = draw_plane(info).to_dict()
     areas = spec["datasets"][spec["layer"][0]["data"]["name"]]
     assert all(math.isfinite(row[key]) for row in areas for key in ("p", "low", "high"))
@@ -77,11 +77,6 @@ def test_colours_are_fixed_for_each_region() -> None:
         scale = draw_plane(info).to_dict()["layer"][0]["encoding"]["color"]["scale"]
         return dict(zip(scale["domain"], scale["range"], strict=True))
 
-    first, second = colours(good_map()), colours(plane_info(ADULT, PrivacySpec(1.0)))
+    first, second = colours(good_map()), colours(plane_info(sampling_setting(ADULT, PrivacySpec(1.0))))
     assert len(set(first.values())) == len(first) > 1
     assert all(first[r] == second[r] for r in first.keys() & second.keys())
-
-
-def test_no_dataset_names_its_field() -> None:
-    with pytest.raises(ParameterError, match="stats"):
-        plane_info([], SPEC)

@@ -10,7 +10,7 @@ import pytest
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
-from dpsyn.mechanisms.private_sampling.figures.privacy import (
+from dpsyn.mechanisms.private_sampling.figures.density import (
     CERTIFIES,
     OBSERVED,
     RATIO,

@@ -1,0 +1,301 @@
+"""How far apart two sets of rows are: their contingency tables (total variation, contrasts) and random range queries.
+
+Both sets are given as integer codes over one domain, so a numeric column is compared bin by bin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.domain import Attribute, Codes, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.solvers.contrasts import contrasts
+
+Floats = npt.NDArray[np.float64]
+Subsets = tuple[tuple[int, ...], ...]
+
+MAX_SUBSETS = 5_000
+_LOOKS = 2e9
+_FEWEST_SUBSETS = 200
+_DENSE_CELLS = 2**20
+_CONTRASTED_CODES = 1_000
+QUERIES = 500
+COLUMNS_OF_A_QUERY = 3
+
+
+@dataclass(frozen=True)
+class MarginalError:
+    """Errors of the tables over ``degree`` columns.
+
+    Attributes:
+        degree: number of columns of a table.
+        mean, max: average and largest total variation over the measured tables, in [0, 1].
+        worst: the columns of the table with the largest total variation.
+        measured: number of tables that were compared; a random sample if it is below ``possible``.
+        possible: C(q, degree), the number of tables that there are.
+        contrast: largest difference between two means of a product of exactly ``degree`` contrasts, over ``contrast_tables``
+            tables (:mod:`dpsyn.solvers.contrasts`); on binary columns that is the largest Walsh-coefficient error of that
+            degree, in [0, 2]. None if every table has too many cells for it.
+        contrast_worst: the columns of that product.
+        contrast_tables: number of tables whose contrasts were compared.
+    """
+
+    degree: int
+    mean: float
+    max: float
+    worst: tuple[str, ...]
+    measured: int
+    possible: int
+    contrast: float | None
+    contrast_worst: tuple[str, ...]
+    contrast_tables: int
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only a random sample of the tables was compared."""
+        return self.measured < self.possible
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        lists = {"worst": list(self.worst), "contrast_worst": list(self.contrast_worst)}
+        return asdict(self) | lists | {"sampled": self.sampled}
+
+
+def default_max_subsets(rows: int) -> int:
+    """How many tables of one degree to compare when nobody says: 5,000, fewer (200 at least) for very many rows."""
+    return min(MAX_SUBSETS, max(_FEWEST_SUBSETS, int(_LOOKS // max(rows, 1))))
+
+
+def choose_subsets(columns: int, degree: int, max_subsets: int, generator: np.random.Generator) -> Subsets:
+    """All sets of ``degree`` columns, or ``max_subsets`` different ones drawn uniformly if there are more than that."""
+    if degree < 1 or degree > columns:
+        raise ParameterError("degree", degree, f"a whole number from 1 to the number of columns, {columns}")
+    if max_subsets < 1:
+        raise ParameterError("max_subsets", max_subsets, "at least 1")
+    if math.comb(columns, degree) <= max_subsets:
+        return tuple(combinations(range(columns), degree))
+    if math.comb(columns, degree) <= 20 * max_subsets:
+        every = list(combinations(range(columns), degree))
+        picked = generator.choice(len(every), size=max_subsets, replace=False)
+        return tuple(every[i] for i in np.sort(picked))
+    found: set[tuple[int, ...]] = set()
+    while len(found) < max_subsets:
+        # Sorting random keys gives a uniform subset; drawing again on a repeat keeps the sample free of repeats.
+        keys = generator.random((min(max_subsets, 1_000), columns))
+        for row in np.sort(np.argpartition(keys, degree - 1, axis=1)[:, :degree], axis=1):
+            if len(found) < max_subsets:
+                found.add(tuple(int(j) for j in row))
+    return tuple(sorted(found))
+
+
+class _Columns:
+    """The columns of two sets of rows, one below the other and contiguous: every table is then one bincount."""
+
+    def __init__(self, real: Codes, synthetic: Codes, sizes: Sequence[int]) -> None:
+        if len(real) == 0 or len(synthetic) == 0:
+            raise ParameterError("rows", min(len(real), len(synthetic)), "at least 1 row on either side")
+        self.sizes = tuple(int(size) for size in sizes)
+        self.n, self.k = len(real), len(synthetic)
+        stacked = np.concatenate([real, synthetic], axis=0)
+        self.columns = np.ascontiguousarray(stacked.T.astype(np.int64))
+
+    def difference(self, subset: tuple[int, ...]) -> tuple[Floats, bool]:
+        """Real minus synthetic shares of the cells of a table, and whether all cells are there (else occupied ones only)."""
+        cell = self.columns[subset[0]]
+        cells = self.sizes[subset[0]]
+        for j in subset[1:]:
+            if cells * self.sizes[j] > 2**62:
+                cell = np.unique(cell, return_inverse=True)[1]
+                cells = int(cell.max()) + 1
+            cell = cell * self.sizes[j] + self.columns[j]
+            cells *= self.sizes[j]
+        dense = cells <= _DENSE_CELLS
+        if not dense:
+            occupied, cell = np.unique(cell, return_inverse=True)
+            cells = len(occupied)
+        real = np.bincount(cell[: self.n], minlength=cells)
+        synthetic = np.bincount(cell[self.n :], minlength=cells)
+        return real / self.n - synthetic / self.k, dense
+
+    @cached_property
+    def contrasts(self) -> list[Floats | None]:
+        """The contrasts of each column, shape (size - 1, size); None where that matrix would be very large."""
+        return [contrasts(size)[1:] if size <= _CONTRASTED_CODES else None for size in self.sizes]
+
+    def errors(self, subset: tuple[int, ...]) -> tuple[float, float | None]:
+        """Total variation, and the largest contrast difference or None if the table is too large for it."""
+        difference, dense = self.difference(subset)
+        variation = min(0.5 * float(np.abs(difference).sum()), 1.0)
+        tensor = difference.reshape([self.sizes[j] for j in subset]) if dense else difference
+        for j in subset:
+            of_column = self.contrasts[j]
+            if of_column is None or not dense:
+                return variation, None
+            tensor = np.tensordot(tensor, of_column, axes=([0], [1]))
+        return variation, float(np.abs(tensor).max(initial=0.0))
+
+
+def total_variation(real: Codes, synthetic: Codes, sizes: Sequence[int]) -> float:
+    """½ Σ_cells |real share - synthetic share| of the contingency table over all the columns given, in [0, 1].
+
+    ``real`` has shape (n, d), ``synthetic`` (k, d); ``sizes`` are the numbers of codes of the d columns.
+    """
+    return _Columns(real, synthetic, sizes).errors(tuple(range(len(sizes))))[0]
+
+
+def marginal_errors(
+    real: Codes, synthetic: Codes, sizes: Sequence[int], names: Sequence[str], plan: Sequence[Subsets]
+) -> tuple[dict[int, MarginalError], pd.DataFrame]:
+    """Errors by degree, and the pairwise matrix.
+
+    Args:
+        real: codes of shape (n, q).
+        synthetic: codes of shape (k, q), over the same domain.
+        sizes: number of codes of each of the q columns.
+        names: name of each column.
+        plan: for each degree the column sets to compare, from :func:`choose_subsets`.
+
+    Returns:
+        The errors by degree, and total variation of every pair of columns as a q × q table: on the diagonal that of the
+        single column, NaN where the pair was not in the plan.
+
+    Raises:
+        ParameterError: one of the sides has no rows.
+    """
+    columns = _Columns(real, synthetic, sizes)
+    matrix = np.full((len(names), len(names)), np.nan)
+    for j in range(len(names)):
+        matrix[j, j] = columns.errors((j,))[0]
+    found: dict[int, MarginalError] = {}
+    for subsets in plan:
+        errors = [columns.errors(subset) for subset in subsets]
+        found[len(subsets[0])] = _summary(subsets, errors, names)
+        if len(subsets[0]) == 2:
+            for (i, j), (variation, _) in zip(subsets, errors, strict=True):
+                matrix[i, j] = matrix[j, i] = variation
+    return found, pd.DataFrame(matrix, index=list(names), columns=list(names))
+
+
+def _summary(subsets: Subsets, errors: Sequence[tuple[float, float | None]], names: Sequence[str]) -> MarginalError:
+    def named(at: int) -> tuple[str, ...]:
+        return tuple(names[j] for j in subsets[at])
+
+    variation = np.array([v for v, _ in errors])
+    worst = int(variation.argmax())
+    contrasts = {at: contrast for at, (_, contrast) in enumerate(errors) if contrast is not None}
+    peak = max(contrasts, key=contrasts.__getitem__, default=None)
+    degree = len(subsets[0])
+    return MarginalError(
+        degree=degree,
+        mean=float(min(variation.mean(), variation[worst])),  # equal errors may round to a mean above them
+        max=float(variation[worst]),
+        worst=named(worst),
+        measured=len(subsets),
+        possible=math.comb(len(names), degree),
+        contrast=None if peak is None else contrasts[peak],
+        contrast_worst=() if peak is None else named(peak),
+        contrast_tables=len(contrasts),
+    )
+
+
+@dataclass(frozen=True)
+class RangeQuery:
+    """A conjunction: on every column of ``columns``, the code is one that ``allowed`` marks (shape: number of codes)."""
+
+    columns: tuple[int, ...]
+    allowed: tuple[npt.NDArray[np.bool_], ...]
+
+
+@dataclass(frozen=True)
+class RangeError:
+    """Errors of random range queries; shares of rows, in [0, 1].
+
+    Attributes:
+        mean, max: average and largest absolute difference between the real and the synthetic answer.
+        mean_answer: average real answer, to see the errors in proportion.
+        queries: number of queries.
+        columns: number of columns that a query looks at.
+    """
+
+    mean: float
+    max: float
+    mean_answer: float
+    queries: int
+    columns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        return asdict(self)
+
+
+def choose_queries(domain: Domain, queries: int, generator: np.random.Generator) -> tuple[RangeQuery, ...]:
+    """Random queries over three columns (over all, if there are fewer), chosen without looking at any row.
+
+    Binned columns get a uniformly drawn range of neighbouring bins, without the missing values; the others a uniformly drawn
+    subset that is neither empty nor everything. Columns with a single code are used only if there is nothing else.
+    """
+    if queries < 1:
+        raise ParameterError("queries", queries, "at least 1")
+    useful = [j for j, size in enumerate(domain.shape) if size > 1] or list(range(len(domain)))
+    width = min(COLUMNS_OF_A_QUERY, len(useful))
+    chosen = []
+    for _ in range(queries):
+        columns = tuple(int(j) for j in np.sort(generator.choice(useful, size=width, replace=False)))
+        chosen.append(RangeQuery(columns, tuple(_allowed(domain.attributes[j], generator) for j in columns)))
+    return tuple(chosen)
+
+
+def _allowed(attribute: Attribute, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
+    size = attribute.size
+    allowed = np.zeros(size, dtype=bool)
+    if attribute.is_binned:
+        # Two different edges out of bins + 1, so that every range is equally likely.
+        low, high = np.sort(generator.choice(attribute.effective_bins + 1, size=2, replace=False))
+        allowed[low:high] = True
+        return allowed
+    if size == 1:
+        return ~allowed
+    while not allowed.any() or allowed.all():
+        allowed = generator.random(size) < 0.5
+    return allowed
+
+
+def answers(codes: Codes, queries: Sequence[RangeQuery]) -> Floats:
+    """Share of the rows that meet each query, shape (number of queries,). ``codes`` has shape (rows, q)."""
+    if len(codes) == 0:
+        raise ParameterError("rows", 0, "at least 1 row")
+    found = np.empty(len(queries))
+    for at, query in enumerate(queries):
+        meets = np.ones(len(codes), dtype=bool)
+        for column, allowed in zip(query.columns, query.allowed, strict=True):
+            meets &= allowed[codes[:, column]]
+        found[at] = np.count_nonzero(meets) / len(codes)
+    return found
+
+
+def range_errors(real: Codes, synthetic: Codes, queries: Sequence[RangeQuery]) -> RangeError:
+    """|real answer - synthetic answer| over the queries. Codes have shape (n, q) and (k, q).
+
+    Raises:
+        ParameterError: there are no queries, or one of the sides has no rows.
+    """
+    if not queries:
+        raise ParameterError("queries", 0, "at least 1")
+    truth = answers(real, queries)
+    errors = np.abs(truth - answers(synthetic, queries))
+    return RangeError(
+        mean=float(errors.mean()),
+        max=float(errors.max()),
+        mean_answer=float(truth.mean()),
+        queries=len(queries),
+        columns=len(queries[0].columns),
+    )

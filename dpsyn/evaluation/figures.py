@@ -1,0 +1,337 @@
+"""Figures of a comparison: errors of marginal tables, pairs of columns, single columns and tables, scores of classifiers.
+
+Backgrounds are transparent and the text keeps the colour of the surrounding theme, so that light and dark both work. A
+release has the same colour in every figure that is given the releases in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.domain import Attribute, Codes, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.classifiers import Classification
+from dpsyn.evaluation.report import Report
+from dpsyn.kit.layers import GUIDE, HERE
+from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, safe, segments, series, shorten, two_panels
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Floats = npt.NDArray[np.float64]
+
+_SMALLEST_SCALE = 0.01
+_MOST_BARS = 30
+_MOST_CELLS = 14
+_LARGEST_MAP = 30
+_NUMBERED_MAP = 8
+_SMALLEST_DIFFERENCE = 0.01
+
+
+def draw_errors(reports: Mapping[str, Report]) -> go.Figure:
+    """Total variation by degree, the mean on the left and the largest on the right; the sampling noise is a line across.
+
+    ``reports`` are by the name of the release, all of the same real table.
+
+    Raises:
+        ParameterError: there are none.
+    """
+    import plotly.graph_objects as go
+
+    at_least_one(reports)
+    degrees = sorted({degree for report in reports.values() for degree in report.marginals})
+    floors = [report.noise_floor.marginals for report in reports.values() if report.noise_floor is not None]
+    figure = two_panels("Mean over the tables", "Worst table")
+    places = list(range(len(degrees)))
+    for panel, what in enumerate(("mean", "max"), start=1):
+
+        def heights(marginals: Mapping[int, Any], what: str = what) -> list[float | None]:
+            return [float(getattr(marginals[d], what)) if d in marginals else None for d in degrees]
+
+        for at, (name, report) in enumerate(reports.items()):
+            bars = go.Bar(x=places, y=heights(report.marginals), **series(name, panel), marker=bar_style(at))
+            bars.update(hovertemplate=f"{safe(name)}<br>%{{y:.4f}}<extra></extra>")
+            figure.add_trace(bars, row=1, col=panel)
+        if floors:
+            line = segments(heights(floors[0]), "Sampling noise (real against held-out real)", panel)
+            figure.add_trace(line, row=1, col=panel)
+    ticks = [f"{degree} column{'s' * (degree > 1)}" for degree in degrees]
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=ticks, title_text="Columns in a table", showgrid=False)
+    figure.update_yaxes(rangemode="tozero", gridcolor=GRID)
+    figure.update_yaxes(title_text="Total variation (0 to 1)", row=1, col=1)
+    return finish(figure, "Error of the marginal tables", entries=len(reports) + bool(floors), above=80)
+
+
+def draw_heatmaps(matrices: Mapping[str, pd.DataFrame]) -> dict[str, go.Figure]:
+    """Heat-maps of total variation, all on one colour scale: one square a pair of columns, on the diagonal the single ones.
+
+    ``matrices`` are q × q matrices as :class:`~dpsyn.evaluation.report.Report` has them, NaN where not measured, by title.
+    """
+    largest = [float(np.nanmax(matrix.to_numpy(), initial=0.0)) for matrix in matrices.values()]
+    upper = max([_SMALLEST_SCALE, *largest])
+    return {title: _heatmap(matrix, title, upper) for title, matrix in matrices.items()}
+
+
+def _heatmap(matrix: pd.DataFrame, title: str, upper: float) -> go.Figure:
+    import plotly.graph_objects as go
+
+    names = [str(name) for name in matrix.columns]
+    values = [[None if math.isnan(v) else float(v) for v in row] for row in matrix.to_numpy()]
+    q = len(names)
+    labels = [safe(shorten(name)) for name in names]
+    places = list(range(q))
+    small = q <= 12
+
+    def told(i: int, j: int) -> str:
+        value, what = values[i][j], names[i] if i == j else f"{names[i]} × {names[j]}"
+        return f"{safe(what)}<br>" + ("not measured" if value is None else f"total variation {value:.4f}")
+
+    figure = go.Figure(
+        go.Heatmap(
+            z=values,
+            x=places,
+            y=places,
+            zmin=0,
+            zmax=upper,
+            colorscale="Cividis",
+            text=[[told(i, j) for j in places] for i in places],
+            hovertemplate="%{text}<extra></extra>",
+            texttemplate="%{z:.3f}" if small else None,
+            xgap=1 if q <= 30 else 0,
+            ygap=1 if q <= 30 else 0,
+            colorbar={"title": {"text": "Total variation", "side": "right"}, "thickness": 14},
+            hoverongaps=False,
+        )
+    )
+    size = 12 if small else max(7, min(11, 700 // q))
+    axis = {"tickmode": "array", "tickvals": places, "ticktext": labels, "tickfont": {"size": size}, "automargin": True}
+    figure.update_xaxes(**axis, showgrid=False, zeroline=False, tickangle=-90 if q > 6 else 0)
+    figure.update_yaxes(**axis, showgrid=False, zeroline=False, autorange="reversed")
+    return finish(figure, title, height=int(min(1_000, max(380, 170 + q * (36 if small else 20 if q <= 30 else 14)))))
+
+
+def draw_column(
+    attribute: Attribute, real: Codes, releases: Mapping[str, Codes], held_out: Codes | None = None
+) -> go.Figure:
+    """Bars of the share of rows by value of one column: the real ones in grey, beside them each release.
+
+    Args:
+        attribute: the column.
+        real: its codes in the real table, shape (n,).
+        releases: its codes by the name of the release, each of shape (k,). Of a categorical column with more than 30 codes
+            the most frequent real ones are shown and the others are added up.
+        held_out: its codes in held-out real rows: what as many fresh real rows show.
+
+    Raises:
+        ParameterError: a side has no rows.
+    """
+    import plotly.graph_objects as go
+
+    sides = [real, *releases.values(), *([] if held_out is None else [held_out])]
+    if any(len(codes) == 0 for codes in sides):
+        raise ParameterError("codes", "no rows", "at least 1 row")
+    shares = [np.bincount(codes, minlength=attribute.size) / len(codes) for codes in sides]
+    labels = attribute.labels()
+    if attribute.size > _MOST_BARS and not attribute.is_binned:
+        first = np.sort(np.argsort(-shares[0], kind="stable")[: _MOST_BARS - 1])
+        labels = [labels[i] for i in first] + [f"({attribute.size - len(first)} others)"]
+        shares = [np.append(s[first], max(1.0 - s[first].sum(), 0.0)) for s in shares]
+    places = list(range(len(labels)))
+    figure = go.Figure()
+    text = [safe(label) for label in labels]
+    for at, (name, heights) in enumerate(zip(("Real", *releases), shares, strict=False)):
+        style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(at - 1)
+        bars = go.Bar(
+            x=places, y=heights.tolist(), name=safe(shorten(name, 40)), marker=style, text=text, textposition="none"
+        )
+        bars.update(hovertemplate=f"{safe(name)}<br>%{{text}}<br>share %{{y:.4f}}<extra></extra>")
+        figure.add_trace(bars)
+    if held_out is not None:
+        figure.add_trace(segments(shares[-1].tolist(), "Held-out real rows (sampling noise)", 1, dash="dot"))
+    ticks, title = [safe(shorten(label)) for label in labels], safe(shorten(attribute.name, 60))
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=ticks, title_text=title)
+    figure.update_xaxes(automargin=True, tickangle=-45 if len(places) > 6 else 0)
+    figure.update_yaxes(rangemode="tozero", gridcolor=GRID, title_text="Share of rows")
+    return finish(figure, f"Values of {attribute.name}", entries=len(sides))
+
+
+def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
+    """Accuracy and ROC-AUC as dots by classifier and release, or the reason why no release has scores.
+
+    Train-on-real is a line, the majority class (for the AUC: chance) a dashed one. A release without scores is left out.
+
+    Raises:
+        ParameterError: there are no reports.
+    """
+    import plotly.graph_objects as go
+
+    at_least_one(reports)
+    found = {name: r.classification for name, r in reports.items() if isinstance(r.classification, Classification)}
+    if not found:
+        return str(next(iter(reports.values())).classification)
+    real = next(iter(found.values())).real
+    figure = two_panels("Accuracy", "ROC-AUC")
+    places = list(range(len(real.scores)))
+    for panel, (what, chance) in enumerate((("accuracy", real.majority_accuracy), ("auc", 0.5)), start=1):
+        for at, (name, scores) in enumerate(found.items()):
+            heights = [getattr(score, what) for score in scores.synthetic]
+            across = [p + 0.7 * ((at + 0.5) / len(found) - 0.5) for p in places]
+            text = [_score_text(name, h, score.note) for h, score in zip(heights, scores.synthetic, strict=True)]
+            shared = {"x": across, "customdata": text, "hovertemplate": "%{customdata}<extra></extra>"}
+            dots = go.Scatter(y=heights, mode="markers", zorder=1, marker=dot_style(at), **series(name, panel), **shared)
+            figure.add_trace(dots, row=1, col=panel)
+            absent = ["n/a" if height is None else "" for height in heights]
+            if any(absent):
+                height = [0.03 if word else None for word in absent]
+                words = go.Scatter(y=height, mode="text", text=absent, textfont={"color": GUIDE}, **shared)
+                words.update(showlegend=False, legendgroup=name)
+                figure.add_trace(words, row=1, col=panel)
+        on_real = [getattr(score, what) for score in real.scores]
+        figure.add_trace(segments(on_real, "Trained on real rows", panel), row=1, col=panel)
+        line = segments([chance] * len(places), "Majority class (AUC: chance)", panel, dash="dot", colour=HERE)
+        figure.add_trace(line, row=1, col=panel)
+    names = [score.classifier for score in real.scores]
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, showgrid=False, zeroline=False)
+    figure.update_yaxes(range=[-0.03, 1.03], gridcolor=GRID)
+    figure.update_yaxes(title_text="Share of rows", row=1, col=1)
+    figure.update_yaxes(title_text="Area (0 to 1)", row=1, col=2)
+    title = f"Predicting {shorten(real.target, 30)} on {real.test_rows:,} held-out real rows"
+    return finish(figure, title, entries=len(found) + 2, above=80)
+
+
+def _score_text(name: str, score: float | None, note: str) -> str:
+    head = f"{safe(name)}<br>" + ("not defined" if score is None else f"{score:.4f}")
+    return head + (f"<br>{safe(note)}" if note else "")
+
+
+def draw_table(
+    domain: Domain,
+    columns: Sequence[str],
+    real: Codes,
+    synthetic: Codes,
+    release: str,
+    *,
+    at: int = 0,
+    held_out: Codes | None = None,
+) -> go.Figure:
+    """Two columns: maps of the real shares, the synthetic ones, and their difference. Otherwise bars of the worst cells.
+
+    Args:
+        domain: of all the rows.
+        columns: of the table.
+        real: codes of the real rows, shape (n, q).
+        synthetic: codes of the synthetic rows, shape (k, q).
+        release: what to call them.
+        at: position among the releases, for its colour.
+        held_out: codes of held-out real rows, for the error that as many fresh real rows make.
+
+    Raises:
+        ParameterError: no columns, or no rows on one side.
+    """
+    cells, shares = table_shares(domain, columns, [real, synthetic] + ([] if held_out is None else [held_out]))
+    far = [f"{0.5 * float(np.abs(shares[0] - other).sum()):.3f}" for other in shares[1:]]
+    names = " × ".join(shorten(name, 24) for name in columns)
+    title = f"{names} (total variation {'; held-out real rows: '.join(far)})"
+    values = [domain[name].labels() for name in columns]
+    if len(columns) == 2 and max(map(len, values)) <= _LARGEST_MAP:
+        return _maps(title, columns, values, cells, shares, release)
+    return _bars(title, values, cells, shares, release, at)
+
+
+def table_shares(domain: Domain, columns: Sequence[str], sides: Sequence[Codes]) -> tuple[Codes, list[Floats]]:
+    """Codes of the cells that are occupied on any side, shape (cells, columns), and each side's share of rows in them."""
+    if not columns:
+        raise ParameterError("columns", "none", "at least one column")
+    if any(len(side) == 0 for side in sides):
+        raise ParameterError("rows", 0, "at least 1 row on either side")
+    places = [domain.index(name) for name in columns]
+    # Only the occupied cells: a table of many columns may have more cells than there are bytes.
+    cells, of_row = np.unique(np.concatenate([side[:, places] for side in sides]), axis=0, return_inverse=True)
+    ends = np.cumsum([0, *map(len, sides)])
+    return cells, [np.bincount(of_row.ravel()[a:b], minlength=len(cells)) / (b - a) for a, b in pairwise(ends)]
+
+
+def _maps(
+    title: str,
+    names: Sequence[str],
+    values: Sequence[Sequence[str]],
+    cells: Codes,
+    shares: Sequence[Floats],
+    release: str,
+) -> go.Figure:
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(
+        rows=1, cols=3, subplot_titles=("Real", safe(shorten(release, 32)), "Synthetic less real"),
+        horizontal_spacing=0.04, shared_yaxes=True,
+    )  # fmt: skip
+    shape = tuple(map(len, values))
+    grids = np.zeros((2, *shape))
+    for grid, of_side in zip(grids, shares, strict=False):
+        grid[tuple(cells.T)] = of_side
+    difference = grids[1] - grids[0]
+    upper = float(grids.max())
+    widest = max(float(np.abs(difference).max()), _SMALLEST_DIFFERENCE)
+    small = max(shape) <= _NUMBERED_MAP
+    for panel, (grid, low, high, scale) in enumerate(
+        ((grids[0], 0, upper, "Cividis"), (grids[1], 0, upper, "Cividis"), (difference, -widest, widest, "RdBu")), start=1
+    ):
+        figure.add_heatmap(
+            z=grid,
+            zmin=low,
+            zmax=high,
+            colorscale=scale,
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            texttemplate=("%{z:+.3f}" if panel == 3 else "%{z:.3f}") if small else None,
+            hovertemplate=f"{safe(names[0])} = %{{customdata[0]}}<br>{safe(names[1])} = %{{customdata[1]}}"
+            "<br>%{z:.4f}<extra></extra>",
+            customdata=[[[safe(a), safe(b)] for b in values[1]] for a in values[0]],
+            row=1,
+            col=panel,
+        )
+    rows, columns = ([safe(shorten(v, 16)) for v in labels] for labels in values)
+    tilted = len(columns) > 4 or max(map(len, columns)) > 9
+    figure.update_xaxes(
+        tickmode="array", tickvals=list(range(len(columns))), ticktext=columns, showgrid=False, zeroline=False,
+        tickangle=-60 if tilted else 0, automargin=True, title_text=safe(shorten(names[1], 30)),
+    )  # fmt: skip
+    figure.update_yaxes(
+        tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False, zeroline=False,
+        autorange="reversed", automargin=True,
+    )  # fmt: skip
+    figure.update_yaxes(title_text=safe(shorten(names[0], 30)), row=1, col=1)
+    return finish(figure, title, height=int(min(760, 230 + 26 * len(rows))), above=80)
+
+
+def _bars(
+    title: str, values: Sequence[Sequence[str]], cells: Codes, shares: Sequence[Floats], release: str, at: int
+) -> go.Figure:
+    import plotly.graph_objects as go
+
+    real, synthetic = shares[:2]
+    worst = np.argsort(-np.abs(real - synthetic), kind="stable")[:_MOST_CELLS]
+    names = [safe(" · ".join(shorten(values[j][code], 18) for j, code in enumerate(cells[i].tolist()))) for i in worst]
+    places = list(range(len(worst)))
+    figure = go.Figure()
+    sides: tuple[tuple[str, Any, Any], ...] = (
+        ("Real", real, {"color": GUIDE, "line": {"width": 0}}),
+        (release, synthetic, bar_style(at)),
+    )
+    for name, side, style in sides:
+        bars = go.Bar(y=places, x=side[worst], orientation="h", name=safe(shorten(name, 40)), marker=style, text=names)
+        bars.update(textposition="none", hovertemplate=f"%{{text}}<br>{safe(name)}: %{{x:.4f}}<extra></extra>")
+        figure.add_trace(bars)
+    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=names, autorange="reversed", automargin=True)
+    figure.update_xaxes(title_text="Share of rows", gridcolor=GRID, rangemode="tozero")
+    if len(real) > len(worst):
+        figure.update_xaxes(title_text=f"Share of rows; the {len(worst)} cells that differ most, of {len(real):,}")
+    return finish(figure, title, height=int(150 + 30 * len(worst)), entries=2)

@@ -1,1 +1,0 @@
-"""Pictures of what was measured: from plain data to a figure."""

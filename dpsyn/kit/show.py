@@ -1,0 +1,216 @@
+"""How pages and charts appear: rules, larger words while somebody presents, files of charts."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import streamlit as st
+from altair.utils import schemapi
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpsyn.errors import ParameterError
+from dpsyn.kit import visit
+from dpsyn.kit.layers import WORDS, surroundings
+from dpsyn.kit.plotly import LINE_BREAK, TITLE_LENGTH, TITLE_LINE, heading, wrapped_lines
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+SMALL, MIDDLE, LARGE = 12, 14, 16
+"""Pixels of words at ticks and in the plot, of axes and legends, and of titles."""
+
+
+def word_sizes(by: float = 1.0) -> dict[str, Any]:
+    """The part of a Vega-Lite configuration that sets every word ``by`` times as large as usual."""
+    small, middle, large = (size * by for size in (SMALL, MIDDLE, LARGE))
+    return {
+        "text": {"fontSize": small},
+        "axis": {"labelFontSize": small, "titleFontSize": middle},
+        "legend": {"labelFontSize": middle, "titleFontSize": middle},
+        "title": {"fontSize": large, "subtitleFontSize": small},
+    }
+
+
+def larger_chart(chart: Any, by: float) -> Any:
+    """A copy of a finished Altair chart with room for words of ``by`` times their size; the sizes are set by the page."""
+    import altair as alt
+
+    copy = chart.copy(deep=True).properties(**surroundings(**chart.usermeta[WORDS], by=by))
+    for layer in getattr(copy, "layer", [copy]):
+        axis = None if layer.encoding is alt.Undefined or layer.encoding.y is alt.Undefined else layer.encoding.y["axis"]
+        if isinstance(axis, alt.Axis) and axis["labelLimit"] is not alt.Undefined:
+            axis["labelLimit"] = axis["labelLimit"] * by
+    return copy
+
+
+def larger_figure(figure: go.Figure, by: float) -> go.Figure:
+    """A copy of a Plotly figure whose words are ``by`` times as large, and which is higher by what they need."""
+    import plotly.graph_objects as go
+
+    new = go.Figure(figure)
+    layout = new.layout
+    margin = layout.margin
+    lines = wrapped_lines((layout.title.text or "").replace(LINE_BREAK, " "), int(TITLE_LENGTH / by))
+    more = by * TITLE_LINE * (len(lines) - 1 - (layout.title.text or "").count(LINE_BREAK))
+    above, below = by * margin.t + max(more, 0), by * margin.b
+    new.update_layout(
+        font={"size": SMALL * by},
+        title={**heading(lines, by), "font": {"size": LARGE * by}},
+        legend={"font": {"size": SMALL * by}},
+        hoverlabel={"font": {"size": MIDDLE * by}},
+        margin={"l": by * margin.l, "r": by * margin.r, "t": above, "b": below},
+        height=round(layout.height + above + below - margin.t - margin.b),
+    )
+    for axis in (*new.select_xaxes(), *new.select_yaxes()):
+        axis.update(tickfont={"size": by * (axis.tickfont.size or SMALL)}, title={"font": {"size": MIDDLE * by}})
+    for note in new.select_annotations():
+        note.update(font={"size": by * (note.font.size or SMALL)})
+    for trace in new.data:
+        _enlarge(trace, by)
+    return new
+
+
+def _enlarge(trace: Any, by: float) -> None:
+    """Larger words of one trace, its colour bar included; those in a heat-map fit in its cells by themselves."""
+    if trace.type != "heatmap" and "text" in (getattr(trace, "mode", None) or ""):
+        trace.update(textfont={"size": by * (trace.textfont.size or SMALL)})
+    sizes = {"tickfont": {"size": SMALL * by}, "title": {"font": {"size": MIDDLE * by}}}
+    if trace.type == "heatmap":
+        trace.update(colorbar=sizes)
+    elif trace.marker.colorbar.to_plotly_json():
+        trace.marker.update(colorbar=sizes)
+
+
+LARGER = 21 / 16
+"""How much larger every word is while somebody presents; style.py gives the page the same type."""
+
+
+def show_chart(chart: Any, *, key: str, place: Any = st) -> None:
+    """An Altair chart, in a column or right here."""
+    drawn = larger_chart(chart, LARGER) if visit.presenting() else chart
+    # Checking it against the whole schema takes a third of an answer's time; the tests of the figures do that.
+    object.__setattr__(drawn, "to_dict", partial(drawn.to_dict, validate=False))
+    place.altair_chart(drawn, key=key)
+
+
+def show_figure(figure: Any, *, key: str, place: Any = st) -> None:
+    """A Plotly figure, in a column or right here."""
+    drawn = larger_figure(figure, LARGER) if visit.presenting() else figure
+    place.plotly_chart(drawn, config={"displayModeBar": False}, key=key)
+
+
+_RULES = """
+/* Less of an empty margin around a page of panels and charts. */
+[data-testid='stMainBlockContainer'] {padding: 4.6rem 3.5rem 4rem}
+
+/* The tools stand in the line of the navigation, which makes room for them. */
+@media (min-width: 62rem) {
+  .st-key-tools {position: fixed; top: 0.6rem; right: 1.5rem; width: auto; z-index: 999991}
+  .st-key-tools [data-testid='stPopover'] button {min-height: 2.3rem; padding-top: 0; padding-bottom: 0}
+  [data-testid='stToolbar'] {padding-right: 18.5rem}
+}
+@media (max-width: 61.99rem) {
+  [data-testid='stMainBlockContainer'] {padding-left: 1.5rem; padding-right: 1.5rem}
+}
+
+/* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
+[data-testid='stMain'] h2 {padding: 0.3rem 0 !important}
+[data-testid='stHeading'] h2 {padding-bottom: 0.9rem !important}
+[data-testid='stHorizontalBlock'] [data-testid='stHeading'] h2 {padding-bottom: 0.3rem !important}
+[data-testid='stHorizontalBlock'] [data-testid='stMarkdownContainer']:has(> [data-testid='stHeadingWithActionElements'])
+  {margin-bottom: 0}
+
+/* Where the keyboard is, also on links and on the buttons of a chart. */
+[data-testid='stApp'] :is(a, [data-testid='stElementToolbarButton'] button):focus-visible
+  {outline: 2px solid currentColor; outline-offset: 2px}
+
+/* Words in badges and over figures are wrapped, never cut. */
+[data-testid='stMain'] .stMarkdownBadge, [data-testid='stMetricLabel'] * {white-space: normal !important}
+[data-testid='stMetricLabel'] .katex * {white-space: nowrap !important}
+
+/* Tables of a document are as wide as the page: names of code in them are broken. */
+.st-key-document td code {overflow-wrap: anywhere; white-space: normal}
+.st-key-document td {min-width: 7rem}
+
+/* The ends of a slider are named right below it, in place of its smallest and largest value. */
+[class*='st-key-ends_'] [data-testid='stSliderTickBar'] {display: none}
+[class*='st-key-ends_'] [data-testid='stHorizontalBlock'] {flex-wrap: nowrap; margin-top: -1.5rem}
+[class*='st-key-ends_'] [data-testid='stCaptionContainer'] {white-space: nowrap; font-size: 0.8rem}
+
+/* Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read on a dark page. */
+[data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary']:enabled, button[kind^='primary']:enabled *
+  {color: light-dark(#ffffff, #06201d)}
+"""
+
+
+_CHARTS = "dpsyn"
+_DOTS = "#2aa398"
+_SOFT, _SOFT_ON_DARK = "#5a6a6c", "#9fb0b0"
+
+
+def apply() -> None:
+    """Put the rules on the page, and see to it that the words in charts are large while somebody presents."""
+    if alt.theme.active != _CHARTS:
+        alt.theme.register(_CHARTS, enable=True)(_chart_words)
+    schemapi.disable_debug_mode()  # each part of a chart would be checked when it is made, too
+    st.html(f"<style>{_RULES}</style>")
+
+
+def icon() -> str:
+    """Dots that fade out, as SVG: the page's icon. One of Streamlit's named icons would be fetched from a server of somebody
+    else's, which a page about privacy does not do."""
+    places = [(x, y) for x in range(4) for y in range(4)]
+    dots = "".join(f'<circle cx="{16 * x + 8}" cy="{16 * y + 8}" r="{7.4 - 1.6 * x:.1f}"/>' for x, y in places)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" fill="{_DOTS}">{dots}</svg>'
+
+
+def _chart_words() -> alt.theme.ThemeConfig:
+    """Sizes and colour of the words in a chart. Altair asks whenever it draws, for every visitor."""
+    here = get_script_run_ctx(suppress_warning=True) is not None
+    config = word_sizes(LARGER if here and visit.presenting() else 1.0)
+    config["title"]["subtitleColor"] = _SOFT_ON_DARK if here and st.context.theme.type == "dark" else _SOFT
+    return {"config": config}
+
+
+WIDTH, HEIGHT = 720, 400
+
+
+def standalone(chart: Any, *, width: int = WIDTH, height: int = HEIGHT) -> dict[str, Any]:
+    """The chart's Vega-Lite specification with a size and a white background of its own."""
+    spec: dict[str, Any] = json.loads(chart.to_json())
+    for part in _sized(spec):
+        part["width"] = width
+        if "height" in part:
+            part["height"] = height
+    return {**spec, "background": "white", "padding": 16}
+
+
+def _sized(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of a specification that take their width from a page."""
+    inner = [part for key in ("hconcat", "vconcat", "concat") for part in spec.get(key, [])]
+    found = [part for each in inner for part in _sized(each)]
+    return [*found, spec] if spec.get("width") == "container" else found
+
+
+def chart_png(chart: Any, *, scale: float = 2.0) -> bytes:
+    """The chart as PNG, ``scale`` times 720 × 400 points.
+
+    Raises:
+        ParameterError: ``scale`` is not between 0.5 and 8.
+    """
+    import vl_convert
+
+    if not 0.5 <= scale <= 8:
+        raise ParameterError("scale", scale, "between 0.5 and 8")
+    return bytes(vl_convert.vegalite_to_png(standalone(chart), scale=scale))
+
+
+def chart_svg(chart: Any) -> bytes:
+    """The chart as SVG, UTF-8."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(standalone(chart))).encode()

@@ -1,0 +1,227 @@
+"""What MWEM promises: Theorems 2.1 and 2.2 of Hardt, Ligett and McSherry (2012).
+
+With probability at least 1 - 2T/|Q|, every one of |Q| counts is off by at most 2n√(ln|D|/T) + 10·T·ln|Q|/ε, where T is the
+number of rounds and |D| that of possible rows. In parts of n it depends on n and ε through n·ε alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from dpsyn.errors import ParameterError
+from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
+from dpsyn.solvers.contingency import contingency_cells
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Condition, Remedy, Verdict
+from dpsyn.theory.formulas import latex_number
+from dpsyn.theory.logarithms import exp_of, format_log, nearest_float
+from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
+
+_FURTHEST = 600.0
+"""ln of the largest n·ε that is looked at, and its negative the smallest."""
+
+
+def log_error(rows_times_epsilon: float, rounds: int, log_points: float, log_queries: float) -> float:
+    """ln of 2√(ln|D|/T) + 10·T·ln|Q|/(nε), the largest error of a cell in parts of n (Theorem 2.2)."""
+    return math.log(2 * math.sqrt(log_points / rounds) + 10 * rounds * log_queries / rows_times_epsilon)
+
+
+def best_rounds(rows_times_epsilon: float, log_points: float, log_queries: float, *, most: int) -> int:
+    """The T from 1 to ``most`` with the smallest bound: near (n·ε·√ln|D| / (10·ln|Q|))^{2/3}.
+
+    Args:
+        rows_times_epsilon: n·ε.
+        log_points: ln|D|.
+        log_queries: ln|Q|.
+        most: the largest T.
+    """
+    near: float = (rows_times_epsilon * math.sqrt(log_points) / (10 * log_queries)) ** (2 / 3)
+    below = max(1, math.floor(min(near, most)))
+    return min((below, min(below + 1, most)), key=lambda t: log_error(rows_times_epsilon, t, log_points, log_queries))
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What the bound depends on; n as its natural logarithm, ``promise`` is 8·accuracy, ``rounds`` None: the best T."""
+
+    log_n: float
+    epsilon: float
+    promise: float
+    failure_probability: float
+    log_points: float
+    queries: int
+    rounds: int | None
+    n_is_public: bool
+
+    @property
+    def rows_times_epsilon(self) -> float:
+        return math.exp(min(max(self.log_n + math.log(self.epsilon), -_FURTHEST), _FURTHEST))
+
+    @property
+    def log_queries(self) -> float:
+        return max(math.log(self.queries), math.log(2))
+
+    @property
+    def used_rounds(self) -> int:
+        """T; the best one with which the promise is as likely as asked for, or 1."""
+        if self.rounds is not None:
+            return self.rounds
+        most = max(1, math.floor(self.failure_probability * self.queries / 2))
+        return best_rounds(self.rows_times_epsilon, self.log_points, self.log_queries, most=most)
+
+    @property
+    def log_error(self) -> float:
+        """ln of the bound at T."""
+        return log_error(self.rows_times_epsilon, self.used_rounds, self.log_points, self.log_queries)
+
+    def changed(self, parameter: str, log_value: float) -> _Setting:
+        if parameter == "n":
+            return replace(self, log_n=log_value)
+        value = nearest_float(log_value)
+        if parameter == "accuracy":
+            return replace(self, promise=8 * value)
+        if parameter == "epsilon":
+            return replace(self, epsilon=value)
+        return replace(self, failure_probability=value)
+
+
+def verdict(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    accuracy: float | None = None,
+    failure_probability: float = 0.125,
+    rounds: int | None = None,
+) -> Verdict:
+    """The verdict on MWEM for one dataset.
+
+    Args:
+        stats: p, n and the columns of the data; where the columns are not known, p bits.
+        spec: ε and the neighbours.
+        degree: d, columns of the tables whose cells are the queries.
+        floor: of private sampling, which promises 4·floor; it matters only where there is no ``accuracy``.
+        accuracy: what is asked for is every cell within 8·accuracy; None takes floor/2, so that all theorems promise alike.
+        failure_probability: the largest 2T/|Q| that is accepted.
+        rounds: T; None takes the best that keeps it.
+    """
+    if rounds is not None and rounds < 1:
+        raise ParameterError("rounds", rounds, "at least 1")
+    if not 0 < failure_probability < 1:
+        raise ParameterError("failure_probability", failure_probability, "0 < failure_probability < 1")
+    if not 1 <= degree <= stats.p:
+        raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
+    sizes = (2,) * stats.p if stats.sizes is None else stats.sizes
+    setting = _Setting(
+        log_n=math.log(stats.n),
+        epsilon=spec.epsilon,
+        promise=4 * floor if accuracy is None else 8 * accuracy,
+        failure_probability=failure_probability,
+        log_points=sum(math.log(size) for size in sizes) or math.log(2),
+        queries=contingency_cells(sizes, min(degree, len(sizes))),
+        rounds=rounds,
+        n_is_public=spec.neighbouring == "replace_one",
+    )
+    found = _conditions(setting)
+    used, error = setting.used_rounds, exp_of(setting.log_error)
+    success = max(0.0, 1 - 2 * used / setting.queries)
+    budget = format_log(math.log(spec.epsilon), side="at_least")
+    promise = (
+        f"{used:,} rounds are ε = {budget} private, and with probability at least {rounded_down(success, 3)} "
+        f"every cell of a table of {degree} columns is within {rounded_up(error, 3)} of the true share"
+    )
+    return Verdict(
+        mechanism="mwem",
+        title="MWEM",
+        conditions=found,
+        summary=summarise(found, promise, lambda parameter, value: _conditions(setting.changed(parameter, value))),
+        facts={
+            "rounds": used,
+            "queries": setting.queries,
+            "cell_error": error,
+            "success_probability": success,
+            "log10_possible_rows": setting.log_points / math.log(10),
+        },
+        notes=(
+            "The theorem is about the average over all rounds, each measurement used once; by default the mechanism re-uses "
+            "them, which is better in practice and has no theorem.",
+            "Privacy needs only the noise: any number of rows is equally private.",
+        ),
+        symbols={
+            r"\varepsilon": latex_number(math.log(spec.epsilon)),
+            r"\gamma": latex_number(math.log(failure_probability)),
+            "|D|": latex_number(setting.log_points),
+            "|Q|": latex_number(math.log(setting.queries)),
+            "T": latex_number(math.log(used)),
+            "n": latex_number(setting.log_n),
+            r"\alpha": latex_number(math.log(setting.promise / 8)),
+        },
+    )
+
+
+def of_release(
+    settings: Mapping[str, Any], _released: pd.DataFrame, stats: DatasetStatistics, _real: pd.DataFrame
+) -> tuple[PrivacySpec, dict[str, Any], str]:
+    """A release's ε, its settings as :func:`verdict` takes them (d, T), and these in words; the accuracy stays at 1/8."""
+    asked = {"degree": min(settings["degree"], stats.p), "rounds": settings["rounds"]}
+    words = f"d = {asked['degree']}, {asked['rounds']:,} rounds, accuracy 1/8 in the theorem"
+    return PrivacySpec(**settings["requested"]), asked, words
+
+
+def _conditions(setting: _Setting) -> tuple[Condition, ...]:
+    log_epsilon, log_promise = math.log(setting.epsilon), math.log(setting.promise)
+    log_failure = math.log(2 * setting.used_rounds / setting.queries)
+    log_asked = math.log(setting.failure_probability)
+    hopeless = "at 1 and above Theorem 2.2 promises nothing" if log_failure >= 0 else ""
+    found = [
+        Condition("parts", "Every round takes its part of ε",
+                  r"T\left(\frac{\varepsilon}{2T} + \frac{\varepsilon}{2T}\right) = \varepsilon", "Theorem 2.1",
+                  "<=", log_epsilon, log_epsilon, "privacy", assumed=True),
+        Condition("success", "The promise is likely enough", r"\frac{2T}{|Q|} \le \gamma", "Theorem 2.2", "<=",
+                  log_asked, log_failure, "accuracy",
+                  (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless),)),
+        Condition("error", "Every cell is close enough",
+                  r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10T\ln|Q|}{n\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
+                  log_promise, setting.log_error, "accuracy", _error_remedies(setting)),
+        Condition("promise", "The promise says something", r"8\alpha < 1", "Theorem 2.2", "<=", 0.0, log_promise, "accuracy",
+                  (threshold("accuracy", "at_most", -math.log(8), log_promise - math.log(8), strict=True),), strict=True,
+                  note="Shares of cells lie in [0, 1]: any rows at all are within 1."),
+    ]  # fmt: skip
+    if not setting.n_is_public:
+        found.append(
+            Condition("public_n", "The number of rows is public", "replace-one neighbours", "Theorem 2.2", ">=",
+                      0.0, -math.inf, "validity", note="Ask for replace-one neighbours.")
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _error_remedies(setting: _Setting) -> tuple[Remedy, ...]:
+    """The bound falls with n·ε and with nothing else; below 2√(ln|D|/T) it does not get at a fixed or limited T."""
+    log_epsilon, wanted = math.log(setting.epsilon), math.log(setting.promise)
+    accuracy = threshold("accuracy", "at_least", setting.log_error - math.log(8), wanted - math.log(8))
+
+    def too_far(log_product: float) -> bool:
+        return setting.changed("n", log_product - log_epsilon).log_error > wanted
+
+    low, high = -_FURTHEST, _FURTHEST
+    if too_far(high):
+        reason = "not even noiseless counts are close enough after so few rounds"
+        return (
+            Remedy("n", "at_least", None, setting.log_n, integer=True, reason=reason),
+            Remedy("epsilon", "at_least", None, log_epsilon, reason=reason),
+            accuracy,
+        )
+    while high - low > 1e-12 * max(1.0, abs(high)):
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_far(middle) else (low, middle)
+    return (
+        whole_threshold("n", "at_least", high - log_epsilon, setting.log_n),
+        threshold("epsilon", "at_least", high - setting.log_n, log_epsilon),
+        accuracy,
+    )

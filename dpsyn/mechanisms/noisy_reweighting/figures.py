@@ -1,0 +1,387 @@
+"""Noise by family, the budget, and what Theorems 2.2 and 2.3 promise at best: the data of each picture, then the picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpsyn.domain import Domain
+from dpsyn.kit import layers as _layers
+from dpsyn.kit.layers import BLUE, GREEN, GUIDE, MANY, ORANGE, PURPLE, log_axis
+from dpsyn.mechanisms.noisy_reweighting.setting import (
+    FamilyChoice,
+    FamilyName,
+    Noise,
+    ReweightingSetting,
+    reweighting_setting,
+)
+from dpsyn.notation import readable, short
+from dpsyn.privacy.sensitivity import contingency_count_l1, walsh_sum_l1
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.solvers.contingency import contingency_cells, walsh_dimension
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.logarithms import LN10, format_log
+
+PUBLISHED = "Walsh, as published: 2|F|/(nε)"
+_SAMPLING = "sampling n rows"
+_FAMILIES = {
+    "tables": (BLUE, [1, 0]),
+    "Walsh functions": (GREEN, [1, 0]),
+    "conjunctions": (PURPLE, [1, 0]),
+    PUBLISHED: (ORANGE, [6, 3]),
+    _SAMPLING: (GUIDE, [2, 3]),
+}
+_AROUND = 2.0
+"""Decades of n on either side of "you are here"."""
+
+
+_ORDERS = tuple(-3 + i / 4 for i in range(25))
+Variant = tuple[FamilyName, Noise, bool]
+"""Statistics, noise, corrected."""
+_VARIANTS: dict[Variant, tuple[str, list[int]]] = {
+    ("walsh", "laplace", True): (BLUE, [1, 0]),
+    ("walsh", "gaussian", True): (GREEN, [1, 0]),
+    ("contingency", "laplace", True): (ORANGE, [1, 0]),
+    ("contingency", "gaussian", True): (PURPLE, [1, 0]),
+    ("walsh", "laplace", False): (BLUE, [5, 4]),
+    ("contingency", "laplace", False): (ORANGE, [5, 4]),
+}
+VARIANTS = tuple(_VARIANTS)
+"""The papers have no Gaussian noise, so there is nothing published to set beside it."""
+_STATISTICS: dict[FamilyName, str] = {"walsh": "Walsh", "contingency": "tables"}
+_NOISES: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
+
+
+def named_lines(
+    rows: pd.DataFrame,
+    x: Any,
+    y: Any,
+    styles: Mapping[str, tuple[str, list[int]]],
+    tooltip: Mapping[str, str],
+    width: float = 2.5,
+) -> Any:
+    """Lines of the column ``series``, each with the colour and dash that ``styles`` has for its name, and one legend."""
+    import altair as alt
+
+    names = list(styles)
+    shared = {"title": None, "sort": None, "legend": _layers.legend(names)}
+    colours, dashes = ([style[part] for style in styles.values()] for part in (0, 1))
+    return (
+        alt.Chart(rows)
+        .mark_line(strokeWidth=width, clip=True)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), **shared),
+            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), **shared),
+            tooltip=[alt.Tooltip(field, title=title) for field, title in tooltip.items()],
+        )
+    )
+
+
+@dataclass(frozen=True)
+class FamilyNoise:
+    """Noise on the statistics of one family, all with the same scale.
+
+    Attributes:
+        family: its name in the legend.
+        statistics: |F|.
+        l1, l2: sensitivities of the sums; as published 2|F| and nothing.
+        deviation: standard deviation of the noise on a sum.
+    """
+
+    family: str
+    statistics: int
+    l1: float
+    l2: float | None
+    deviation: float
+
+    @property
+    def drowned_below(self) -> float:
+        """Up to this n the noise is larger than 1/√n, what sampling does: deviation/n = 1/√n at n = deviation²."""
+        return self.deviation**2
+
+    def at(self, n: float) -> float:
+        """Standard deviation of the noise on an average over n rows."""
+        return self.deviation / n
+
+
+def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[FamilyNoise]:
+    """Standard deviation of the noise, the quietest family first; from public facts only.
+
+    Laplace (δ = 0): √2·L1/ε. Gaussian: L2/√(2ρ), ρ from (ε, δ). Walsh functions and conjunctions are of the bits that the
+    columns are written in (a truth value is one, another column one for each of its codes), tables of the columns; as
+    published: √2·2|F|/ε, Laplace noise on every Walsh function.
+    """
+    bits = sum(1 if a.kind == "truth" else a.size for a in domain.attributes)
+    walsh = walsh_dimension(bits, degree)
+    families = [
+        ("tables", contingency_cells(domain.shape, degree), float(contingency_count_l1(len(domain), degree)), 1.0),
+        ("Walsh functions", walsh, float(walsh_sum_l1(bits, min(degree, bits))), 2.0),
+        ("conjunctions", walsh, float(walsh - 1), 1.0),
+    ]
+    found = [FamilyNoise(PUBLISHED, walsh, 2.0 * walsh, None, math.sqrt(2) * 2 * walsh / spec.epsilon)]
+    for name, count, l1, step in families:
+        l2 = math.sqrt(l1 * step)
+        laplace = math.sqrt(2) * l1 / spec.epsilon
+        deviation = l2 / math.sqrt(2 * zcdp_rho(spec.epsilon, spec.delta)) if spec.delta > 0 else laplace
+        found.append(FamilyNoise(name, count, l1, l2, deviation))
+    return sorted(found, key=lambda each: each.deviation)
+
+
+def draw_noise(families: Sequence[FamilyNoise], n: int) -> Any:
+    """An Altair chart of :func:`noise_by_family` around n, against what sampling does anyway; both axes are log10."""
+    import altair as alt
+
+    best = families[0]
+    here = math.log10(max(n, 1))
+    across = (max(here - _AROUND, 0.0), here + _AROUND)
+    rows: list[dict[str, Any]] = []
+    for order in np.linspace(*across, 33):
+        heights = {each.family: each.at(10**order) for each in families} | {_SAMPLING: 10 ** (order * -0.5)}
+        rows += [
+            {"series": name, "x": order, "y": math.log10(value), "n": f"{10**order:,.0f}", "value": short(value, 3)}
+            for name, value in heights.items()
+        ]
+    y_domain = _layers.domain_of([row["y"] for row in rows], share=0.04)
+    labels = [*(each.family for each in families), _SAMPLING]
+    lines = named_lines(
+        pd.DataFrame(rows),
+        alt.X("x:Q", axis=log_axis("n, rows"), scale=_layers.scale(across)),
+        alt.Y("y:Q", axis=log_axis("standard deviation of an average"), scale=_layers.scale(y_domain)),
+        {label: _FAMILIES[label] for label in labels},
+        {"series:N": "error of", "n:N": "n", "value:N": "standard deviation"},
+    )
+    height = best.at(max(n, 1))
+    text = f"n = {n:,}: noise {short(height, 3)} on {best.family}"
+    layers = [lines, _layers.here("you are here", here, math.log10(height), text, across, y_domain)]
+    if y_domain[1] > 0:
+        layers = [*_layers.rules([(0.0, "1: an average says nothing")], y_domain, labels_left=False), *layers]
+    ratio = best.at(n) * math.sqrt(n)
+    verdict = (
+        f"at n = {n:,} the noise on {best.family} is {short(ratio, 2)} times the sampling error"
+        if ratio >= 0.01
+        else f"at n = {n:,} noise hardly matters for {best.family}"
+    )
+    subtitle = f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {math.ceil(best.drowned_below):,}."
+    return _layers.finish(
+        alt.layer(*layers), "Noise on one average against n", subtitle, legend_labels=labels, line_length=90
+    )
+
+
+def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee, *, line_length: int = 70) -> Any:
+    """An Altair chart of a ledger: one bar, a piece for each part.
+
+    Args:
+        settings: of a record or a calibrated mechanism (``facts()``), with the ledger and how it was accounted.
+        guarantee: of the whole release.
+        line_length: how many letters of the subtitle fit on a line.
+    """
+    import altair as alt
+
+    ledger = settings["ledger"]
+    claim = readable(rounded_up(guarantee.epsilon, 4))
+    whole, spent = f"ε = {claim}", "epsilon"
+    if "rho" in ledger[0]:
+        how = "by the exact law of its loss" if settings["accounting"] == "exact" else "by zCDP"
+        spent, total = "rho", math.fsum(entry["rho"] for entry in ledger)
+        whole = f"ρ = {short(total, 4)}: ({claim}, {readable(rounded_up(guarantee.delta, 3))}) {how}"
+    parts = f"{len(ledger)} part{'' if len(ledger) == 1 else 's'}"
+    subtitle = f"{sum(entry['count'] for entry in ledger):,} noisy numbers in {parts}; together {whole}."
+    rows, start = [], 0.0
+    for entry in ledger:
+        share = entry["share"]
+        rows.append(
+            {
+                "name": f"{entry['name']}: {share:.0%}",
+                "start": start,
+                "stop": start + share,
+                "middle": start + share / 2,
+                "inside": f"{share:.0%}" if share >= 0.08 else "",
+                "count": f"{entry['count']:,}",
+                "spent": short(entry[spent], 4),
+                "scale": short(entry["scale"], 4),
+            }
+        )
+        start += share
+    names = [row["name"] for row in rows]
+    base = alt.Chart(pd.DataFrame(rows))
+    bar = base.mark_bar(height=46, stroke="white", strokeWidth=1.5).encode(
+        x=alt.X("start:Q", axis=alt.Axis(title="share of the budget", format="%"), scale=alt.Scale(domain=[0, 1])),
+        x2=alt.X2("stop"),
+        color=alt.Color(
+            "name:N",
+            title=None,
+            sort=None,
+            scale=alt.Scale(domain=names, range=[MANY[i % len(MANY)] for i in range(len(names))]),
+            legend=_layers.legend(names),
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title="part"),
+            alt.Tooltip("count:N", title="noisy numbers"),
+            alt.Tooltip("spent:N", title="ρ" if spent == "rho" else "ε"),
+            alt.Tooltip("scale:N", title="noise scale on sums"),
+        ],
+    )
+    text = _layers.on_colour(base.encode(x=alt.X("middle:Q")), "inside", fontWeight="bold")
+    return _layers.finish(
+        alt.layer(bar, *text), "The budget", subtitle, legend_labels=names, plot=64, line_length=line_length
+    )
+
+
+@dataclass(frozen=True)
+class ReweightingRow:
+    """What Theorems 2.2 and 2.3 say about one variant.
+
+    Attributes:
+        variant: statistics, noise, corrected.
+        setting: its numbers: |F|, sensitivity, noise scale, smallest accuracy, and the n, k and m that are required.
+        reason: why most of them mean nothing: Gaussian noise without a privacy δ. The setting is with Laplace noise then.
+    """
+
+    variant: Variant
+    setting: ReweightingSetting
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """For a legend: ``"Walsh, Laplace"``, ``"tables, Laplace, published"``."""
+        statistics, noise, corrected = self.variant
+        return f"{_STATISTICS[statistics]}, {_NOISES[noise]}{'' if corrected else ', published'}"
+
+    @property
+    def log_n(self) -> float:
+        """ln of the smallest n that the theorems ask for at the accuracy asked for."""
+        return max(self.setting.log_n_for_noise, self.setting.log_smallest_rows)
+
+    def log_error(self, epsilon: float) -> float:
+        """ln of 8·accuracy at the smallest accuracy that the conditions on n allow, with another ε.
+
+        max(scale·spread, sqrt(sampling/n)): for small ε the noise binds, for large ε the sampling of n rows does.
+        """
+        return math.log(8) + replace(self.setting, epsilon=epsilon).log_smallest_accuracy
+
+    @property
+    def smallest_error(self) -> float:
+        """8·accuracy at the smallest accuracy; NaN where there is a reason. Ignoring the data achieves 1 as well."""
+        return math.nan if self.reason else 8 * self.setting.smallest_accuracy
+
+
+def reweighting_table(
+    stats: DatasetStatistics, spec: PrivacySpec, *, accuracy: float = 0.1, **settings: Any
+) -> tuple[ReweightingRow, ...]:
+    """σ, the smallest accuracy, and the n, k and m required, for each of VARIANTS.
+
+    Corrected rows use exact sensitivities and Hoeffding's tail; published ones 2|F|/n and exp(-α²n), which is false.
+
+    Args:
+        stats: the data; the tables are over its columns, or over its bits where they are not known.
+        spec: ε, and δ for the Gaussian rows.
+        accuracy: α at which n, k and m are required; the promise is 8α.
+        settings: as for :func:`reweighting_setting`, but for statistics and noise.
+    """
+    table = []
+    for variant in VARIANTS:
+        statistics, noise, corrected = variant
+        missing = noise == "gaussian" and not spec.delta > 0
+        usable: Noise = "laplace" if missing else noise
+        setting = reweighting_setting(stats, spec, accuracy=accuracy, statistics=statistics, noise=usable, **settings)
+        reason = "Gaussian noise needs a privacy δ above 0" if missing else ""
+        table.append(ReweightingRow(variant, replace(setting, corrected=corrected), reason))
+    return tuple(table)
+
+
+def reweighting_frame(table: Sequence[ReweightingRow]) -> pd.DataFrame:
+    """The table as text, ready to show."""
+
+    def shown(row: ReweightingRow, log_value: float) -> str:
+        return "—" if row.reason else format_log(log_value, 3, "at_least")
+
+    return pd.DataFrame(
+        {
+            "Statistics and noise": [row.name for row in table],
+            "|F|": [format_log(row.setting.family.log_size) for row in table],
+            "Sensitivity of the averages": [shown(row, row.setting.log_sensitivity - row.setting.log_n) for row in table],
+            "σ": [shown(row, row.setting.log_sigma) for row in table],
+            "Smallest 8·accuracy": [shown(row, row.log_error(row.setting.epsilon)) for row in table],
+            "Says something": [row.reason or ("yes" if row.smallest_error < 1 else "no") for row in table],
+            "n at least": [shown(row, row.log_n) for row in table],
+            "k at least": [shown(row, row.setting.log_smallest_rows) for row in table],
+            "m at least": [format_log(row.setting.log_smallest_m, 3, "at_least") for row in table],
+        }
+    )
+
+
+def smallest_errors(table: Sequence[ReweightingRow]) -> pd.DataFrame:
+    """log10 of 8 times the smallest accuracy (``y``) against log10 ε (``x``) from ε = 0.001 to 1000, variant by variant."""
+    return pd.DataFrame(
+        [
+            {"series": row.name, "x": x, "y": y, "epsilon": short(10**x, 4), "error": format_log(y * LN10, 4, "at_least")}
+            for row in table
+            for x in _ORDERS
+            for y in [row.log_error(10**x) / LN10]
+        ]
+    )
+
+
+def draw_reweighting(
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    failure_probability: float = 0.125,
+    statistics: FamilyChoice = "auto",
+    noise: Noise = "laplace",
+) -> Any:
+    """An Altair chart of :func:`smallest_errors`, Gaussian variants only with a privacy δ above 0.
+
+    Args:
+        stats: the data.
+        spec: ε for "you are here", δ for Gaussian noise.
+        degree: d.
+        failure_probability: γ.
+        statistics: what "you are here" matches; as in :func:`dpsyn.feasibility`.
+        noise: what it uses.
+    """
+    import altair as alt
+
+    shared: dict[str, Any] = {"degree": degree, "failure_probability": failure_probability}
+    chosen = reweighting_setting(stats, spec, statistics=statistics, noise=noise, **shared)
+    table = {row.variant: row for row in reweighting_table(stats, spec, **shared) if not row.reason}
+    now = {variant: row.log_error(spec.epsilon) for variant, row in table.items()}
+    best = min((v for v in now if v[2]), key=lambda v: now[v])
+    mine: Variant = (chosen.family.name, noise, True)
+    here, height = math.log10(spec.epsilon), now[mine] / LN10
+    error = format_log(now[mine], 4, "at_least")
+    text = f"{stats.name}, {table[mine].name}: smallest error {error} at ε = {short(spec.epsilon)}"
+    verdict = "" if now[best] < 0 else " An error of 1 says nothing."
+    missing = "" if spec.delta > 0 else " Gaussian noise needs a privacy δ."
+    subtitle = (
+        f"Best at ε = {short(spec.epsilon)}: {table[best].name}, within {format_log(now[best], 3, 'at_least')} of every "
+        f"statistic.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound."
+    )
+    rows = smallest_errors(list(table.values()))
+    across = (min(_ORDERS[0], here), max(_ORDERS[-1], here))
+    up = _layers.domain_of([*rows["y"], 0.0, height])
+    styles = {row.name: _VARIANTS[variant] for variant, row in table.items()}
+    lines = named_lines(
+        rows,
+        alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(across)),
+        alt.Y("y:Q", axis=log_axis("8 · accuracy", **_layers.fine_ticks(up)), scale=_layers.scale(up)),
+        styles,
+        {"series:N": "statistics and noise", "epsilon:N": "ε", "error:N": "8 · accuracy at least"},
+        width=2,
+    )
+    layers = [
+        *_layers.rules([(0.0, "error 1: says nothing")], up, labels_left=False),
+        lines,
+        _layers.here("you are here", here, height, text, across, up),
+    ]
+    title, longest = "Smallest error that can be promised", _layers.WIDE_LINE
+    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=list(styles), line_length=longest)

@@ -1,0 +1,90 @@
+"""Curves of an experiment and where their spread comes from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import Point
+from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
+
+
+def point(label: str, value: float, mean: float, *, over: bool = False, parts: tuple[float, float] | None = None) -> Point:
+    mechanism, draw = parts or (None, None)
+    return Point(label, value, "error", mean, mean - 0.1, mean + 0.2, mechanism, draw, 3, 6, 7.0 if over else value, over)
+
+
+POINTS = [point("b", 10.0, 0.4), point("b", 0.1, 0.8), point("a<b>", 1.0, 0.5, over=True, parts=(0.3, 0.2))]
+
+
+def test_curves_are_ordered_along_the_axis_and_keep_their_colours() -> None:
+    figure = draw_curves(POINTS, "error", "epsilon", references={"sampling floor": 0.01}, wish=0.3, labels=("a<b>", "b"))
+    assert [value for value, _ in figure.data[1].customdata] == [0.1, 10.0]
+    assert list(figure.data[1].y) == [0.8, 0.4]
+    names = [trace.name for trace in figure.data]
+    assert names == ["a&lt;b&gt; (over budget)", "b", "sampling floor (0.01)", "wanted (0.3)"]
+    assert list(figure.data[1].error_y.array) == pytest.approx([0.2, 0.2])
+    assert list(figure.data[1].error_y.arrayminus) == pytest.approx([0.1, 0.1])
+    assert figure.layout.xaxis.type == "log"
+    assert "needs ε = 7" in figure.data[0].customdata[0][1]
+
+
+def test_degrees_are_not_on_a_logarithmic_axis() -> None:
+    figure = draw_curves([point("a", 1, 0.5), point("a", 2, 0.4)], "error", "degree")
+    assert figure.layout.xaxis.type is None
+    assert list(figure.data[0].x) == [1, 2]
+
+
+def test_an_experiment_without_results_has_a_figure() -> None:
+    assert len(draw_curves([], "error", "epsilon", wish=0.1).data) == 1
+
+
+def test_unknown_axes_are_refused() -> None:
+    with pytest.raises(ParameterError):
+        draw_curves(POINTS, "error", "colour")
+
+
+def test_the_spread_of_those_that_can_be_told() -> None:
+    bars = draw_spread(POINTS, "error", "epsilon").data
+    assert list(bars[0].y) == ["a&lt;b&gt;, ε = 1"]
+    assert draw_spread(POINTS[:2], "error", "epsilon") is None
+    assert [list(b.x) for b in bars] == [[0.3], [0.2]]
+
+
+def test_errors_are_drawn_in_proportion_as_long_as_they_are_above_zero() -> None:
+    figure = draw_curves([point("a", 1, 0.05)], "error", "epsilon", proportional=True, references={"floor": 0.0})
+    assert figure.layout.yaxis.type == "log"
+    # The band reaches from -0.05: its lower bar ends above 0.
+    assert list(figure.data[0].error_y.arrayminus) == pytest.approx([0.0475])
+    assert len(figure.data) == 1
+    assert draw_curves([point("a", 1, 0.0)], "error", "epsilon", proportional=True).layout.yaxis.type is None
+
+
+@pytest.mark.parametrize(
+    ("means", "shown"),
+    [((0.004, 0.3), ["0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]), ((0.0001, 5.0), ["0.001", "0.01", "0.1", "1"])],
+)
+def test_ticks_of_the_proportional_axis_are_labelled_in_full(means: tuple[float, ...], shown: list[str]) -> None:
+    points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
+    axis = draw_curves(points, "error", "epsilon", proportional=True).layout.yaxis
+    assert [float(text) for text in axis.ticktext] == pytest.approx(list(axis.tickvals))
+    assert set(shown) <= set(axis.ticktext)
+
+
+@pytest.mark.parametrize("means", [(0.11, 0.14), (0.123, 0.123), (0.2, 0.45)])
+def test_a_narrow_proportional_axis_has_ticks_where_the_curves_are(means: tuple[float, ...]) -> None:
+    points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
+    axis = draw_curves(points, "error", "epsilon", proportional=True).layout.yaxis
+    assert sum(0.8 * min(means) <= tick <= 1.2 * max(means) for tick in axis.tickvals) >= 3
+
+
+def test_a_mean_of_fewer_runs_than_asked_for_looks_different_and_says_so() -> None:
+    few = replace(point("b", 0.1, 0.8), runs=1, failed=4)
+    (trace,) = draw_curves([few, point("b", 10.0, 0.4)], "error", "epsilon").data
+    assert trace.marker.symbol == ("circle-open-dot", "circle")
+    assert "1 of 5 runs, 4 failed" in trace.customdata[0][1]
+    assert "failed" not in trace.customdata[1][1]
+    (usual,) = draw_curves([point("b", 10.0, 0.4)], "error", "epsilon").data
+    assert usual.marker.symbol == "circle"

@@ -1,0 +1,93 @@
+"""MWEM's verdict: its bound by hand, and every remedy tried out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import dpsyn
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.mwem import theorems
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import ASIA, CAR
+
+BIG = replace(ASIA, n=10**9, max_frequency=0.3)
+
+
+def verdict(stats: DatasetStatistics = BIG, epsilon: float = 1.0, **settings: Any) -> Any:
+    return dpsyn.feasibility(stats, dpsyn.PrivacySpec(epsilon), **settings)["mwem"]
+
+
+def test_the_bound_by_hand() -> None:
+    found = verdict(degree=2, accuracy=0.1, rounds=7)
+    assert found.facts["queries"] == 28 * 4
+    expected = 2 * math.sqrt(math.log(256) / 7) + 10 * 7 * math.log(112) / 1e9
+    assert found["error"].actual == pytest.approx(expected, rel=1e-12)
+    assert found["error"].required == pytest.approx(0.8)
+    assert found["success"].actual == pytest.approx(14 / 112)
+    assert found["success"].holds
+
+
+def test_tables_of_categories_are_counted_by_their_cells() -> None:
+    sizes = CAR.sizes
+    assert sizes is not None
+    pairs = sum(a * b for i, a in enumerate(sizes) for b in sizes[i + 1 :])
+    assert verdict(CAR).facts["queries"] == pairs
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+def test_every_remedy_is_where_the_condition_begins_to_hold(degree: int, epsilon: float) -> None:
+    stats = DatasetStatistics(200, 10**5, 1e-5)
+    asked: dict[str, Any] = {"degree": degree, "accuracy": 0.12, "failure_probability": 0.1}
+    found = verdict(stats, epsilon, **asked)
+    tried = 0
+    for condition in found.conditions:
+        for remedy in condition.remedies:
+            if remedy.value is None:
+                continue
+            step = 1 if remedy.integer and remedy.value < 1e12 else remedy.value * 1e-6
+            for value, holds in ((remedy.value * (1 + 1e-9 * (not remedy.integer)), True), (remedy.value - step, False)):
+                if remedy.side == "at_most":
+                    value, holds = (remedy.value * (1 - 1e-6), True) if holds else (remedy.value * (1 + 1e-6), False)  # noqa: PLW2901
+                there = {
+                    "n": lambda v: verdict(replace(stats, n=int(v), max_frequency=1.0), epsilon, **asked),
+                    "epsilon": lambda v: verdict(stats, v, **asked),
+                    "accuracy": lambda v: verdict(stats, epsilon, **{**asked, "accuracy": v}),
+                    "failure_probability": lambda v: verdict(stats, epsilon, **{**asked, "failure_probability": v}),
+                }[remedy.parameter](value)
+                if remedy.parameter == "failure_probability":
+                    continue  # T follows it
+                assert there[condition.key].holds is holds, (condition.key, str(remedy), value)
+                tried += 1
+    assert tried >= 4
+
+
+def test_no_failure_probability_of_1_is_offered_or_taken() -> None:
+    small = DatasetStatistics(2, 100, 0.5, sizes=(2, 2))
+    found = verdict(small, degree=1, rounds=3)["success"]
+    assert found.actual == pytest.approx(1.5)
+    (remedy,) = found.remedies
+    assert remedy.value is None
+    assert "promises nothing" in remedy.reason
+    for wrong in (0.0, 1.0, 3.0):
+        with pytest.raises(ParameterError, match="failure_probability"):
+            theorems.verdict(small, dpsyn.PrivacySpec(1.0), failure_probability=wrong)
+
+
+def test_what_is_promised_is_not_rounded_to_certainty() -> None:
+    stats = DatasetStatistics(200, 10**9, 1e-5)
+    found = theorems.verdict(stats, dpsyn.PrivacySpec(9.996), degree=3, rounds=1000, accuracy=0.12)
+    assert found.facts["success_probability"] == pytest.approx(0.99981, abs=1e-5)
+    assert "at least 0.999 every" in found.summary
+    assert "are ε = 10 private" in found.summary
+
+
+def test_the_number_of_rows_must_be_public() -> None:
+    spec = dpsyn.PrivacySpec(1.0, neighbouring="add_remove")
+    found = dpsyn.feasibility(BIG, spec)["mwem"]
+    assert not found["public_n"].holds
+    assert not found.holds

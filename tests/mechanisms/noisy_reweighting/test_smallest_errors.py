@@ -1,0 +1,87 @@
+"""The smallest error against ε: its numbers, the published lines, the ends of the range."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_reweighting, reweighting_table, smallest_errors
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import ADULT, ASIA, CAR
+
+SPEC = PrivacySpec(1.0, 1e-6)
+HUGE = DatasetStatistics(p=10**4, n=10**30, max_frequency=1e-30)
+
+
+def errors_of(stats: DatasetStatistics, spec: PrivacySpec = SPEC, degree: int = 2) -> pd.DataFrame:
+    return smallest_errors([row for row in reweighting_table(stats, spec, degree=degree) if not row.reason])
+
+
+def at(errors: pd.DataFrame, label: str, log10_epsilon: float) -> float:
+    return float(10 ** errors[(errors["series"] == label) & (errors["x"] == log10_epsilon)]["y"].item())
+
+
+def drawn(
+    stats: DatasetStatistics, spec: PrivacySpec = SPEC, **more: object
+) -> tuple[str, dict[str, float | str], set[str]]:
+    """The subtitle, where "you are here" stands and what it says, and the lines."""
+    chart = draw_reweighting(stats, spec, **more).to_dict()  # type: ignore[arg-type]
+    data = list(chart["datasets"].values())
+    here = next(rows[0] for rows in data if rows[0].get("label") == "you are here")
+    lines = {row["series"] for rows in data for row in rows if "series" in row}
+    return chart["usermeta"]["words"]["subtitle"], here, lines
+
+
+def test_published_lines_are_the_published_numbers() -> None:
+    errors = errors_of(ADULT)
+    assert f"{at(errors, 'Walsh, Laplace, published', 0.0):.3g}" == "9.27"
+    assert f"{at(errors, 'Walsh, Laplace, published', 1.0):.3g}" == "0.927"
+    assert f"{at(errors_of(CAR), 'Walsh, Laplace, published', 1.0):.3g}" == "2.37"
+
+
+def test_noise_binds_for_small_epsilon_and_sampling_for_large() -> None:
+    errors = errors_of(ASIA)
+    tail = math.log(37 * 8)
+    assert at(errors, "Walsh, Laplace", -2.0) == pytest.approx(8 * 40 * tail / (20_000 * 0.01))
+    assert at(errors, "Walsh, Laplace", 3.0) == pytest.approx(8 * math.sqrt(2 * math.log(2 * 37 * 8) / 20_000))
+    assert at(errors, "Walsh, Laplace, published", 3.0) < at(errors, "Walsh, Laplace", 3.0)
+    for _, line in errors.groupby("series"):
+        assert all(b <= a + 1e-12 for a, b in zip(line["y"], line["y"][1:], strict=False))
+
+
+def test_you_are_here_follows_statistics_and_noise() -> None:
+    _, laplace, _ = drawn(ADULT, statistics="walsh")
+    assert (laplace["x"], laplace["y"]) == (0.0, pytest.approx(math.log10(at(errors_of(ADULT), "Walsh, Laplace", 0.0))))
+    subtitle, gaussian, _ = drawn(ADULT, noise="gaussian")
+    assert gaussian["y"] == pytest.approx(math.log10(at(errors_of(ADULT), "tables, Gaussian", 0.0)))
+    assert "tables, Gaussian" in str(gaussian["text"])
+    assert "published" not in subtitle.split(". Dashed")[0].split(", within")[0]
+
+
+def test_gaussian_lines_need_a_privacy_delta() -> None:
+    subtitle, _, lines = drawn(ASIA, PrivacySpec(1.0))
+    assert [line for line in lines if "Gaussian" in line] == []
+    assert "Gaussian noise needs" in subtitle
+
+
+def test_published_lines_are_dashed_in_the_same_colour() -> None:
+    spec = draw_reweighting(ASIA, SPEC).to_dict()
+    encoding = next(layer["encoding"] for layer in spec["layer"] if "strokeDash" in layer["encoding"])
+    colour = dict(zip(encoding["color"]["scale"]["domain"], encoding["color"]["scale"]["range"], strict=True))
+    dash = dict(zip(encoding["strokeDash"]["scale"]["domain"], encoding["strokeDash"]["scale"]["range"], strict=True))
+    assert {name for name, pattern in dash.items() if pattern != [1, 0]} == {
+        "Walsh, Laplace, published",
+        "tables, Laplace, published",
+    }
+    assert colour["Walsh, Laplace"] == colour["Walsh, Laplace, published"]
+    assert len(set(colour.values())) == 4
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1e3])
+@pytest.mark.parametrize("delta", [0.0, 1e-12])
+def test_extremes_draw(epsilon: float, delta: float) -> None:
+    for stats in (HUGE, DatasetStatistics(p=1, n=1, max_frequency=1.0)):
+        assert all(math.isfinite(y) for y in errors_of(stats, PrivacySpec(epsilon, delta), 1)["y"])
+        _, here, _ = drawn(stats, PrivacySpec(epsilon, delta), degree=1)
+        assert math.isfinite(float(here["y"]))
