@@ -20,10 +20,7 @@ widgets.watch_job()
 widgets.show_message()
 explorer = choose()
 every = sections()
-section = st.segmented_control(
-    "Section", list(every), default=next(iter(every)), required=True, key="f_section", bind="query-params",
-    label_visibility="collapsed",
-)  # fmt: skip
+section = widgets.view_of(every, "f_section", "Section")
 if explorer.private:
     st.caption(
         "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app import state
+from dpsyn.app import share, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
@@ -211,23 +210,22 @@ def show_export(explorer: Explorer) -> None:
     private = explorer.private
     settings = described(explorer)
     with st.container(horizontal=True):
-        _download("Verdict as JSON", verdict_json(found, settings, private=private), "feasibility.json", "application/json")
-        _download(
-            "Verdict as Markdown", verdict_markdown(found, settings, private=private), "feasibility.md", "text/markdown"
-        )
+        for name, file, write in (("JSON", "json", verdict_json), ("Markdown", "md", verdict_markdown)):
+            text = write(found, settings, private=private)
+            widgets.download(f"Verdict as {name}", text, f"feasibility.{file}", key=f"download_feasibility.{file}")
     widgets.heading("The pictures", explorer.private)
     charts = {name: chart for draw in offers("charts").values() for name, chart in draw(explorer).items()}
     for name, chart in charts.items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{name.replace('_', ' ').capitalize()}", width=180)
-            _download("PNG", partial(chart_png, chart), f"{name}.png", "image/png", key=f"png_{name}")
-            _download("SVG", partial(chart_svg, chart), f"{name}.svg", "image/svg+xml", key=f"svg_{name}")
+            widgets.download("PNG", partial(chart_png, chart), f"{name}.png", key=f"png_{name}")
+            widgets.download("SVG", partial(chart_svg, chart), f"{name}.svg", key=f"svg_{name}")
     _private_statistics(explorer)
     widgets.heading("A link to this page", False)
     st.markdown(
         "The address holds every setting that differs from its default, but no data: whoever opens it sees their own."
     )
-    st.code(link(), language=None, wrap_lines=True)
+    st.code(share.link(), language=None, wrap_lines=True)
 
 
 def _private_statistics(explorer: Explorer) -> None:
@@ -264,18 +262,8 @@ def _private_statistics(explorer: Explorer) -> None:
         st.caption(f"{len(mine)} drawn in this visit; publishing all of them costs ε = {spent} together.")
         verdict = [verdicts(explorer, Chosen(newest.statistics(), private=not public, classes=explorer.focus.classes))]
         text = verdict_markdown(verdict, described(explorer), private=not public)
-        _download("Verdict on these statistics as Markdown", text, "feasibility_private.md", "text/markdown")
-
-
-def link() -> str:
-    """The page's address with its settings."""
-    query = urlencode({name: st.query_params.get_all(name) for name in st.query_params}, doseq=True)
-    base = (st.context.url or "").split("?")[0]
-    return f"{base}?{query}" if query else base
-
-
-def _download(label: str, data: Any, name: str, mime: str, key: str | None = None) -> None:
-    st.download_button(label, data, name, mime, key=key or f"download_{name}", icon=":material/download:", on_click="ignore")
+        file = "feasibility_private.md"
+        widgets.download("Verdict on these statistics as Markdown", text, file, key=f"download_{file}")
 
 
 Section = Callable[[Explorer], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -222,7 +222,23 @@ def with_thousands(frame: pd.DataFrame) -> Styler:
     return frame.style.format(formats, na_rep="—")
 
 
-_MIMES = {"csv": "text/csv", "json": "application/json", "py": "text/x-python", "html": "text/html"}
+_MIMES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "py": "text/x-python",
+    "html": "text/html",
+    "md": "text/markdown",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+}
+
+
+def view_of(views: Iterable[str], key: str, label: str = "View") -> str:
+    """Which of several views of a page is shown; the first one until another is chosen. The address keeps it."""
+    names = list(views)
+    return st.segmented_control(
+        label, names, default=names[0], required=True, key=key, label_visibility="collapsed", bind="query-params"
+    )
 
 
 def download(label: str, data: Any, file: str, *, key: str, icon: str = "download", **options: Any) -> None:

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 from dpsyn.mechanisms.registry import MECHANISMS, offered
@@ -79,6 +80,7 @@ def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) ->
     )
 
 
+@cache
 def _settings_of(judge: Callable[..., Verdict]) -> set[str]:
     parameters = inspect.signature(judge).parameters.values()
     return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}

@@ -44,15 +44,7 @@ def inside(current: Dataset) -> None:
             return
         if inside is None:
             return
-        chosen = st.segmented_control(
-            "View",
-            list(VIEWS),
-            default=next(iter(VIEWS)),
-            required=True,
-            key="in_cda_view",
-            label_visibility="collapsed",
-            bind="query-params",
-        )
+        chosen = widgets.view_of(VIEWS, "in_cda_view")
         visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
         VIEWS[chosen](current, inside)
 

@@ -347,15 +347,7 @@ def inside(current: Dataset) -> None:
             return
         if bench is None:
             return
-        view = st.segmented_control(
-            "View",
-            list(VIEWS),
-            default=next(iter(VIEWS)),
-            required=True,
-            key="in_nr_view",
-            label_visibility="collapsed",
-            bind="query-params",
-        )
+        view = widgets.view_of(VIEWS, "in_nr_view")
         VIEWS[view](bench)
 
     live()

@@ -337,9 +337,6 @@ def inside(current: Dataset) -> None:
     settings = choose(current)
     if settings is None:
         return
-    section = st.segmented_control(
-        "Step", list(SECTIONS), default=next(iter(SECTIONS)), required=True, key="is_section", bind="query-params",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    section = widgets.view_of(SECTIONS, "is_section", "Step")
     visit.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
     SECTIONS[section](current, settings)
