@@ -4,7 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check lock lowest clean
+# Wheels alone, each with its hash: nothing is built on the way in but dpsyn itself, by the pinned setuptools.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED = $(INSTALL) --require-hashes --only-binary :all:
+EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
+
+.PHONY: run test check lock lowest sbom python3.12 python3.13 clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -19,13 +24,30 @@ check: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Newest releases that pyproject.toml admits, written down exactly; run the tests, then commit.
+# Newest releases that pyproject.toml admits, for every platform, written down exactly with hashes; run the tests, then commit.
 lock:
 	rm -rf $(VENV)-lock
 	$(PYTHON) -m venv $(VENV)-lock
-	$(VENV)-lock/bin/pip install --quiet ".[test]"
-	$(VENV)-lock/bin/pip freeze --exclude dpsyn | grep -v ' @ ' > constraints.txt
-	rm -rf $(VENV)-lock build dpsyn.egg-info
+	$(VENV)-lock/bin/pip install --quiet uv
+	echo "setuptools>=77" | $(COMPILE) pyproject.toml - --output-file constraints.txt
+	echo "setuptools>=77" | $(COMPILE) --constraint constraints.txt --extra test pyproject.toml - --output-file constraints-test.txt
+	rm -rf $(VENV)-lock
+COMPILE = $(VENV)-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-emit-index-url --custom-compile-command "make lock"
+
+# What the app is made of, with versions and hashes: a software bill of materials (CycloneDX, JSON).
+sbom:
+	rm -rf $(VENV)-sbom
+	$(PYTHON) -m venv $(VENV)-sbom
+	$(VENV)-sbom/bin/pip install --quiet cyclonedx-bom
+	$(VENV)-sbom/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json constraints.txt
+	rm -rf $(VENV)-sbom
+
+# Every test but the browser's with another interpreter, where there is one.
+python3.12 python3.13:
+	@if $@ -c "" 2>/dev/null; then \
+	  $(MAKE) PYTHON=$@ VENV=$(VENV)-$@ $(VENV)-$@/.test && $(VENV)-$@/bin/python -m pytest --ignore tests/browser; \
+	else echo "$@ is not on this machine: nothing tried"; fi
 
 # The lower bounds of pyproject.toml, tried. Python 3.11 or 3.12: the oldest releases know no later one.
 lowest:
@@ -40,12 +62,14 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(LOCKED) --requirement constraints.txt
+	$(EDITABLE)
 	touch $@
 
-$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test]"
+$(VENV)/.test: pyproject.toml constraints.txt constraints-test.txt | $(BIN)/python
+	$(LOCKED) --requirement constraints-test.txt
+	$(EDITABLE)
 	touch $@ $(VENV)/.run
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) sbom.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
