@@ -366,7 +366,7 @@ def test_any_parquet_column(values: list[Any]) -> None:
         np.arange(12_000) + 2**60,
         np.array([f"p{i}" for i in range(12_000)]),
         np.datetime64("2020-01-01T00:00:00") + 420 * np.arange(12_000),
-        np.array([str(np.datetime64("1980-01-01") + i) for i in range(12_000)]),
+        np.array([str(np.datetime64("1980-01-01") + np.timedelta64(i, "D")) for i in range(12_000)]),
         np.array([str(i) for i in range(12_000)]),
     ],
     ids=lambda v: f"{v.dtype} {v[0]}",
