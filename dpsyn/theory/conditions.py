@@ -188,7 +188,7 @@ class Verdict:
         alternatives: conditions that are shown and do not count: single certificates, theorems as published.
         facts: numbers that follow (smallest epsilon, largest number of rows, noise scale, …), by name; None: there is none.
         notes: sentences for the page.
-        symbols: LaTeX of a symbol in the conditions' formulas -> LaTeX of its number.
+        symbols: LaTeX of a symbol in the conditions' formulas -> natural logarithm of its number, or LaTeX.
     """
 
     mechanism: str
@@ -198,7 +198,7 @@ class Verdict:
     alternatives: tuple[Condition, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    symbols: Mapping[str, str] = field(default_factory=dict)
+    symbols: Mapping[str, float | str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

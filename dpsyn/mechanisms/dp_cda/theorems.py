@@ -16,7 +16,6 @@ from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
 
@@ -219,18 +218,14 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
             "The published accountant is not used: it samples from the whole table instead of one class, and has a misprint "
             "that can understate ε.",
         ),
-        symbols=_symbols(setting),
+        symbols={
+            "l": str(setting.order_of_mixture),
+            r"\min_k N_k": log_of(setting.class_size),
+            r"\delta": log_of(setting.spec.delta),
+            r"\varepsilon": math.log(setting.spec.epsilon),
+            **({} if setting.noise_scale is None else {r"\sigma": math.log(setting.noise_scale)}),
+        },
     )
-
-
-def _symbols(setting: MixingSetting) -> dict[str, str]:
-    found = {
-        "l": str(setting.order_of_mixture),
-        r"\min_k N_k": latex_number(log_of(setting.class_size)),
-        r"\delta": latex_number(log_of(setting.spec.delta)),
-        r"\varepsilon": latex_number(math.log(setting.spec.epsilon)),
-    }
-    return found if setting.noise_scale is None else found | {r"\sigma": latex_number(math.log(setting.noise_scale))}
 
 
 def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:

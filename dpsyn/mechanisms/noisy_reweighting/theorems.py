@@ -27,7 +27,6 @@ from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, judging
-from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import p_threshold, summarise, threshold, whole_threshold
 
@@ -220,27 +219,20 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
         alternatives=beside,
         facts=facts,
         notes=_notes(setting, error),
-        symbols=_symbols(setting),
+        symbols={
+            r"\Delta_1": family.log_l1,
+            r"\Delta_2": family.log_l2,
+            r"\varepsilon": math.log(setting.epsilon),
+            r"\gamma": math.log(setting.failure_probability),
+            r"\alpha": math.log(setting.accuracy),
+            "|F|": family.log_size,
+            "K": setting.log_condition_number,
+            "n": setting.log_n,
+            "m": setting.log_reduced_space,
+            "k": setting.log_rows,
+            **({r"\rho": math.log(setting.rho)} if setting.noise == "gaussian" else {}),
+        },
     )
-
-
-def _symbols(setting: ReweightingSetting) -> dict[str, str]:
-    family = setting.family
-    found = {
-        r"\Delta_1": latex_number(family.log_l1),
-        r"\Delta_2": latex_number(family.log_l2),
-        r"\varepsilon": latex_number(math.log(setting.epsilon)),
-        r"\gamma": latex_number(math.log(setting.failure_probability)),
-        r"\alpha": latex_number(math.log(setting.accuracy)),
-        "|F|": latex_number(family.log_size),
-        "K": latex_number(setting.log_condition_number),
-        "n": latex_number(setting.log_n),
-        "m": latex_number(setting.log_reduced_space),
-        "k": latex_number(setting.log_rows),
-    }
-    if setting.noise == "gaussian":
-        found[r"\rho"] = latex_number(math.log(setting.rho))
-    return found
 
 
 def _privacy(setting: ReweightingSetting) -> str:

@@ -21,7 +21,6 @@ from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stabil
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier, judging
-from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
 from dpsyn.theory.thresholds import summarise
 
@@ -189,17 +188,17 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         facts=facts,
         notes=_notes(setting, error, success),
         symbols={
-            r"\varepsilon": latex_number(logs.epsilon),
-            r"\delta": latex_number(logs.floor),
-            r"\Delta": latex_number(logs.ceiling),
-            r"\gamma": latex_number(logs.failure_probability),
-            r"\|f\|_\infty": latex_number(logs.max_frequency),
-            r"\binom{p}{\le d}": latex_number(logs.dimension),
+            r"\varepsilon": logs.epsilon,
+            r"\delta": logs.floor,
+            r"\Delta": logs.ceiling,
+            r"\gamma": logs.failure_probability,
+            r"\|f\|_\infty": logs.max_frequency,
+            r"\binom{p}{\le d}": logs.dimension,
             "d": str(setting.degree),
             "p": str(setting.p),
-            "n": latex_number(logs.n),
-            "m": latex_number(logs.m),
-            "k": latex_number(logs.rows),
+            "n": logs.n,
+            "m": logs.m,
+            "k": logs.rows,
         },
     )
 
