@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ class DatasetStatistics:
         if not 0 < self.max_frequency <= 1:
             raise ParameterError("max_frequency", self.max_frequency, "a share with 0 < max_frequency <= 1")
 
-    @property
+    @cached_property
     def log10_peak(self) -> float:
         """log10 of 2^p·‖f_n‖∞, the largest density relative to uniform: the ceiling that Theorem 4.2 asks for."""
         return self.p * math.log10(2) + math.log10(self.max_frequency)

@@ -190,7 +190,7 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
             if opened.open:
                 show_conditions(verdict.alternatives)
                 st.caption(
-                    "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
+                    "Shown beside the verdict, these do not decide it. What is experimental never certifies a release."
                 )
     with st.expander(TITLE, icon=ICON, key=f"formulas_{verdict.mechanism}", on_change="rerun") as opened:
         if opened.open:
