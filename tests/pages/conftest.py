@@ -27,9 +27,8 @@ def open_page() -> Callable[[str], AppTest]:
     """Open the app at a page, each time for a new visitor: ``open_page("generator")``."""
 
     def at(name: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
-        if name != "home":
-            app = app.switch_page(f"{name}.py").run()
+        app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60)
+        app = (app if name == "home" else app.switch_page(f"{name}.py")).run()
         assert not app.exception, app.exception
         return app
 
