@@ -55,18 +55,6 @@ def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
     return attribute.size
 
 
-def binarise(codes: Codes, domain: Domain, *, two_valued_as_bit: bool = False) -> npt.NDArray[np.int8]:
-    """The rows as points of {-1, 1}^p, shape (n, p): one bit per truth column, one-hot for the others."""
-    blocks = []
-    for j, attribute in enumerate(domain.attributes):
-        column = codes[:, j]
-        if bits_of(attribute, two_valued_as_bit=two_valued_as_bit) == 1 and attribute.size == 2:
-            blocks.append((2 * column - 1).astype(np.int8)[:, None])
-        else:
-            blocks.append(np.where(column[:, None] == np.arange(attribute.size), 1, -1).astype(np.int8))
-    return np.concatenate(blocks, axis=1)
-
-
 def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
     """One integer a row, equal exactly where the rows are equal. Shape (n,).
 
