@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,15 @@ class Domain:
     def is_public(self) -> bool:
         """Whether every attribute has been confirmed as public knowledge."""
         return all(a.public for a in self.attributes)
+
+    @cached_property
+    def warning(self) -> str:
+        """Why no guarantee over this domain holds yet: columns that nobody confirmed as public; empty if there are none."""
+        inferred = [a.name for a in self.attributes if not a.public]
+        if not inferred:
+            return ""
+        shown = listed(inferred, 5)
+        return f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
 
     @property
     def is_binary(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ class DatasetStatistics:
         if not 0 < self.max_frequency <= 1:
             raise ParameterError("max_frequency", self.max_frequency, "a share with 0 < max_frequency <= 1")
 
-    @property
+    @cached_property
     def log10_peak(self) -> float:
         """log10 of 2^p·‖f_n‖∞, the largest density relative to uniform: the ceiling that Theorem 4.2 asks for."""
         return self.p * math.log10(2) + math.log10(self.max_frequency)
@@ -52,18 +53,6 @@ def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
     if attribute.kind == "truth" or (two_valued_as_bit and attribute.size == 2):
         return 1
     return attribute.size
-
-
-def binarise(codes: Codes, domain: Domain, *, two_valued_as_bit: bool = False) -> npt.NDArray[np.int8]:
-    """The rows as points of {-1, 1}^p, shape (n, p): one bit per truth column, one-hot for the others."""
-    blocks = []
-    for j, attribute in enumerate(domain.attributes):
-        column = codes[:, j]
-        if bits_of(attribute, two_valued_as_bit=two_valued_as_bit) == 1 and attribute.size == 2:
-            blocks.append((2 * column - 1).astype(np.int8)[:, None])
-        else:
-            blocks.append(np.where(column[:, None] == np.arange(attribute.size), 1, -1).astype(np.int8))
-    return np.concatenate(blocks, axis=1)
 
 
 def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.table import Table
@@ -13,6 +16,10 @@ from dpsyn.table import Table
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# On tables this small a second thread of BLAS or OpenMP only spins, here and in the processes that tests start.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+threadpool_limits(1)
 
 
 def mixed_domain() -> Domain:

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.statistics import DatasetStatistics, binarise, bits_of, row_keys, statistics_of_codes
+from dpsyn.statistics import DatasetStatistics, bits_of, row_keys, statistics_of_codes
 
 Codes = npt.NDArray[np.int32]
 
@@ -46,8 +46,6 @@ def test_truth_values_are_one_bit_and_others_one_hot() -> None:
     )
     codes = np.array([[0, 1, 2], [1, 0, 0]], dtype=np.int32)
     assert [bits_of(a) for a in domain.attributes] == [1, 2, 3]
-    assert binarise(codes, domain).tolist() == [[-1, -1, 1, -1, -1, 1], [1, 1, -1, 1, -1, -1]]
-    assert binarise(codes, domain, two_valued_as_bit=True).tolist() == [[-1, 1, -1, -1, 1], [1, -1, 1, -1, -1]]
     assert statistics_of_codes(codes, domain, two_valued_as_bit=True).p == 5
 
 

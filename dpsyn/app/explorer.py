@@ -15,7 +15,6 @@ from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
-from dpsyn.mechanisms.base import domain_warning
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 from dpsyn.privacy.private_statistics import private_statistics
@@ -87,7 +86,7 @@ def _known(name: str) -> Chosen:
             loaded=True,
             classes=classes,
             smallest_class=smallest,
-            domain_warning=domain_warning(current.table.domain),
+            domain_warning=current.table.domain.warning,
         )
     if name in read:
         return Chosen(read[name], private=True, domain_warning=_COUNTED)

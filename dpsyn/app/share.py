@@ -83,8 +83,7 @@ def described(current: Dataset) -> dict[str, str]:
         found[TARGET] = current.target or ""
     if current.held_out != HELD_OUT:
         found[SHARE] = f"{current.held_out:g}"
-    changes = _changes(current.full.domain, current.table.domain)
-    if changes:
+    if current.table is not current.full and (changes := _changes(current.full.domain, current.table.domain)):
         found[COLUMNS] = json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
     return found
 

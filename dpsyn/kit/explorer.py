@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -88,12 +89,16 @@ class Explorer:
         return {name: settings[name] for name in names}
 
 
-def _degree() -> int:
-    return st.slider("d (degree of the marginals)", 1, 4, 2, key="f_degree", bind="query-params")
+def _reduced_space_size() -> int | None:
+    size = st.select_slider("m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params")
+    return None if size == _SMALLEST else round(float(size))
 
 
-def _failure_probability() -> float:
-    return st.slider(
+DEGREE = Slider("degree", partial(st.slider, "d (degree of the marginals)", 1, 4, 2, key="f_degree", bind="query-params"))
+FAILURE_PROBABILITY = Slider(
+    "failure_probability",
+    partial(
+        st.slider,
         "γ (failure probability of the accuracy theorems)",
         0.005,
         0.245,
@@ -102,21 +107,18 @@ def _failure_probability() -> float:
         key="f_gamma",
         format="%.3f",
         bind="query-params",
-    )
-
-
-def _rows() -> int:
-    return st.select_slider(
-        "k (synthetic rows)", widgets.COUNTS, 1000, key="f_rows", bind="query-params", format_func=lambda k: f"{k:,}"
-    )
-
-
-def _reduced_space_size() -> int | None:
-    size = st.select_slider("m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params")
-    return None if size == _SMALLEST else round(float(size))
-
-
-DEGREE = Slider("degree", _degree)
-FAILURE_PROBABILITY = Slider("failure_probability", _failure_probability)
-ROWS = Slider("rows", _rows)
+    ),
+)
+ROWS = Slider(
+    "rows",
+    partial(
+        st.select_slider,
+        "k (synthetic rows)",
+        widgets.COUNTS,
+        1000,
+        key="f_rows",
+        bind="query-params",
+        format_func="{:,}".format,
+    ),
+)
 REDUCED_SPACE_SIZE = Slider("reduced_space_size", _reduced_space_size)

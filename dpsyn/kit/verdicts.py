@@ -180,15 +180,18 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
 
 
 def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
-    """Everything about one mechanism."""
+    """Everything about one mechanism; what stands in expanders is made when they are opened."""
     show_conditions(verdict.conditions)
     for note in verdict.notes:
         st.caption(humanise(note))
     if verdict.alternatives:
-        with st.expander("Single certificates, and theorems as they were published"):
-            show_conditions(verdict.alternatives)
-            st.caption(
-                "These are shown beside the verdict and do not decide it. What is experimental never certifies a release."
-            )
-    with st.expander(TITLE, icon=ICON):
-        show_formulas(verdict, paper)
+        beside = "Single certificates, and theorems as they were published"
+        with st.expander(beside, key=f"beside_{verdict.mechanism}", on_change="rerun") as opened:
+            if opened.open:
+                show_conditions(verdict.alternatives)
+                st.caption(
+                    "Shown beside the verdict, these do not decide it. What is experimental never certifies a release."
+                )
+    with st.expander(TITLE, icon=ICON, key=f"formulas_{verdict.mechanism}", on_change="rerun") as opened:
+        if opened.open:
+            show_formulas(verdict, paper)

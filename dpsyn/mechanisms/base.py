@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from dpsyn.domain import Domain, listed
+from dpsyn.domain import Domain
 from dpsyn.errors import InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
@@ -143,15 +143,6 @@ class Config(ABC):
         return asdict(self)
 
 
-def domain_warning(domain: Domain) -> str:
-    """Why no guarantee over this domain holds yet: columns that nobody confirmed as public; empty if there are none."""
-    inferred = [a.name for a in domain.attributes if not a.public]
-    if not inferred:
-        return ""
-    shown = listed(inferred, 5)
-    return f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
-
-
 @dataclass(frozen=True)
 class Mechanism(ABC):
     """A calibrated mechanism: it states its exact guarantee before it has seen a row.
@@ -170,7 +161,7 @@ class Mechanism(ABC):
     guarantee: Guarantee = field(compare=False)
 
     def __post_init__(self) -> None:
-        warning = domain_warning(self.domain)
+        warning = self.domain.warning
         if warning and self.guarantee.status in ("proven", "real_arithmetic"):
             # What holds in real arithmetic only is not true once the domain is confirmed, so it keeps its mark.
             status: Status = "unconfirmed_domain" if self.guarantee.status == "proven" else self.guarantee.status

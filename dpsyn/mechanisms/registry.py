@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -37,12 +37,13 @@ def config_class(name: str) -> type[Config]:
     return found
 
 
+@cache
 def title(name: str) -> str:
     """What to call a mechanism on a page."""
     return config_class(name).title
 
 
-@lru_cache
+@cache
 def offered(name: str, place: str) -> Any:
     """What a mechanism offers at ``"module:attribute"`` of its folder, e.g. ``"panels:show"``; None if it offers none there.
 

@@ -35,16 +35,6 @@ def walsh_sum_l1(p: int, degree: int) -> int:
     return 2 * changed_walsh_functions(p, degree)
 
 
-def walsh_sum_l2(p: int, degree: int) -> float:
-    """L2 sensitivity 2√N of (Σ_i w_J(x_i))_{|J| ≤ d}."""
-    return 2.0 * math.sqrt(changed_walsh_functions(p, degree))
-
-
 def contingency_count_l1(columns: int, degree: int) -> int:
     """L1 sensitivity 2·C(q, d) of the counts in all d-way tables over q columns: one cell down, one up in each."""
     return 2 * math.comb(columns, min(degree, columns))
-
-
-def contingency_count_l2(columns: int, degree: int) -> float:
-    """L2 sensitivity √(2·C(q, d)) of the counts in all d-way tables over q columns."""
-    return math.sqrt(contingency_count_l1(columns, degree))

@@ -6,9 +6,10 @@ Quantities are kept as natural logarithms, so that nothing overflows at p = 10^4
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from dpsyn.theory.logarithms import LN10, Side, at_most, exp_of, format_log
 
@@ -16,6 +17,8 @@ Relation = Literal["<=", ">="]
 Group = Literal["validity", "privacy", "accuracy"]
 
 _LARGEST_EXACT = 2.0**53
+_P = ParamSpec("_P")
+_Setting = TypeVar("_Setting")
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class Verdict:
         alternatives: conditions that are shown and do not count: single certificates, theorems as published.
         facts: numbers that follow (smallest epsilon, largest number of rows, noise scale, …), by name; None: there is none.
         notes: sentences for the page.
-        symbols: LaTeX of a symbol in the conditions' formulas -> LaTeX of its number.
+        symbols: LaTeX of a symbol in the conditions' formulas -> natural logarithm of its number, or LaTeX.
     """
 
     mechanism: str
@@ -195,7 +198,7 @@ class Verdict:
     alternatives: tuple[Condition, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    symbols: Mapping[str, str] = field(default_factory=dict)
+    symbols: Mapping[str, float | str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -231,6 +234,16 @@ class Verdict:
             "facts": {k: _finite(v) if isinstance(v, float) else v for k, v in self.facts.items()},
             "notes": list(self.notes),
         }
+
+
+def judging(setting: Callable[_P, _Setting], judge: Callable[[_Setting], Verdict]) -> Callable[_P, Verdict]:
+    """What a mechanism offers as ``theorems:verdict``: ``judge`` on the setting that the same arguments make."""
+
+    @wraps(setting)
+    def verdict(*args: _P.args, **kwargs: _P.kwargs) -> Verdict:
+        return judge(setting(*args, **kwargs))
+
+    return verdict
 
 
 def _finite(value: float) -> float | None:

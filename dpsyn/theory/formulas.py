@@ -91,12 +91,13 @@ def latex_number(log_value: float, digits: int = 3) -> str:
     return rf"({mantissa:.{digits - 1}f} \times 10^{{{exponent}}})"
 
 
-def fill(formula: str, symbols: Mapping[str, str]) -> str:
+def fill(formula: str, symbols: Mapping[str, float | str]) -> str:
     r"""The formula with every symbol replaced by its number; a symbol with an index (k_1) is another symbol.
 
     Args:
         formula: LaTeX.
-        symbols: LaTeX of a symbol, as the formulas write it, to LaTeX of its number. Longer ones come first.
+        symbols: LaTeX of a symbol, as the formulas write it, to the natural logarithm of its number, or to LaTeX. Longer
+            ones come first.
     """
     if not symbols:
         return formula
@@ -110,7 +111,8 @@ def fill(formula: str, symbols: Mapping[str, str]) -> str:
     ends: list[int] = []
 
     def replaced(match: re.Match[str]) -> str:
-        number = symbols[match[0]]
+        known = symbols[match[0]]
+        number = known if isinstance(known, str) else latex_number(known)
         left = formula[: match.start()].rstrip()
         product = (bool(ends) and ends[-1] == match.start()) or bool(re.search(r"[0-9})|]$", left))
         ends.append(match.end())

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="session")
-def open_page() -> Callable[[str], AppTest]:
-    """Open the app at a page, each time for a new visitor: ``open_page("generator")``."""
+@pytest.fixture(scope="session", autouse=True)
+def packages_are_searched_once() -> Iterator[None]:
+    """For every new visitor AppTest searches all installed packages for components: half of the time of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
-    def at(name: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
-        if name != "home":
-            app = app.switch_page(f"{name}.py").run()
+
+@pytest.fixture(scope="session")
+def open_page() -> Callable[..., AppTest]:
+    """Open the app at a page, each time for a new visitor: ``open_page("generator")``; with what a link says besides."""
+
+    def at(name: str, **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60)
+        app.query_params.update(query)
+        app = (app if name == "home" else app.switch_page(f"{name}.py")).run()
         assert not app.exception, app.exception
         return app
 
@@ -27,11 +37,10 @@ def open_page() -> Callable[[str], AppTest]:
 
 
 def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
-    """Run the app again until the background job has been taken in."""
+    """Run the app again until the background job has been taken in; not before it has ended."""
     end = time.monotonic() + seconds
     while "job" in app.session_state and app.session_state["job"] is not None:
-        assert time.monotonic() < end, "the job took too long"
-        time.sleep(0.2)
+        app.session_state["job"].process.wait(max(end - time.monotonic(), 0))
         app.run()
         assert not app.exception, app.exception
     return app

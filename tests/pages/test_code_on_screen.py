@@ -292,9 +292,12 @@ def test_the_code_of_an_audit_audits_the_same_claim(
 def test_the_code_of_an_experiment_gives_its_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = at("comparison", data="car", comparison_what="Experiments", lab_repeats="1", lab_values_epsilon_car="1, 10")
-    app.multiselect(key="lab_mechanisms_car").set_value(["Noisy reweighting"]).run()
-    app.selectbox(key="lab_target_car").set_value(NO_TARGET).run()
+    columns = '{"doors":null,"persons":null,"lug_boot":null}'
+    app = at("comparison", data="car", data_columns=columns, comparison_what="Experiments", lab_repeats="1")
+    tag = app.session_state["dataset"].tag
+    app.text_input(key=f"lab_values_epsilon_{tag}").set_value("1, 10").run()
+    app.multiselect(key=f"lab_mechanisms_{tag}").set_value(["Noisy reweighting"]).run()
+    app.selectbox(key=f"lab_target_{tag}").set_value(NO_TARGET).run()
     text = code_of(app)
     app.button(key="lab_start").click().run()
     app = finish_job(app)

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import finish_job
+from tests.pages.test_experiments import quick
 
 
 def generate(app, name):
@@ -134,10 +135,8 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
 
 
 def generate_small(open_page):
-    """A demonstration on CAR, with a seed."""
-    app = open_page("home")
-    app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("generator.py").run()
+    """A demonstration on four columns of CAR, with a seed."""
+    app = quick(open_page).switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
     app.toggle(key="demo").set_value(True).run()
     app.button(key="run").click().run()

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting.quick import QUICK, TOLERANCE, Sizes, epsilon_at, sigma_for
+from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
 
 
 @dataclass(frozen=True)
 class MixingSetting:
-    """What DP-CDA's guarantee depends on: the arguments of :func:`verdict`."""
+    """What DP-CDA's guarantee depends on: the arguments of :func:`verdict`, and the sizes as the accountants know them."""
 
     n: int
     spec: PrivacySpec
@@ -34,39 +33,20 @@ class MixingSetting:
     noise_scale: float | None = None
     clip_norm: float = 1.0
     exact: bool | None = None
+    sizes: Sizes = field(init=False)
 
     def __post_init__(self) -> None:
-        for field, value in (("classes", self.classes), ("order_of_mixture", self.order_of_mixture), ("rows", self.rows)):
-            if value < 1:
-                raise ParameterError(field, value, "at least 1")
-        if self.smallest_class is not None and not 0 <= self.smallest_class <= self.n // self.classes:
-            allowed = f"at least 0 and at most n / classes = {self.n // self.classes}"
-            raise ParameterError("smallest_class", self.smallest_class, allowed)
-        for field, scale in (("noise_scale", self.noise_scale), ("clip_norm", self.clip_norm)):
-            if scale is not None and not (math.isfinite(scale) and scale > 0):
-                raise ParameterError(field, scale, "a finite number > 0")
-
-    @property
-    def class_size(self) -> int:
-        """The smallest N_k that is known or possible."""
-        return self.n // self.classes if self.smallest_class is None else self.smallest_class
+        if self.order_of_mixture < 1:
+            raise ParameterError("order_of_mixture", self.order_of_mixture, "at least 1")
+        if self.noise_scale is not None and not (math.isfinite(self.noise_scale) and self.noise_scale > 0):
+            raise ParameterError("noise_scale", self.noise_scale, "a finite number > 0")
+        stated = self.n, self.classes, self.smallest_class, self.rows, self.spec.delta, self.clip_norm
+        object.__setattr__(self, "sizes", Sizes.stated(*stated, neighbouring=self.spec.neighbouring))
 
     @property
     def takes_balance_for_granted(self) -> bool:
-        """Whether the smallest class is nobody's knowledge: n // K then stands in, the largest that it can be."""
+        """Whether the smallest class is nobody's knowledge."""
         return self.smallest_class is None and self.classes > 1
-
-    @property
-    def rows_per_class(self) -> int:
-        """T_k."""
-        return max(1, self.rows // self.classes)
-
-    @property
-    def sizes(self) -> Sizes:
-        """What the accountants have to know."""
-        counts = (self.class_size,) * min(self.classes, 2)
-        neighbouring = self.spec.neighbouring
-        return Sizes(counts, self.rows_per_class, self.spec.delta, self.clip_norm, neighbouring=neighbouring)
 
     @property
     def sensitivity(self) -> float:
@@ -76,12 +56,12 @@ class MixingSetting:
     @property
     def is_exact(self) -> bool:
         """Whether σ is found by the exact accountant."""
-        return max(self.class_size, self.rows_per_class) <= QUICK if self.exact is None else self.exact
+        return self.sizes.is_quick if self.exact is None else self.exact
 
     @property
     def can_be_accounted(self) -> bool:
         """Whether the accountants' arguments are in range."""
-        return self.spec.delta > 0 and self.order_of_mixture <= self.class_size
+        return self.spec.delta > 0 and self.order_of_mixture <= self.sizes.smallest
 
 
 def plain_gaussian_sigma(setting: MixingSetting) -> float:
@@ -90,7 +70,7 @@ def plain_gaussian_sigma(setting: MixingSetting) -> float:
     Each row is a Gaussian mechanism of sensitivity Δ = 2c/l, so its ρ is Δ²/(2σ²); a record is in one class, or leaves one
     class and enters another, so at most 2·T_k rows can change.
     """
-    touched = setting.rows_per_class * (2 if setting.spec.neighbouring == "replace_one" and setting.classes > 1 else 1)
+    touched = setting.sizes.rows * (2 if setting.spec.neighbouring == "replace_one" and setting.classes > 1 else 1)
     return setting.sensitivity * math.sqrt(touched / (2 * zcdp_rho(setting.spec.epsilon, setting.spec.delta)))
 
 
@@ -103,14 +83,14 @@ def exact_sigma(setting: MixingSetting) -> float:
     """About the smallest σ that is private by the exact accountant: its ε is at most the target, and close to it."""
     found = sigma_for(setting.sizes, setting.order_of_mixture, setting.spec.epsilon, tolerance=TOLERANCE)
     if found is None:
-        raise ParameterError("order_of_mixture", setting.order_of_mixture, f"at most {setting.class_size}")
+        raise ParameterError("order_of_mixture", setting.order_of_mixture, f"at most {setting.sizes.smallest}")
     return found
 
 
 def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
     """l ≤ N_k, δ > 0, public scaling and classes, enough noise."""
-    log_l, log_size = math.log(setting.order_of_mixture), log_of(setting.class_size)
-    mixable = [whole_threshold("order_of_mixture", "at_most", log_size, log_l)] if setting.class_size else []
+    log_l, log_size = math.log(setting.order_of_mixture), log_of(setting.sizes.smallest)
+    mixable = [whole_threshold("order_of_mixture", "at_most", log_size, log_l)] if setting.sizes.smallest else []
     if setting.smallest_class is None:
         mixable.append(whole_threshold("n", "at_least", log_l + math.log(setting.classes), math.log(setting.n)))
     else:
@@ -149,7 +129,7 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
 
 
 def _balanced(setting: MixingSetting) -> str:
-    return f"if the smallest class holds n/K = {setting.class_size:,} records"
+    return f"if the smallest class holds n/K = {setting.sizes.smallest:,} records"
 
 
 def _noise_condition(setting: MixingSetting) -> tuple[Condition, ...]:
@@ -186,10 +166,10 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     found = conditions(setting)
     noise = found[-1] if setting.can_be_accounted else None
     facts: dict[str, Any] = {
-        "class_size": float_of(setting.class_size),
-        "rows_per_class": float_of(setting.rows_per_class),
+        "class_size": float_of(setting.sizes.smallest),
+        "rows_per_class": float_of(setting.sizes.rows),
         "sensitivity": setting.sensitivity,
-        "sampling_rate": setting.order_of_mixture / setting.class_size if setting.class_size else None,
+        "sampling_rate": setting.order_of_mixture / setting.sizes.smallest if setting.sizes.smallest else None,
         "sigma_without_sampling": plain_gaussian_sigma(setting) if setting.spec.delta > 0 else None,
         "sigma_exact": exact_sigma(setting) if setting.is_exact and setting.can_be_accounted else None,
         "noise_scale": setting.noise_scale,
@@ -201,7 +181,7 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
     promise = (
         f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}{caution} on averages of "
-        f"{setting.order_of_mixture} records makes a sample with {setting.rows_per_class:,} of each class {privacy}"
+        f"{setting.order_of_mixture} records makes a sample with {setting.sizes.rows:,} of each class {privacy}"
     )
     return Verdict(
         mechanism="dp_cda",
@@ -219,18 +199,14 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
             "The published accountant is not used: it samples from the whole table instead of one class, and has a misprint "
             "that can understate ε.",
         ),
-        symbols=_symbols(setting),
+        symbols={
+            "l": str(setting.order_of_mixture),
+            r"\min_k N_k": log_of(setting.sizes.smallest),
+            r"\delta": log_of(setting.spec.delta),
+            r"\varepsilon": math.log(setting.spec.epsilon),
+            **({} if setting.noise_scale is None else {r"\sigma": math.log(setting.noise_scale)}),
+        },
     )
-
-
-def _symbols(setting: MixingSetting) -> dict[str, str]:
-    found = {
-        "l": str(setting.order_of_mixture),
-        r"\min_k N_k": latex_number(log_of(setting.class_size)),
-        r"\delta": latex_number(log_of(setting.spec.delta)),
-        r"\varepsilon": latex_number(math.log(setting.spec.epsilon)),
-    }
-    return found if setting.noise_scale is None else found | {r"\sigma": latex_number(math.log(setting.noise_scale))}
 
 
 def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:

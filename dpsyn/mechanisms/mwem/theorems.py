@@ -18,7 +18,6 @@ from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.formulas import latex_number
 from dpsyn.theory.logarithms import exp_of, format_log, nearest_float
 from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
 
@@ -154,13 +153,13 @@ def verdict(
             "Privacy needs only the noise: any number of rows is equally private.",
         ),
         symbols={
-            r"\varepsilon": latex_number(math.log(spec.epsilon)),
-            r"\gamma": latex_number(math.log(failure_probability)),
-            "|D|": latex_number(setting.log_points),
-            "|Q|": latex_number(math.log(setting.queries)),
-            "T": latex_number(math.log(used)),
-            "n": latex_number(setting.log_n),
-            r"\alpha": latex_number(math.log(setting.promise / 8)),
+            r"\varepsilon": math.log(spec.epsilon),
+            r"\gamma": math.log(failure_probability),
+            "|D|": setting.log_points,
+            "|Q|": math.log(setting.queries),
+            "T": math.log(used),
+            "n": setting.log_n,
+            r"\alpha": math.log(setting.promise / 8),
         },
     )
 

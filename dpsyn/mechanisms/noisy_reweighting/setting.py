@@ -215,7 +215,8 @@ def reweighting_setting(
     spec: PrivacySpec,
     *,
     degree: int = 2,
-    accuracy: float = 0.125,
+    floor: float = 0.25,
+    accuracy: float | None = None,
     statistics: FamilyChoice = "auto",
     noise: Noise = "laplace",
     failure_probability: float = 0.125,
@@ -223,7 +224,25 @@ def reweighting_setting(
     reduced_space_size: int | None = None,
     condition_number: float | None = None,
 ) -> ReweightingSetting:
-    """The setting for one dataset and one privacy specification; arguments as in :func:`dpsyn.feasibility`."""
+    """The setting for one dataset and one privacy specification.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε, δ and the neighbours.
+        degree: d, the order of the marginals.
+        floor: of private sampling, which promises 4·floor; it matters only where there is no ``accuracy``.
+        accuracy: the papers' α; Theorem 2.3 promises 8·accuracy. None takes floor/2: the promise of private sampling.
+        statistics: what is matched; ``"auto"``: Walsh functions where all columns have two values (or the columns are not
+            known), contingency tables elsewhere.
+        noise: Laplace as in the paper, or Gaussian (needs δ > 0).
+        failure_probability: γ.
+        rows: k, synthetic rows.
+        reduced_space_size: m; None takes the smallest m that Theorem 2.3 allows.
+        condition_number: K >= κ; None takes the bound N·‖f_n‖∞ for the uniform measure on N possible rows.
+
+    Raises:
+        ParameterError: a value with which the formulas mean nothing.
+    """
     if not 1 <= degree <= stats.p:
         raise ParameterError("degree", degree, f"a whole number from 1 to p = {stats.p}")
     if rows < 1:
@@ -239,7 +258,7 @@ def reweighting_setting(
         log_n=math.log(stats.n),
         epsilon=spec.epsilon,
         delta=spec.delta,
-        accuracy=accuracy,
+        accuracy=floor / 2 if accuracy is None else accuracy,
         failure_probability=failure_probability,
         log_rows=math.log(rows),
         log_m=None if reduced_space_size is None else math.log(reduced_space_size),

@@ -18,8 +18,6 @@ import pandas as pd
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.setting import (
     LN2,
-    FamilyChoice,
-    Noise,
     ReweightingSetting,
     reweighting_setting,
     walsh_family,
@@ -28,8 +26,7 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Remedy, Verdict
-from dpsyn.theory.formulas import latex_number
+from dpsyn.theory.conditions import Condition, Remedy, Verdict, judging
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import p_threshold, summarise, threshold, whole_threshold
 
@@ -222,27 +219,20 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
         alternatives=beside,
         facts=facts,
         notes=_notes(setting, error),
-        symbols=_symbols(setting),
+        symbols={
+            r"\Delta_1": family.log_l1,
+            r"\Delta_2": family.log_l2,
+            r"\varepsilon": math.log(setting.epsilon),
+            r"\gamma": math.log(setting.failure_probability),
+            r"\alpha": math.log(setting.accuracy),
+            "|F|": family.log_size,
+            "K": setting.log_condition_number,
+            "n": setting.log_n,
+            "m": setting.log_reduced_space,
+            "k": setting.log_rows,
+            **({r"\rho": math.log(setting.rho)} if setting.noise == "gaussian" else {}),
+        },
     )
-
-
-def _symbols(setting: ReweightingSetting) -> dict[str, str]:
-    family = setting.family
-    found = {
-        r"\Delta_1": latex_number(family.log_l1),
-        r"\Delta_2": latex_number(family.log_l2),
-        r"\varepsilon": latex_number(math.log(setting.epsilon)),
-        r"\gamma": latex_number(math.log(setting.failure_probability)),
-        r"\alpha": latex_number(math.log(setting.accuracy)),
-        "|F|": latex_number(family.log_size),
-        "K": latex_number(setting.log_condition_number),
-        "n": latex_number(setting.log_n),
-        "m": latex_number(setting.log_reduced_space),
-        "k": latex_number(setting.log_rows),
-    }
-    if setting.noise == "gaussian":
-        found[r"\rho"] = latex_number(math.log(setting.rho))
-    return found
 
 
 def _privacy(setting: ReweightingSetting) -> str:
@@ -262,50 +252,7 @@ def _notes(setting: ReweightingSetting, error: float) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def verdict(
-    stats: DatasetStatistics,
-    spec: PrivacySpec,
-    *,
-    degree: int = 2,
-    floor: float = 0.25,
-    accuracy: float | None = None,
-    statistics: FamilyChoice = "auto",
-    noise: Noise = "laplace",
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
-    condition_number: float | None = None,
-) -> Verdict:
-    """The verdict on noisy reweighting for one dataset.
-
-    Args:
-        stats: p, n, ‖f_n‖∞ of the data.
-        spec: ε, δ and the neighbours.
-        degree: d, the order of the marginals.
-        floor: of private sampling, which promises 4·floor; it matters only where there is no ``accuracy``.
-        accuracy: the papers' α; Theorem 2.3 promises 8·accuracy. None takes floor/2: the promise of private sampling.
-        statistics: what is matched; ``"auto"``: Walsh functions where all columns have two values (or the columns are not
-            known), contingency tables elsewhere.
-        noise: Laplace as in the paper, or Gaussian (needs δ > 0).
-        failure_probability: γ.
-        rows: k, synthetic rows.
-        reduced_space_size: m; None takes the smallest m that Theorem 2.3 allows.
-        condition_number: K >= κ; None takes the bound N·‖f_n‖∞ for the uniform measure on N possible rows.
-    """
-    return noisy_reweighting_verdict(
-        reweighting_setting(
-            stats,
-            spec,
-            degree=degree,
-            accuracy=floor / 2 if accuracy is None else accuracy,
-            statistics=statistics,
-            noise=noise,
-            failure_probability=failure_probability,
-            rows=rows,
-            reduced_space_size=reduced_space_size,
-            condition_number=condition_number,
-        )
-    )
+verdict = judging(reweighting_setting, noisy_reweighting_verdict)
 
 
 def of_release(

@@ -181,9 +181,31 @@ class PrivateSamplingSetting:
 
 
 def sampling_setting(
-    stats: DatasetStatistics, spec: PrivacySpec, *, rows: int = 1, reduced_space_size: int | None = None, **box: Any
+    stats: DatasetStatistics,
+    spec: PrivacySpec,
+    *,
+    degree: int = 2,
+    floor: float = 0.25,
+    ceiling: float = 2.0,
+    failure_probability: float = 0.125,
+    rows: int = 1,
+    reduced_space_size: int | None = None,
 ) -> PrivateSamplingSetting:
-    """The setting for one dataset and one privacy specification; the rest as in :func:`dpsyn.feasibility`."""
+    """The setting for one dataset and one privacy specification.
+
+    Args:
+        stats: p, n, ‖f_n‖∞ of the data.
+        spec: ε and the neighbours.
+        degree: d, the order of the marginals.
+        floor: the papers' δ, lower bound on m·h; 0 < floor < 1.
+        ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
+        failure_probability: γ.
+        rows: k, synthetic rows.
+        reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows.
+
+    Raises:
+        ParameterError: a value with which the formulas mean nothing.
+    """
     if rows < 1:
         raise ParameterError("rows", rows, "at least 1")
     if reduced_space_size is not None and reduced_space_size < 1:
@@ -193,11 +215,14 @@ def sampling_setting(
         log_n=math.log(stats.n),
         log_max_frequency=math.log(stats.max_frequency),
         epsilon=spec.epsilon,
+        degree=degree,
+        floor=floor,
+        ceiling=ceiling,
+        failure_probability=failure_probability,
         log_rows=math.log(rows),
         log_m=None if reduced_space_size is None else math.log(reduced_space_size),
         replace_one=spec.neighbouring == "replace_one",
         name=stats.name,
-        **box,
     )
 
 

@@ -20,8 +20,7 @@ from dpsyn.mechanisms.private_sampling.bounds import (
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
-from dpsyn.theory.formulas import latex_number
+from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier, judging
 from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
 from dpsyn.theory.thresholds import summarise
 
@@ -189,17 +188,17 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         facts=facts,
         notes=_notes(setting, error, success),
         symbols={
-            r"\varepsilon": latex_number(logs.epsilon),
-            r"\delta": latex_number(logs.floor),
-            r"\Delta": latex_number(logs.ceiling),
-            r"\gamma": latex_number(logs.failure_probability),
-            r"\|f\|_\infty": latex_number(logs.max_frequency),
-            r"\binom{p}{\le d}": latex_number(logs.dimension),
+            r"\varepsilon": logs.epsilon,
+            r"\delta": logs.floor,
+            r"\Delta": logs.ceiling,
+            r"\gamma": logs.failure_probability,
+            r"\|f\|_\infty": logs.max_frequency,
+            r"\binom{p}{\le d}": logs.dimension,
             "d": str(setting.degree),
             "p": str(setting.p),
-            "n": latex_number(logs.n),
-            "m": latex_number(logs.m),
-            "k": latex_number(logs.rows),
+            "n": logs.n,
+            "m": logs.m,
+            "k": logs.rows,
         },
     )
 
@@ -241,41 +240,7 @@ def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tup
     return tuple(notes)
 
 
-def verdict(
-    stats: DatasetStatistics,
-    spec: PrivacySpec,
-    *,
-    degree: int = 2,
-    floor: float = 0.25,
-    ceiling: float = 2.0,
-    failure_probability: float = 0.125,
-    rows: int = 1,
-    reduced_space_size: int | None = None,
-) -> Verdict:
-    """The verdict on private sampling for one dataset.
-
-    Args:
-        stats: p, n, ‖f_n‖∞ of the data.
-        spec: ε and the neighbours.
-        degree: d, the order of the marginals.
-        floor: the papers' δ, lower bound on m·h; 0 < floor < 1.
-        ceiling: the papers' Δ, upper bound on m·h; ceiling > floor.
-        failure_probability: γ.
-        rows: k, synthetic rows.
-        reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows.
-    """
-    return private_sampling_verdict(
-        sampling_setting(
-            stats,
-            spec,
-            degree=degree,
-            floor=floor,
-            ceiling=ceiling,
-            failure_probability=failure_probability,
-            rows=rows,
-            reduced_space_size=reduced_space_size,
-        )
-    )
+verdict = judging(sampling_setting, private_sampling_verdict)
 
 
 def of_release(

@@ -194,7 +194,15 @@ def test_extremes_are_fit_for_json() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("order_of_mixture", 0), ("features", 0), ("sigma", 0.0), ("sigma", math.inf), ("delta", 1.0), ("smallest_class", 180)],
+    [
+        ("order_of_mixture", 0),
+        ("features", 0),
+        ("sigma", 0.0),
+        ("sigma", math.inf),
+        ("delta", 0.0),
+        ("delta", 1.0),
+        ("smallest_class", 180),
+    ],
 )
 def test_meaningless_values_name_their_field(field: str, value: float) -> None:
     with pytest.raises(ParameterError) as caught:

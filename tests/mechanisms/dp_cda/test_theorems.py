@@ -106,7 +106,7 @@ def test_mixing_more_records_than_a_class_has() -> None:
 
 def test_balanced_classes_are_assumed_and_said_so() -> None:
     guess = replace(SETTING, smallest_class=None)
-    assert guess.class_size == 1000
+    assert guess.sizes.smallest == 1000
     assert "state it" in dp_cda_verdict(guess)["order_of_mixture"].note
     for setting in (guess, replace(guess, noise_scale=5.0)):
         verdict = dp_cda_verdict(setting)

@@ -78,14 +78,14 @@ def test_every_entry_for_private_sampling_is_true(setting: PrivateSamplingSettin
     table = sampling_inverses(setting)
     now = sampling_conditions(setting)
     assert len(table) == len(now) * len(SAMPLING_PARAMETERS)
+    changed = {
+        parameter: [sampling_conditions(setting.changed(parameter, x)) for x in allowed_values(setting, parameter)]
+        for parameter in SAMPLING_PARAMETERS
+    }
     for entry in table:
         before = now[entry.condition]
         assert entry.holds == before.holds
-        tried = [
-            sampling_conditions(setting.changed(entry.parameter, x))[entry.condition]
-            for x in allowed_values(setting, entry.parameter)
-        ]
-        check(entry, before, tried)
+        check(entry, before, [there[entry.condition] for there in changed[entry.parameter]])
 
 
 def check(entry: Inverse, before: Condition, tried: list[Condition]) -> None:

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.bounds import ACCURACY, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, theorem_4_1_log_epsilon
 from dpsyn.mechanisms.private_sampling.theorems import (
     bounded_ratio,
     conditions,
+    privacy_condition,
     private_sampling_verdict,
     stability,
     theorem_4_1,
@@ -59,6 +60,20 @@ def all_conditions(setting: PrivateSamplingSetting) -> dict[str, Condition]:
     found = [*conditions(setting), theorem_4_1(setting), bounded_ratio(setting)]
     experimental = stability(setting)
     return {c.key: c for c in (*found, *([] if experimental is None else [experimental]))}
+
+
+ALONE = {
+    "theorem_4_1": theorem_4_1,
+    "bounded_ratio": bounded_ratio,
+    "stability": stability,
+    "rows_upper": privacy_condition,
+    **{bound.key: bound.condition for bound in ACCURACY},
+}
+
+
+def condition(setting: PrivateSamplingSetting, key: str) -> Condition | None:
+    """One of them, without the inverses of all others."""
+    return ALONE[key](setting) if key in ALONE else all_conditions(setting)[key]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +159,7 @@ def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: Priv
             beyond_float = remedy.parameter in real and abs(remedy.log_value) > 700
             if beyond_search or beyond_float:
                 continue
-            at = all_conditions(setting.changed(remedy.parameter, remedy.log_value)).get(key)
+            at = condition(setting.changed(remedy.parameter, remedy.log_value), key)
             if at is None:
                 continue
             assert at.holds, (key, str(remedy))
@@ -153,7 +168,7 @@ def test_every_inverse_makes_it_true_and_one_percent_less_does_not(setting: Priv
                 continue
             if remedy.parameter == "floor" and math.exp(beyond) >= 1:
                 continue
-            moved = all_conditions(setting.changed(remedy.parameter, beyond)).get(key)
+            moved = condition(setting.changed(remedy.parameter, beyond), key)
             assert moved is None or not moved.holds, (key, str(remedy))
 
 

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant
-from dpsyn.mechanisms.dp_cda.accounting.exact import checked_multiplier
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -54,8 +53,19 @@ class Sizes:
     total: int | None = None
 
     @classmethod
-    def stated(cls, n: int, classes: int, smallest_class: int, rows: int, delta: float, clip_norm: float = 1.0) -> Sizes:
+    def stated(
+        cls,
+        n: int,
+        classes: int,
+        smallest_class: int | None,
+        rows: int,
+        delta: float,
+        clip_norm: float = 1.0,
+        neighbouring: Change = "replace_one",
+    ) -> Sizes:
         """N records in K classes of at least so many each, and T rows in all, T_k = max(1, T // K) of each class.
+
+        Where nobody knows the smallest class, n // K stands in, the largest that it can be.
 
         Raises:
             ParameterError: an argument is out of range.
@@ -63,12 +73,15 @@ class Sizes:
         for field, value in (("n", n), ("classes", classes), ("rows", rows)):
             if value < 1:
                 raise ParameterError(field, value, "at least 1")
+        smallest_class = n // classes if smallest_class is None else smallest_class
         if not 0 <= smallest_class <= n // classes:
             allowed = f"at least 0 and at most n / classes = {n // classes}"
             raise ParameterError("smallest_class", smallest_class, allowed)
-        checked_multiplier(1, 0.0, clip_norm, delta)
+        if not 0 <= delta < 1:
+            raise ParameterError("delta", delta, "0 <= delta < 1; the accountants need delta > 0")
+        check_clip_norm(clip_norm)
         counts = (smallest_class,) * min(classes, 2)
-        return cls(counts, max(1, rows // classes), delta, clip_norm, n=n, total=rows)
+        return cls(counts, max(1, rows // classes), delta, clip_norm, neighbouring=neighbouring, n=n, total=rows)
 
     @property
     def smallest(self) -> int:

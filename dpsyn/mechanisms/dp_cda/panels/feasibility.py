@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -121,9 +122,11 @@ draw_epsilon_against_sigma(points, sizes).save("epsilon_against_sigma.html")
     return code.script("What the paper on DP-CDA claims, and what is true for these sizes.", body, None, imports)
 
 
-def _order_of_mixture() -> int:
-    return st.select_slider("l (order of mixture, DP-CDA)", _LEVELS, 4, key="f_order", bind="query-params")
-
-
-SLIDERS = (ROWS, Slider("order_of_mixture", _order_of_mixture))
+SLIDERS = (
+    ROWS,
+    Slider(
+        "order_of_mixture",
+        partial(st.select_slider, "l (order of mixture, DP-CDA)", _LEVELS, 4, key="f_order", bind="query-params"),
+    ),
+)
 SECTIONS = {DPCDA.title: show}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -257,35 +258,35 @@ def _code_of_tables(explorer: Explorer, epsilon: float) -> str:
 # --- the sidebar --------------------------------------------------------------------------------------------------------
 
 
-def _floor() -> float:
-    return st.slider(
-        "floor (the papers' δ)",
-        0.01,
-        0.5,
-        0.25,
-        0.01,
-        key="f_floor",
-        bind="query-params",
-        help="Smallest density allowed in private sampling, relative to uniform.",
-    )
-
-
-def _ceiling() -> float:
-    return st.select_slider(
-        "ceiling (the papers' Δ)",
-        widgets.CEILINGS,
-        2.0,
-        key="f_ceiling",
-        bind="query-params",
-        format_func=lambda c: f"{c:.4g}",
-        help="Largest density allowed, relative to uniform.",
-    )
-
-
 SLIDERS = (
     DEGREE,
-    Slider("floor", _floor),
-    Slider("ceiling", _ceiling),
+    Slider(
+        "floor",
+        partial(
+            st.slider,
+            "floor (the papers' δ)",
+            0.01,
+            0.5,
+            0.25,
+            0.01,
+            key="f_floor",
+            bind="query-params",
+            help="Smallest density allowed in private sampling, relative to uniform.",
+        ),
+    ),
+    Slider(
+        "ceiling",
+        partial(
+            st.select_slider,
+            "ceiling (the papers' Δ)",
+            widgets.CEILINGS,
+            2.0,
+            key="f_ceiling",
+            bind="query-params",
+            format_func="{:.4g}".format,
+            help="Largest density allowed, relative to uniform.",
+        ),
+    ),
     FAILURE_PROBABILITY,
     ROWS,
     REDUCED_SPACE_SIZE,

@@ -50,7 +50,7 @@ def test_a_row_diverges_by_no_less_than_the_theorem_says_and_no_more_than_withou
 def test_epsilon_falls_with_the_noise_towards_the_limit_and_never_to_it(size, rows, order, change):
     classes = mixed_classes(order, [size] * 2, [rows] * 2, "fixed_size")
     for delta in (1e-5, TINY):
-        found = [rdp_epsilon(classes, change, "fixed_size", order, 10.0**k, delta) for k in range(1, 16, 2)]
+        found = [rdp_epsilon(classes, change, "fixed_size", order, 10.0**k, delta) for k in (1, 3, 7, 15)]
         assert found == sorted(found, reverse=True)
         assert found[-1] >= rdp_limit(delta)
         assert found[-1] == pytest.approx(rdp_limit(delta), rel=1e-6)
