@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
 
@@ -24,6 +25,9 @@ class DatasetStatistics:
         distinct_rows: number of different rows, or None where it is not known.
         sizes: number of codes of every column before binarisation, or None where it is not known.
         name: how to call the dataset on a page.
+
+    Raises:
+        ParameterError: a field is of another type, or cannot have its value.
     """
 
     p: int
@@ -34,12 +38,17 @@ class DatasetStatistics:
     name: str = "data"
 
     def __post_init__(self) -> None:
-        if self.p < 1:
-            raise ParameterError("p", self.p, "at least 1 bit")
-        if self.n < 1:
-            raise ParameterError("n", self.n, "at least 1 row")
-        if not 0 < self.max_frequency <= 1:
-            raise ParameterError("max_frequency", self.max_frequency, "a share with 0 < max_frequency <= 1")
+        sizes = None if self.sizes is None else checks.items("sizes", self.sizes, "a list of whole numbers")
+        checked = {
+            "p": checks.whole("p", self.p, why="a row has at least 1 bit"),
+            "n": checks.whole("n", self.n, why="at least 1 row"),
+            "max_frequency": checks.number("max_frequency", self.max_frequency, most=1.0, above=0.0),
+            "distinct_rows": checks.whole_or_none("distinct_rows", self.distinct_rows),
+            "sizes": None if sizes is None else tuple(checks.whole("sizes", size) for size in sizes),
+            "name": checks.text("name", self.name, "a text"),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
     @property
     def log10_peak(self) -> float:
@@ -55,7 +64,12 @@ def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
 
 
 def binarise(codes: Codes, domain: Domain, *, two_valued_as_bit: bool = False) -> npt.NDArray[np.int8]:
-    """The rows as points of {-1, 1}^p, shape (n, p): one bit per truth column, one-hot for the others."""
+    """The rows as points of {-1, 1}^p, shape (n, p): one bit per truth column, one-hot for the others.
+
+    Raises:
+        ParameterError: ``codes`` are none of this domain's.
+    """
+    _check_codes(codes, domain)
     blocks = []
     for j, attribute in enumerate(domain.attributes):
         column = codes[:, j]
@@ -64,6 +78,17 @@ def binarise(codes: Codes, domain: Domain, *, two_valued_as_bit: bool = False) -
         else:
             blocks.append(np.where(column[:, None] == np.arange(attribute.size), 1, -1).astype(np.int8))
     return np.concatenate(blocks, axis=1)
+
+
+def _check_codes(codes: Codes, domain: Domain) -> None:
+    checks.instance("domain", domain, Domain, "a domain")
+    shape = (len(codes), len(domain)) if isinstance(codes, np.ndarray) and codes.ndim else None
+    if shape is None or codes.shape != shape or codes.dtype.kind not in "iu":
+        raise ParameterError("codes", codes, f"an array of whole numbers with {len(domain)} columns")
+    for j, attribute in enumerate(domain.attributes):
+        column = codes[:, j]
+        if len(column) and not 0 <= column.min() <= column.max() < attribute.size:
+            raise ParameterError("codes", column, f"from 0 to {attribute.size - 1} in column {attribute.name!r}")
 
 
 def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -86,7 +111,15 @@ def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
 def statistics_of_codes(
     codes: Codes, domain: Domain, *, name: str = "data", two_valued_as_bit: bool = False
 ) -> DatasetStatistics:
-    """Exact statistics of encoded rows. Binarisation is injective, so equal codes are equal points of the cube."""
+    """Exact statistics of encoded rows. Binarisation is injective, so equal codes are equal points of the cube.
+
+    Raises:
+        ParameterError: there is no row, ``codes`` are none of this domain's, or ``two_valued_as_bit`` is no truth value.
+    """
+    _check_codes(codes, domain)
+    checks.flag("two_valued_as_bit", two_valued_as_bit)
+    if len(codes) == 0:
+        raise ParameterError("n", 0, "at least 1 row")
     counts = np.unique(row_keys(codes, domain.shape), return_counts=True)[1]
     n = len(codes)
     return DatasetStatistics(
