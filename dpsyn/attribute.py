@@ -200,7 +200,7 @@ class Attribute:
         if numeric if self.kind == "date" else moments:
             values = np.full(len(column), np.nan)
         else:
-            values = days(local_moments(column)) if self.kind == "date" else _floats(column)
+            values = days(local_moments(column)) if self.kind == "date" else floats(column)
         bad = np.isnan(values)
         if bad.any():
             bad &= ~column.isna().to_numpy()
@@ -372,7 +372,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 """How every field but the name is checked; each gives a plain Python value."""
 
 
-def _floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+def floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
     """Numbers, or texts of them; NaN where a cell is neither."""
     kind = column.dtype
     if pd.api.types.is_object_dtype(kind):

@@ -13,8 +13,10 @@ FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
 """The years 1 to 9999, in days since 1970-01-01."""
 
 ZONE = r"(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)"
-ISO = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?" + ZONE + "?"
+ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?" + ZONE + "?"
 """A date as it should be written, 2024-12-31, perhaps with a time and a zone."""
+
+ZONE_RULE = "times with a zone keep the day that their own zone shows"
 
 
 def local_moments(column: pd.Series[Any]) -> npt.NDArray[np.datetime64]:
@@ -41,7 +43,7 @@ def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:
 
 
 def has_zones(column: pd.Series[Any]) -> bool:
-    """Whether some moment of a column of dates or times has a zone."""
+    """Whether some moment of a column of dates or times, not of texts, has a zone."""
     if column.dtype == object:
         return any(getattr(value, "tzinfo", None) is not None for value in column)
     return isinstance(column.dtype, pd.DatetimeTZDtype)
@@ -65,5 +67,5 @@ def _without_zone(value: Any) -> Any:
 
 
 def _read(texts: pd.Series[Any]) -> pd.Series[Any]:
-    written = texts.where(texts.str.fullmatch(ISO, na=False)).str.replace(ZONE + "$", "", regex=True)
+    written = texts.where(texts.str.fullmatch(ISO_DATE, na=False)).str.replace(ZONE + "$", "", regex=True)
     return pd.to_datetime(written, format="ISO8601", errors="coerce")

@@ -18,7 +18,7 @@ from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, fit_typed
 from dpsyn.data._text import look
 from dpsyn.data.read import (
     PARQUET_NAMES,
@@ -206,7 +206,7 @@ class _Encoder:
 
     def __call__(self, array: Any) -> Codes:
         try:
-            codes = self._attribute.encode(as_series(array).rename(self._attribute.name))
+            codes = self._attribute.encode(fit_typed(self._attribute, as_series(array)))
         except DomainError as error:
             where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
             raise DomainError(f"{error}{where}", column=error.column) from error

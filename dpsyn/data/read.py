@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, infer_typed
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError
@@ -180,7 +180,7 @@ def _from_frame(
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
-        return _fitted(domain.project(wanted), names, name, lambda attribute: frame[attribute.name])
+        return _fitted(domain.project(wanted), names, name, lambda attribute: fit_typed(attribute, frame[attribute.name]))
     return _inferred(wanted, name, lambda column: infer_typed(column, frame[column]), wide)
 
 

@@ -86,7 +86,9 @@ def test_dates(values: Any) -> None:
     column, attribute, notes = one(values)
     assert (attribute.kind, attribute.lower, attribute.upper) == ("date", 18263, 18266)
     assert column.dtype == "datetime64[us]"
-    assert notes == ()
+    assert notes == (
+        ("Column 'x': times with a zone keep the day that their own zone shows.",) if "+" in str(values[0]) else ()
+    )
 
 
 @pytest.mark.parametrize(
