@@ -54,7 +54,7 @@ class Attribute:
     public: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name or not _is_unicode(self.name):
+        if not isinstance(self.name, str) or not self.name or not is_unicode(self.name):
             raise DomainError(f"a column's name must be a Unicode text that is not empty, got {shown(self.name)}")
         object.__setattr__(self, "name", str(self.name))
         for field, check in _CHECKS.items():
@@ -89,7 +89,7 @@ class Attribute:
                 )
             if isinstance(category, float) and not math.isfinite(category):
                 raise self._wrong(f"category {category!r} is not finite; use a finite number or a text")
-            if isinstance(category, str) and not _is_unicode(category):
+            if isinstance(category, str) and not is_unicode(category):
                 raise self._wrong(f"category {category!r} is not Unicode text; correct it")
         if len(set(self.categories)) != len(self.categories):
             twice = next(c for c in self.categories if self.categories.count(c) > 1)
@@ -213,6 +213,10 @@ class Attribute:
         """A column that somebody handed in, its categories as plain values."""
         if not isinstance(column, pd.Series):
             raise self._wrong(f"its values must be one pandas Series, got a {type(column).__name__}")
+        try:
+            column.isna()
+        except ArithmeticError:
+            raise self._wrong("a cell holds a decimal that is a signalling NaN; make it empty") from None
         return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
 
     def encode(self, column: pd.Series[Any]) -> Codes:
@@ -339,7 +343,8 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written down: half a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -381,7 +386,8 @@ def floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_string_dtype(kind)
     ):
         return np.full(len(column), np.nan)
-    return np.asarray(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+    with np.errstate(over="ignore"):
+        return np.asarray(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _within_reach(value: Any) -> Any:

@@ -99,6 +99,8 @@ class Fold:
 
     def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
         """The different values of a batch, one of them perhaps missing, and the position of every row's value."""
+        if pa.types.is_decimal(array.type) and array.type.bit_width < 128:
+            array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
         if pa.types.is_floating(array.type):
             array = array.cast(pa.float64())
             array = pc.if_else(pc.is_nan(array), None, array)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import Attribute, floats, settled
+from dpsyn.attribute import Attribute, floats, is_unicode, settled
 from dpsyn.data._delimited import check_distinct, counted
 from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
@@ -147,6 +147,10 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one."""
+    try:
+        column.isna()
+    except ArithmeticError:
+        raise _unusable(str(column.name), "a decimal that is a signalling NaN") from None
     if isinstance(column.dtype, pd.ArrowDtype):
         return as_series(column.array.__arrow_array__())
     return column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
@@ -159,6 +163,8 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
     for position, name in enumerate(names, start=1):
         if not name.strip():
             raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
+        if not is_unicode(name):
+            raise DataError(f"the name of column {position} of {len(names)}, {name!r}, is not Unicode text; correct it")
     check_distinct(names, "")
     if rows == 0:
         raise DataError(f"the table has {counted(len(names), 'column')} but no row")
@@ -319,7 +325,8 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
             column=name,
         )
     if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
-        column, listed = column.cat.rename_categories([str(c) for c in listed]), [str(c) for c in listed]
+        listed = [text_of(c) for c in listed]
+        column = column.cat.rename_categories(listed)
     empty = bool(column.isna().any())
     plain = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):

@@ -37,6 +37,7 @@ _MARKUP = (
     (b"<?xml", "XML"),
     *((start, "JSON") for start in (b'{"', b"[{", b"[[", b'["')),
 )
+_FEW = 8
 _DOS_END = b"\x1a"
 _DECLARATION = re.compile(rb'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r") | {127})
@@ -221,7 +222,7 @@ class _Survey:
     def finish(self) -> None:
         """Judge the whole; the character by which DOS ends a file is none of it."""
         self._controls -= self._tail[len(self._tail.rstrip(b"\r\n" + _DOS_END)) :].count(_DOS_END)
-        if self._controls > 0.01 * self.size:
+        if self._controls > max(_FEW, 0.01 * self.size):
             raise DataError(
                 f"{self._controls} of {self.size} bytes are control characters: this is a binary file, not a text table"
             )
