@@ -17,6 +17,8 @@ from dpsyn.errors import ParameterError
 
 Kind = TypeVar("Kind")
 
+_NO_NUMBERS = bool | np.bool_ | np.timedelta64
+"""NumPy counts durations among the whole numbers."""
 LARGEST_WHOLE = 2**53
 """Numbers up to here fit floats and 64 bits, with room to be multiplied by a few columns."""
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
@@ -29,7 +31,7 @@ def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, 
     Raises:
         ParameterError: it is none; ``why`` is what the message says besides.
     """
-    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and least <= value <= most:
+    if isinstance(value, Integral) and not isinstance(value, _NO_NUMBERS) and least <= value <= most:
         return operator.index(value)
     allowed = f"at least {least}" if most == LARGEST_WHOLE else f"from {least} to {most:,}"
     raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))
@@ -55,7 +57,7 @@ def number(
     Raises:
         ParameterError: it is none; ``why`` is what the message says besides.
     """
-    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+    if isinstance(value, Real) and not isinstance(value, _NO_NUMBERS):
         try:
             found = float(value)
         except (OverflowError, ValueError):

@@ -167,7 +167,7 @@ class Domain:
         return {"columns": [a.to_dict() for a in self.attributes]}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Domain:
+    def from_dict(cls, data: Any) -> Domain:
         """The domain that :meth:`to_dict` wrote.
 
         Raises:

@@ -57,7 +57,13 @@ class DatasetStatistics:
 
 
 def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
-    """Number of bits of one column as Pierquin et al. count: truth values are one bit, all others one bit per code."""
+    """Number of bits of one column as Pierquin et al. count: truth values are one bit, all others one bit per code.
+
+    Raises:
+        ParameterError: it is no attribute, or ``two_valued_as_bit`` is no truth value.
+    """
+    checks.instance("attribute", attribute, Attribute, "an attribute")
+    checks.flag("two_valued_as_bit", two_valued_as_bit)
     if attribute.kind == "truth" or (two_valued_as_bit and attribute.size == 2):
         return 1
     return attribute.size
@@ -117,7 +123,6 @@ def statistics_of_codes(
         ParameterError: there is no row, ``codes`` are none of this domain's, or ``two_valued_as_bit`` is no truth value.
     """
     _check_codes(codes, domain)
-    checks.flag("two_valued_as_bit", two_valued_as_bit)
     if len(codes) == 0:
         raise ParameterError("n", 0, "at least 1 row")
     counts = np.unique(row_keys(codes, domain.shape), return_counts=True)[1]

@@ -171,9 +171,14 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
 
 
 def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of a DataFrame as values of a given attribute, which may know its values by their texts."""
+    """A column of a DataFrame in the type of a given attribute, as far as its values allow; encoding it finds the others.
+
+    Numbers and truth values may be known by their texts, as those that double precision cannot hold are.
+    """
+    if attribute.is_binned:
+        return _fit_binned(attribute, column)
     known = set(attribute.categories)
-    if not any(isinstance(category, str) for category in known) or pd.api.types.is_string_dtype(column.dtype):
+    if isinstance(column.dtype, pd.StringDtype) or not any(isinstance(category, str) for category in known):
         return column
 
     def fit(value: Any) -> Any:
@@ -181,6 +186,14 @@ def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
         return text_of(value) if simple and value not in known else value
 
     return column.astype(object).map(fit, na_action="ignore")
+
+
+def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
+    numeric = pd.api.types.is_numeric_dtype(column.dtype)
+    if numeric or (attribute.kind == "numeric" and not pd.api.types.is_object_dtype(column.dtype)):
+        return column
+    values = pd.Series(floats(column) if attribute.kind == "numeric" else local_moments(column), name=column.name)
+    return column if (values.isna() & column.notna()).any() else values
 
 
 def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = None) -> Column:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
@@ -86,9 +87,15 @@ def file_statistics(
     Raises:
         DataError: the file is no table, or changes while it is read; ``line`` and ``column`` say where.
         DomainError: a column of the domain is absent, or a cell lies outside it.
-        ParameterError: ``wide``, ``columns`` or ``memory_limit`` is something else than described.
+        ParameterError: another argument is something else than described.
     """
-    check_choices(columns, wide)
+    check_choices(domain, columns, wide)
+    checks.flag("two_valued_as_bit", two_valued_as_bit)
+    checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'")
+    if progress is not None and not callable(progress):
+        raise ParameterError("progress", progress, "a function of a text and a share")
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError("path", path, "the path of a file")
     place = Path(path)
     try:
         with place.open("rb") as stream:

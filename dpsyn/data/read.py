@@ -6,10 +6,11 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed
@@ -65,9 +66,10 @@ def read_with_notes(
     Raises:
         DataError: the source is no table; ``line`` and ``column`` say where, the message what to do.
         DomainError: a column of the domain is absent, or a cell lies outside it.
-        ParameterError: ``wide`` or ``columns`` is something else than described.
+        ParameterError: another argument is something else than described.
     """
-    check_choices(columns, wide)
+    check_choices(domain, columns, wide)
+    checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
         return _from_frame(source, domain, name or "data", columns, wide)
     data, title = _bytes_of(source)
@@ -82,12 +84,14 @@ def read_with_notes(
     return _from_text(text, domain, stem(title), columns, wide)
 
 
-def check_choices(columns: Sequence[str] | None, wide: Wide) -> None:
-    """Refuse what ``columns`` and ``wide`` cannot be."""
-    if wide not in ("refuse", "leave_out"):
-        raise ParameterError("wide", wide, "'refuse' or 'leave_out'")
-    if isinstance(columns, str) or (columns is not None and len(columns) == 0):
-        raise ParameterError("columns", columns, "a list of one or more column names")
+def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> None:
+    """Refuse what ``domain``, ``columns`` and ``wide`` cannot be."""
+    checks.instance("domain", domain, Domain, "a domain, or None to infer one", optional=True)
+    checks.choice("wide", wide, get_args(Wide))
+    if columns is not None:
+        named = checks.items("columns", columns, "a list of one or more column names")
+        if not named or not all(isinstance(name, str) for name in named):
+            raise ParameterError("columns", columns, "a list of one or more column names")
 
 
 def stem(title: str) -> str:

@@ -26,7 +26,7 @@ def file_of(array: Any, **options: Any) -> bytes:
     """A Parquet file with the column and another one."""
     table = array if isinstance(array, pa.Table) else pa.table({"x": array, "other": pa.array(np.arange(len(array)) % 2)})
     stream = io.BytesIO()
-    parquet.write_table(table, stream, row_group_size=5, **options)
+    parquet.write_table(table, stream, row_group_size=max(5, len(table) // 3), **options)
     return stream.getvalue()
 
 
