@@ -197,10 +197,13 @@ class Attribute:
         column = self._column(column)
         moments = pd.api.types.is_datetime64_any_dtype(column.dtype)
         numeric = pd.api.types.is_numeric_dtype(column.dtype)
-        if numeric if self.kind == "date" else moments:
-            values = np.full(len(column), np.nan)
-        else:
-            values = days(local_moments(column)) if self.kind == "date" else floats(column)
+        try:
+            if numeric if self.kind == "date" else moments:
+                values = np.full(len(column), np.nan)
+            else:
+                values = days(local_moments(column)) if self.kind == "date" else floats(column)
+        except UnicodeEncodeError:
+            raise self._wrong("a cell holds a text that is not Unicode; correct it") from None
         bad = np.isnan(values)
         if bad.any():
             bad &= ~column.isna().to_numpy()

@@ -31,7 +31,7 @@ def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, 
     Raises:
         ParameterError: it is none; ``why`` is what the message says besides.
     """
-    if isinstance(value, Integral) and not isinstance(value, _NO_NUMBERS) and least <= value <= most:
+    if isinstance(value, Integral) and not isinstance(value, _NO_NUMBERS) and least <= operator.index(value) <= most:
         return operator.index(value)
     allowed = f"at least {least}" if most == LARGEST_WHOLE else f"from {least} to {most:,}"
     raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))

@@ -39,7 +39,7 @@ def days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
 
 def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:
     """Which moments lie within a day, not at its start."""
-    return ~np.isnat(moments) & (moments != moments.astype("datetime64[D]"))
+    return np.asarray(~np.isnat(moments) & (moments != moments.astype("datetime64[D]")))
 
 
 def has_zones(column: pd.Series[Any]) -> bool:

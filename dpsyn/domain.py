@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.attribute import KINDS, Attribute, Codes, Kind
-from dpsyn.errors import DomainError, shown
+from dpsyn.errors import DomainError, ParameterError, shown
 
 __all__ = ["KINDS", "Attribute", "Codes", "Domain", "Kind"]
 
@@ -49,7 +49,11 @@ class Domain:
             DomainError: there is none, or two have one name.
             ParameterError: they are no attributes.
         """
-        return cls(tuple(attributes) if isinstance(attributes, Iterable) else attributes)
+        try:
+            listed = tuple(attributes)
+        except TypeError:
+            raise ParameterError("attributes", attributes, "attributes, one after the other") from None
+        return cls(listed)
 
     def __len__(self) -> int:
         return len(self.attributes)

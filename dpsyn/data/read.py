@@ -49,7 +49,9 @@ def read_with_notes(
     """Read a table, and say in full sentences what reading it had to decide.
 
     Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
-    the first line names the columns. Cells are stripped of spaces around them. Parquet is recognised by its content.
+    the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
+    them. Parquet is recognised by its content. However they come, times with a zone keep the day that their own zone shows,
+    and numbers that double precision would merge (whole ones beyond 2^53, long decimals) are kept as text.
 
     Args:
         source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame.

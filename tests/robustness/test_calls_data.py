@@ -27,7 +27,7 @@ from dpsyn.table import Table
 from tests.robustness.awkward_frames import objects
 
 RANDOM = os.environ.get("DPSYN_FUZZ") == "random"
-CALLS = settings(max_examples=1000 if RANDOM else 50, derandomize=not RANDOM, suppress_health_check=list(HealthCheck))
+CALLS = settings(max_examples=300 if RANDOM else 50, derandomize=not RANDOM, suppress_health_check=list(HealthCheck))
 
 ATTRIBUTES = [
     Attribute("x", "truth", ("no", "yes")),
