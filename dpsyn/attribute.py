@@ -210,7 +210,7 @@ class Attribute:
             if bad.any():
                 what = "a number, not a date" if numeric else "not a date"
                 self._reject(column, bad, what if self.kind == "date" else "not a number")
-        return np.clip(values, self._low, self._high)
+        return np.asarray(np.clip(values, self._low, self._high))
 
     def _column(self, column: pd.Series[Any]) -> pd.Series[Any]:
         """A column that somebody handed in, its categories as plain values."""

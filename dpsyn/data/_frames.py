@@ -153,7 +153,7 @@ def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
         raise _unusable(str(column.name), "a decimal that is a signalling NaN") from None
     if isinstance(column.dtype, pd.ArrowDtype):
         return as_series(column.array.__arrow_array__())
-    return column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
+    return pd.Series(np.asarray(column)) if isinstance(column.dtype, pd.SparseDtype) else column
 
 
 def check_shape(names: tuple[str, ...], rows: int) -> None:

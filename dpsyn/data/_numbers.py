@@ -30,7 +30,7 @@ def carried(column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
 def _is_carried(value: Any) -> bool:
     if isinstance(value, float | np.floating):
         return True
-    return -EXACT < value < EXACT if is_whole(value) else Decimal(repr(float(value))) == value
+    return bool(-EXACT < value < EXACT if is_whole(value) else Decimal(repr(float(value))) == value)
 
 
 def is_whole(value: Any) -> bool:
