@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -12,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.errors import DomainError
+from dpsyn import checks
+from dpsyn.dates import FIRST_DAY, LAST_DAY, days, local_moments
+from dpsyn.errors import DomainError, ParameterError, shown
 
 Kind = Literal["truth", "categorical", "numeric", "date"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -20,8 +23,6 @@ Codes = npt.NDArray[np.int32]
 
 MAX_BINS = 100_000
 _EXACT = 2.0**53
-_DAY = np.timedelta64(1, "D")
-FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
 
 
 @dataclass(frozen=True)
@@ -53,14 +54,17 @@ class Attribute:
     public: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise DomainError(f"a column's name must be a text that is not empty, got {self.name!r}")
-        if self.kind not in KINDS:
-            raise DomainError(f"column {self.name!r}: kind {self.kind!r} is not one of {', '.join(KINDS)}", column=self.name)
+        if not isinstance(self.name, str) or not self.name or not is_unicode(self.name):
+            raise DomainError(f"a column's name must be a Unicode text that is not empty, got {shown(self.name)}")
+        object.__setattr__(self, "name", str(self.name))
+        for field, check in _CHECKS.items():
+            try:
+                object.__setattr__(self, field, check(field, getattr(self, field)))
+            except ParameterError as error:
+                raise self._wrong(str(error)) from None
         if self.is_binned:
             self._check_bounds()
         else:
-            object.__setattr__(self, "categories", tuple(_plain(c) for c in self.categories))
             self._check_categories()
 
     def _wrong(self, message: str) -> DomainError:
@@ -75,25 +79,27 @@ class Attribute:
         if not self.categories and not self.missing:
             raise self._wrong("a categorical column needs at least one category")
         for category in self.categories:
-            if category is None or category is pd.NaT or category != category:  # noqa: PLR0124
+            if any(category is absent for absent in (None, pd.NaT, pd.NA)) or (
+                isinstance(category, float) and math.isnan(category)
+            ):
                 raise self._wrong("a missing value cannot be a category; set missing=True instead")
             if not isinstance(category, str | int | float):
                 raise self._wrong(
-                    f"category {category!r} is a {type(category).__name__}; use texts, numbers or truth values"
+                    f"category {shown(category)} is a {type(category).__name__}; use texts, numbers or truth values"
                 )
+            if isinstance(category, float) and not math.isfinite(category):
+                raise self._wrong(f"category {category!r} is not finite; use a finite number or a text")
+            if isinstance(category, str) and not is_unicode(category):
+                raise self._wrong(f"category {category!r} is not Unicode text; correct it")
         if len(set(self.categories)) != len(self.categories):
             twice = next(c for c in self.categories if self.categories.count(c) > 1)
-            raise self._wrong(f"category {twice!r} is listed twice")
+            raise self._wrong(f"category {shown(twice)} is listed twice")
 
     def _check_bounds(self) -> None:
         if self.lower is None or self.upper is None:
             raise self._wrong(f"a {self.kind} column needs a lower and an upper bound")
-        if isinstance(self.lower, str) or isinstance(self.upper, str):
-            raise self._wrong(f"the bounds must be numbers, got {self.lower!r} and {self.upper!r}")
-        if not (math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower < self.upper):
+        if not self.lower < self.upper:
             raise self._wrong(f"the bounds must be finite with lower < upper, got {self.lower} and {self.upper}")
-        if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or not 1 <= self.bins <= MAX_BINS:
-            raise self._wrong(f"bins must be a whole number from 1 to {MAX_BINS}, got {self.bins!r}")
         if self.kind == "date" and (self.lower < FIRST_DAY or self.upper > LAST_DAY):
             raise self._wrong(
                 f"the bounds must be days since 1970-01-01 from {FIRST_DAY:.0f} (year 1) to {LAST_DAY:.0f} (year 9999), "
@@ -103,7 +109,11 @@ class Attribute:
             raise self._wrong("the bounds of whole numbers must lie between -2^53 and 2^53; beyond, make it categorical")
         if self._is_whole and self.effective_bins < 1:
             raise self._wrong(f"there is no whole number between the bounds {self.lower} and {self.upper}")
-        if not self._is_whole and not (math.isfinite(self._high - self._low) and (np.diff(self.edges) > 0).all()):
+        if not math.isfinite(self._high - self._low):
+            raise self._wrong(
+                f"the range from {self.lower} to {self.upper} is wider than double precision holds; bring the bounds closer"
+            )
+        if not self._is_whole and not (np.diff(self.edges) > 0).all():
             raise self._wrong(
                 f"the bounds {self.lower} and {self.upper} cannot be split into {self.bins} bins in double precision; "
                 "change the bounds or take fewer bins"
@@ -182,25 +192,35 @@ class Attribute:
         Raises:
             DomainError: a cell is neither missing nor a number (or a date); the message names its row.
         """
-        if self.kind == "date":
-            values = self._days(column)
-        else:
-            values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        if not self.is_binned:
+            raise self._wrong(f"a {self.kind} column has no numbers")
+        column = self._column(column)
+        moments = pd.api.types.is_datetime64_any_dtype(column.dtype)
+        numeric = pd.api.types.is_numeric_dtype(column.dtype)
+        try:
+            if numeric if self.kind == "date" else moments:
+                values = np.full(len(column), np.nan)
+            else:
+                values = days(local_moments(column)) if self.kind == "date" else floats(column)
+        except UnicodeEncodeError:
+            raise self._wrong("a cell holds a text that is not Unicode; correct it") from None
         bad = np.isnan(values)
         if bad.any():
             bad &= ~column.isna().to_numpy()
             if bad.any():
-                self._reject(column, bad, f"not a {'date' if self.kind == 'date' else 'number'}")
-        return np.clip(values, self._low, self._high)
+                what = "a number, not a date" if numeric else "not a date"
+                self._reject(column, bad, what if self.kind == "date" else "not a number")
+        return np.asarray(np.clip(values, self._low, self._high))
 
-    def _days(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
-        if pd.api.types.is_numeric_dtype(column.dtype):
-            self._reject(column, np.ones(len(column), dtype=bool), "a number, not a date")
-        local = column.dt.tz_localize(None) if isinstance(column.dtype, pd.DatetimeTZDtype) else column
-        moments = pd.to_datetime(local, errors="coerce", format="ISO8601")
-        values = moments.to_numpy(dtype="datetime64[us]")
-        days = (values - np.datetime64(0, "us")) / _DAY
-        return np.asarray(np.where(np.isnat(values), np.nan, days), dtype=np.float64)
+    def _column(self, column: pd.Series[Any]) -> pd.Series[Any]:
+        """A column that somebody handed in, its categories as plain values."""
+        if not isinstance(column, pd.Series):
+            raise self._wrong(f"its values must be one pandas Series, got a {type(column).__name__}")
+        try:
+            column.isna()
+        except ArithmeticError:
+            raise self._wrong("a cell holds a decimal that is a signalling NaN; make it empty") from None
+        return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
 
     def encode(self, column: pd.Series[Any]) -> Codes:
         """Codes 0 … size-1 of a column, shape (n,).
@@ -230,8 +250,8 @@ class Attribute:
 
     def _look_up(self, column: pd.Series[Any]) -> tuple[Codes, npt.NDArray[np.bool_]]:
         try:
-            positions, values = pd.factorize(column, use_na_sentinel=True)
-        except TypeError as error:
+            positions, values = pd.factorize(self._column(column), use_na_sentinel=True)
+        except (TypeError, ArithmeticError) as error:
             raise self._wrong("a cell holds a list or another nested value; it must hold single values") from error
         known = pd.Index(list(self.categories), dtype=object).get_indexer(pd.Index(values).astype(object)).astype(np.int32)
         empty = np.asarray(positions < 0)
@@ -240,7 +260,7 @@ class Attribute:
     def _reject(self, column: pd.Series[Any], bad: npt.NDArray[np.bool_], why: str) -> None:
         row = int(np.argmax(bad))
         raise self._wrong(
-            f"row {row + 1} has {_plain(column.iloc[row])!r} ({int(bad.sum())} such rows), which is {why}; "
+            f"row {row + 1} has {shown(_plain(column.iloc[row]))} ({int(bad.sum())} such rows), which is {why}; "
             "add it to the domain or change the data"
         )
 
@@ -248,9 +268,11 @@ class Attribute:
         """Values for codes: the category itself, or a uniform draw inside the bin. ``encode`` gives the codes back.
 
         Raises:
-            DomainError: a code lies outside 0 … size-1.
+            DomainError: a code lies outside 0 … size-1, or is no whole number.
+            ParameterError: ``generator`` is none.
         """
-        codes = np.asarray(codes)
+        checks.instance("generator", generator, np.random.Generator, "a numpy.random.Generator")
+        codes = self._vector(codes, "iu")
         if len(codes) and (codes.min() < 0 or codes.max() >= self.size):
             raise self._wrong(f"codes must lie between 0 and {self.size - 1}, got {codes.min()} to {codes.max()}")
         empty = (codes == self.size - 1) if self.missing else np.zeros(len(codes), dtype=bool)
@@ -268,7 +290,14 @@ class Attribute:
         return self.from_numbers(np.where(empty, np.nan, drawn))
 
     def from_numbers(self, values: npt.NDArray[np.float64]) -> pd.Series[Any]:
-        """A numeric or date column from numbers: clipped to the bounds, whole where the column is; NaN is missing."""
+        """A numeric or date column from numbers: clipped to the bounds, whole where the column is; NaN is missing.
+
+        Raises:
+            DomainError: they are no numbers, or the column is neither numeric nor a date.
+        """
+        if not self.is_binned:
+            raise self._wrong(f"a {self.kind} column is not made of numbers")
+        values = self._vector(values, "iuf").astype(np.float64)
         if not self._is_whole:
             return pd.Series(np.clip(values, self._low, self._high), name=self.name)
         whole = np.clip(np.round(values), self._first, self._last)
@@ -278,6 +307,15 @@ class Attribute:
             return pd.Series(np.where(empty, np.datetime64("NaT"), days), name=self.name)
         series = pd.Series(np.where(empty, 0, whole).astype(np.int64), name=self.name)
         return series.astype("Int64").mask(empty) if self.missing else series
+
+    def _vector(self, values: object, kinds: str) -> npt.NDArray[Any]:
+        try:
+            array = np.asarray(values)
+        except ValueError:
+            array = np.empty(0, dtype=object)
+        if array.ndim != 1 or (array.dtype.kind not in kinds and (len(array) or array.dtype == object)):
+            raise self._wrong(f"a vector of {'whole ' * (kinds == 'iu')}numbers is needed, got {shown(values)}")
+        return array if array.dtype.kind in kinds else array.astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that :meth:`from_dict` reads back."""
@@ -294,21 +332,74 @@ class Attribute:
             DomainError: a field is absent, unknown or of a wrong type.
         """
         if not isinstance(data, Mapping) or not {"name", "kind"} <= data.keys():
-            raise DomainError(f"a column is described by at least a name and a kind, got {data!r}")
+            raise DomainError(f"a column is described by at least a name and a kind, got {shown(data)}")
         unknown = sorted(map(str, data.keys() - {f.name for f in fields(cls)}))
         if unknown:
             raise DomainError(
                 f"column {data['name']!r}: {unknown[0]!r} is not a field of a column", column=str(data["name"])
             )
-        categories = data.get("categories", ())
-        if isinstance(categories, str) or not isinstance(categories, list | tuple):
-            raise DomainError(f"column {data['name']!r}: categories must be a list", column=str(data["name"]))
-        return cls(**{**data, "categories": tuple(categories)})
+        return cls(**data)
 
 
 def _plain(value: Any) -> Any:
     """A NumPy scalar as a Python one, so that it prints and is written as JSON like any other."""
     return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written down: half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _listed(field: str, value: object) -> tuple[Any, ...]:
+    values = value.tolist() if isinstance(value, pd.Index | pd.Series) else value
+    why = "a list of values in the order of their codes"
+    if isinstance(values, set | frozenset):
+        raise ParameterError(field, values, why)
+    return tuple(_plain(member) for member in checks.items(field, values, why))
+
+
+def _bound(field: str, value: object) -> float | None:
+    return value if value is None or (type(value) is int and abs(value) < 2**1023) else checks.number(field, value)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "kind": lambda field, value: checks.choice(field, value, KINDS),
+    "categories": _listed,
+    "lower": _bound,
+    "upper": _bound,
+    "bins": lambda field, value: checks.whole(field, value, 1, MAX_BINS),
+    "integer": checks.flag,
+    "missing": checks.flag,
+    "public": checks.flag,
+}
+"""How every field but the name is checked; each gives a plain Python value."""
+
+
+def floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+    """Numbers, or texts of them; NaN where a cell is neither."""
+    kind = column.dtype
+    if pd.api.types.is_object_dtype(kind):
+        column = column.map(_within_reach)
+    elif pd.api.types.is_complex_dtype(kind) or not (
+        pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_string_dtype(kind)
+    ):
+        return np.full(len(column), np.nan)
+    with np.errstate(over="ignore"):
+        return np.asarray(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _within_reach(value: Any) -> Any:
+    """A number that pandas reads, infinite where double precision ends; None for what is no number."""
+    if isinstance(value, int) and abs(value) > 2**1023:
+        return math.inf if value > 0 else -math.inf
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else float(value)
+    return value if isinstance(value, str | int | float | np.number) and not isinstance(value, np.complexfloating) else None
 
 
 def _day(days: int) -> str:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.attribute import KINDS, Attribute, Codes, Kind
-from dpsyn.errors import DomainError
+from dpsyn.errors import DomainError, ParameterError, shown
 
 __all__ = ["KINDS", "Attribute", "Codes", "Domain", "Kind"]
 
@@ -29,7 +30,10 @@ class Domain:
     _index: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", tuple(self.attributes))
+        listed = checks.items("attributes", self.attributes, "a list of attributes")
+        for attribute in listed:
+            checks.instance("attributes", attribute, Attribute, "attributes only")
+        object.__setattr__(self, "attributes", tuple(listed))
         names = [a.name for a in self.attributes]
         if not names:
             raise DomainError("a domain needs at least one column")
@@ -40,23 +44,37 @@ class Domain:
 
     @classmethod
     def of(cls, attributes: Iterable[Attribute]) -> Domain:
-        """A domain from any iterable of attributes."""
-        return cls(tuple(attributes))
+        """A domain from any iterable of attributes.
+
+        Raises:
+            DomainError: there is none, or two have one name.
+            ParameterError: they are no attributes.
+        """
+        try:
+            listed = tuple(attributes)
+        except TypeError:
+            raise ParameterError("attributes", attributes, "attributes, one after the other") from None
+        return cls(listed)
 
     def __len__(self) -> int:
         return len(self.attributes)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        return isinstance(name, str) and name in self._index
 
     def __getitem__(self, name: str) -> Attribute:
         return self.attributes[self.index(name)]
 
     def index(self, name: str) -> int:
-        """Position of a column."""
-        if name not in self._index:
+        """Position of a column.
+
+        Raises:
+            DomainError: there is no such column.
+        """
+        if name not in self:
             raise DomainError(
-                f"there is no column {name!r}; the columns are {', '.join(map(repr, self.names))}", column=name
+                f"there is no column {shown(name)}; the columns are {', '.join(map(repr, self.names))}",
+                column=name if isinstance(name, str) else None,
             )
         return self._index[name]
 
@@ -99,30 +117,62 @@ class Domain:
         return Domain(tuple(replace(a, public=True) for a in self.attributes))
 
     def replace(self, attribute: Attribute) -> Domain:
-        """The same domain with one attribute changed; the name says which."""
+        """The same domain with one attribute changed; the name says which.
+
+        Raises:
+            DomainError: there is no such column.
+            ParameterError: it is no attribute.
+        """
+        checks.instance("attribute", attribute, Attribute, "an attribute")
         at = self.index(attribute.name)
         return Domain((*self.attributes[:at], attribute, *self.attributes[at + 1 :]))
 
     def project(self, names: Sequence[str]) -> Domain:
-        """The domain of some of the columns, in the order given."""
-        return Domain(tuple(self[name] for name in names))
+        """The domain of some of the columns, in the order given.
+
+        Raises:
+            DomainError: there is no such column, or none is named.
+            ParameterError: they are no list.
+        """
+        return Domain(tuple(self[name] for name in checks.items("names", names, "a list of column names")))
+
+    def check_columns(self, frame: pd.DataFrame) -> None:
+        """
+        Raises:
+            DomainError: a column is absent, or there twice.
+        """
+        for name in self.names:
+            if name not in frame.columns:
+                raise DomainError(f"the table has no column {name!r}", column=name)
+        if not frame.columns.is_unique:
+            twice = next((name for name in self.names if list(frame.columns).count(name) > 1), None)
+            if twice is not None:
+                raise DomainError(f"the table has two columns {twice!r}; rename one of them", column=twice)
 
     def encode(self, frame: pd.DataFrame) -> Codes:
         """Codes of the rows, shape (n, number of columns).
 
         Raises:
-            DomainError: a column is absent or holds a value outside the domain.
+            DomainError: a column is absent, there twice, or holds a value outside the domain.
+            ParameterError: it is no DataFrame.
         """
-        lost = [name for name in self.names if name not in frame.columns]
-        if lost:
-            raise DomainError(f"the table has no column {lost[0]!r}", column=lost[0])
+        checks.instance("frame", frame, pd.DataFrame, "a DataFrame")
+        self.check_columns(frame)
         codes = np.empty((len(frame), len(self)), dtype=np.int32, order="F")
         for j, attribute in enumerate(self.attributes):
             codes[:, j] = attribute.encode(frame[attribute.name])
         return codes
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pd.DataFrame:
-        """Rows for codes of shape (k, number of columns); binned columns are drawn uniformly inside their bin."""
+        """Rows for codes of shape (k, number of columns); binned columns are drawn uniformly inside their bin.
+
+        Raises:
+            DomainError: the codes have another shape, or one lies outside its column's; the message names the column.
+            ParameterError: ``generator`` is none.
+        """
+        if not isinstance(codes, np.ndarray) or codes.ndim != 2 or codes.shape[1] != len(self):
+            got = codes.shape if isinstance(codes, np.ndarray) else type(codes).__name__
+            raise DomainError(f"codes must be an array of shape (rows, {len(self)}), got {got}")
         columns = {a.name: a.decode(codes[:, j], generator) for j, a in enumerate(self.attributes)}
         return pd.DataFrame(columns, columns=list(self.names))
 
@@ -131,7 +181,7 @@ class Domain:
         return {"columns": [a.to_dict() for a in self.attributes]}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Domain:
+    def from_dict(cls, data: Any) -> Domain:
         """The domain that :meth:`to_dict` wrote.
 
         Raises:

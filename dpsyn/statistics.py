@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
 
@@ -25,6 +26,9 @@ class DatasetStatistics:
         distinct_rows: number of different rows, or None where it is not known.
         sizes: number of codes of every column before binarisation, or None where it is not known.
         name: how to call the dataset on a page.
+
+    Raises:
+        ParameterError: a field is of another type, or cannot have its value.
     """
 
     p: int
@@ -35,12 +39,17 @@ class DatasetStatistics:
     name: str = "data"
 
     def __post_init__(self) -> None:
-        if self.p < 1:
-            raise ParameterError("p", self.p, "at least 1 bit")
-        if self.n < 1:
-            raise ParameterError("n", self.n, "at least 1 row")
-        if not 0 < self.max_frequency <= 1:
-            raise ParameterError("max_frequency", self.max_frequency, "a share with 0 < max_frequency <= 1")
+        sizes = None if self.sizes is None else checks.items("sizes", self.sizes, "a list of whole numbers")
+        checked = {
+            "p": checks.whole("p", self.p, why="a row has at least 1 bit"),
+            "n": checks.whole("n", self.n, why="at least 1 row"),
+            "max_frequency": checks.number("max_frequency", self.max_frequency, most=1.0, above=0.0),
+            "distinct_rows": checks.whole_or_none("distinct_rows", self.distinct_rows),
+            "sizes": None if sizes is None else tuple(checks.whole("sizes", size) for size in sizes),
+            "name": checks.text("name", self.name, "a text"),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
     @cached_property
     def log10_peak(self) -> float:
@@ -49,10 +58,27 @@ class DatasetStatistics:
 
 
 def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
-    """Number of bits of one column as Pierquin et al. count: truth values are one bit, all others one bit per code."""
+    """Number of bits of one column as Pierquin et al. count: truth values are one bit, all others one bit per code.
+
+    Raises:
+        ParameterError: it is no attribute, or ``two_valued_as_bit`` is no truth value.
+    """
+    checks.instance("attribute", attribute, Attribute, "an attribute")
+    checks.flag("two_valued_as_bit", two_valued_as_bit)
     if attribute.kind == "truth" or (two_valued_as_bit and attribute.size == 2):
         return 1
     return attribute.size
+
+
+def _check_codes(codes: Codes, domain: Domain) -> None:
+    checks.instance("domain", domain, Domain, "a domain")
+    shape = (len(codes), len(domain)) if isinstance(codes, np.ndarray) and codes.ndim else None
+    if shape is None or codes.shape != shape or codes.dtype.kind not in "iu":
+        raise ParameterError("codes", codes, f"an array of whole numbers with {len(domain)} columns")
+    for j, attribute in enumerate(domain.attributes):
+        column = codes[:, j]
+        if len(column) and not 0 <= column.min() <= column.max() < attribute.size:
+            raise ParameterError("codes", column, f"from 0 to {attribute.size - 1} in column {attribute.name!r}")
 
 
 def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -75,7 +101,14 @@ def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
 def statistics_of_codes(
     codes: Codes, domain: Domain, *, name: str = "data", two_valued_as_bit: bool = False
 ) -> DatasetStatistics:
-    """Exact statistics of encoded rows. Binarisation is injective, so equal codes are equal points of the cube."""
+    """Exact statistics of encoded rows. Binarisation is injective, so equal codes are equal points of the cube.
+
+    Raises:
+        ParameterError: there is no row, ``codes`` are none of this domain's, or ``two_valued_as_bit`` is no truth value.
+    """
+    _check_codes(codes, domain)
+    if len(codes) == 0:
+        raise ParameterError("n", 0, "at least 1 row")
     counts = np.unique(row_keys(codes, domain.shape), return_counts=True)[1]
     n = len(codes)
     return DatasetStatistics(

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.statistics import DatasetStatistics, statistics_of_codes
@@ -19,7 +20,11 @@ class Table:
     """Private rows together with their public domain.
 
     ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a value outside the
-    domain is found here (:class:`~dpsyn.errors.DomainError`) and nowhere later.
+    domain is found here and nowhere later.
+
+    Raises:
+        DomainError: a column is absent or there twice, or a value lies outside the domain.
+        ParameterError: ``frame``, ``domain`` or ``name`` is of another type.
     """
 
     frame: pd.DataFrame
@@ -27,7 +32,11 @@ class Table:
     name: str = "data"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", self.frame.loc[:, list(self.domain.names)].reset_index(drop=True))
+        frame = checks.instance("frame", self.frame, pd.DataFrame, "a DataFrame")
+        domain = checks.instance("domain", self.domain, Domain, "a domain")
+        checks.text("name", self.name, "a text")
+        domain.check_columns(frame)
+        object.__setattr__(self, "frame", frame.loc[:, list(domain.names)].reset_index(drop=True))
         _ = self.codes
 
     @cached_property
@@ -41,7 +50,11 @@ class Table:
         return len(self.frame)
 
     def statistics(self, *, two_valued_as_bit: bool = False) -> DatasetStatistics:
-        """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data."""
+        """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data.
+
+        Raises:
+            ParameterError: there is no row, or ``two_valued_as_bit`` is neither True nor False.
+        """
         return statistics_of_codes(self.codes, self.domain, name=self.name, two_valued_as_bit=two_valued_as_bit)
 
     def smallest_class(self, column: str) -> int:
@@ -54,23 +67,49 @@ class Table:
         return int(np.bincount(self.codes[:, at], minlength=self.domain.attributes[at].size).min())
 
     def project(self, columns: Sequence[str]) -> Table:
-        """The table of some of the columns."""
+        """The table of some of the columns.
+
+        Raises:
+            DomainError: there is no such column.
+            ParameterError: ``columns`` is no list.
+        """
         return Table(self.frame, self.domain.project(columns), self.name)
 
     def with_domain(self, domain: Domain) -> Table:
-        """The same rows over another domain (of all or some of the columns)."""
+        """The same rows over another domain (of all or some of the columns).
+
+        Raises:
+            DomainError: a column is absent, or a value lies outside the domain.
+            ParameterError: it is no domain.
+        """
         return Table(self.frame, domain, self.name)
 
     def take(self, rows: np.ndarray) -> Table:
-        """The table of some of the rows, by position."""
-        return Table(self.frame.iloc[rows], self.domain, self.name)
+        """The table of some of the rows, by position.
+
+        Raises:
+            ParameterError: ``rows`` are no positions of rows.
+        """
+        try:
+            rows = np.asarray(rows)
+        except ValueError:
+            rows = np.empty((0, 0))
+        chosen = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (self.n,) else rows
+        whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or len(chosen) == 0)
+        if not whole or (len(chosen) and not -self.n <= chosen.min() <= chosen.max() < self.n):
+            raise ParameterError("rows", rows, f"positions of rows, from 0 to {self.n - 1}")
+        return Table(self.frame.iloc[chosen.astype(np.int64)], self.domain, self.name)
 
     def split(self, held_out: float, generator: np.random.Generator) -> tuple[Table, Table]:
-        """A random split into a part to learn from and a held-out part; each has at least one row."""
-        if not 0 < held_out < 1 or self.n < 2:
-            raise ParameterError(
-                "held_out", held_out, f"a share between 0 and 1, of a table with 2 rows or more (it has {self.n})"
-            )
+        """A random split into a part to learn from and a held-out part; each has at least one row.
+
+        Raises:
+            ParameterError: ``held_out`` is no share between 0 and 1, ``generator`` is none, or there are fewer than 2 rows.
+        """
+        held_out = checks.share("held_out", held_out)
+        checks.instance("generator", generator, np.random.Generator, "a numpy.random.Generator")
+        if self.n < 2:
+            raise ParameterError("held_out", held_out, f"a split takes a table with 2 rows or more (it has {self.n})")
         order = generator.permutation(self.n)
         cut = min(max(round(self.n * held_out), 1), self.n - 1)
         return self.take(np.sort(order[cut:])), self.take(np.sort(order[:cut]))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import json
 from typing import Any
 
@@ -168,7 +169,7 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ({"kind": "sound"}, "kind 'sound'"),
+        ({"kind": "sound"}, "kind = 'sound'"),
         ({"kind": "truth", "categories": ("a", "b", "c")}, "exactly two values"),
         ({"kind": "truth", "categories": ("a", "b"), "missing": True}, "no missing"),
         ({"kind": "categorical"}, "at least one category"),
@@ -179,7 +180,13 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "numeric"}, "needs a lower and an upper bound"),
         ({"kind": "numeric", "lower": 1.0, "upper": 1.0}, "lower < upper"),
         ({"kind": "numeric", "lower": 0.0, "upper": float("inf")}, "finite"),
-        ({"kind": "numeric", "lower": "0", "upper": 1}, "must be numbers"),
+        ({"kind": "numeric", "lower": "0", "upper": 1}, "lower = '0'"),
+        ({"kind": "numeric", "lower": True, "upper": 2}, "lower = True"),
+        ({"kind": "numeric", "lower": 0, "upper": 10**400}, "upper = 1000"),
+        ({"kind": "categorical", "categories": "ab"}, "categories = 'ab'"),
+        ({"kind": "categorical", "categories": {"a", "b"}}, "in the order of their codes"),
+        ({"kind": "categorical", "categories": ("\ud800",)}, "not Unicode"),
+        ({"kind": "categorical", "categories": (float("inf"), 1.0)}, "not finite"),
         ({"kind": "numeric", "lower": -1.7e308, "upper": 1.7e308}, "double precision"),
         ({"kind": "numeric", "lower": 1.0, "upper": 1.0000000000000002}, "double precision"),
         ({"kind": "numeric", "lower": 0.2, "upper": 0.8, "integer": True}, "no whole number"),
@@ -256,3 +263,58 @@ def test_many_names_are_listed_in_short() -> None:
     assert listed(["a", "b"], 2) == "a, b"
     assert listed(["a", "b", "c", 4], 2) == "a, b and 2 more"
     assert listed([]) == ""
+
+
+@pytest.mark.parametrize("field", ["public", "missing", "integer"])
+@pytest.mark.parametrize("value", ["false", "no", "", float("nan"), 0, 1, 1.0, None, [], np.array([True]), pd.NA])
+def test_truth_values_are_true_or_false_and_nothing_else(field: str, value: Any) -> None:
+    plain = {"name": "x", "kind": "numeric", "lower": 0, "upper": 9}
+    for make in (lambda given: Attribute(**given), lambda given: Domain.from_dict({"columns": [given]})):
+        with pytest.raises(DomainError, match=f"column 'x': {field} = ") as caught:
+            make({**plain, field: value})
+        assert caught.value.column == "x"
+
+
+def test_truth_values_and_numbers_of_numpy_become_plain_ones() -> None:
+    attribute = Attribute("x", "numeric", lower=np.float32(0), upper=np.int64(9), bins=np.int8(3), public=np.bool_(True))  # type: ignore[arg-type]
+    assert attribute == Attribute("x", "numeric", lower=0, upper=9, bins=3, public=True)
+    assert attribute.public is True
+    json.dumps(attribute.to_dict())
+
+
+MOMENTS = ["2020-01-02T23:30:00", "2020-01-03T00:30:00+02:00", "2020-01-02T23:30:00Z", None]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(MOMENTS),
+        pd.Series(MOMENTS, dtype=object),
+        pd.Series(MOMENTS, dtype="category"),
+        pd.Series([text and datetime.datetime.fromisoformat(text) for text in MOMENTS], dtype=object),
+        pd.Series([text and pd.Timestamp(text) for text in MOMENTS], dtype=object),
+    ],
+    ids=["text", "object", "category", "datetime", "timestamp"],
+)
+def test_times_with_a_zone_have_the_day_of_their_own_clock(column: pd.Series[Any]) -> None:
+    attribute = Attribute("x", "date", lower=18262, upper=18271, missing=True)
+    assert attribute.encode(column).tolist() == [1, 2, 1, 10]
+
+
+def test_days_before_and_after_all_calendars_are_clipped_like_numbers() -> None:
+    attribute = Attribute("x", "date", lower=0, upper=9)
+    column = pd.Series(np.array([-(10**13), 10**13, 86_399], "datetime64[s]"))
+    assert attribute.encode(column).tolist() == [0, 9, 0]
+    column = pd.Series(["9999-12-31T23:59:59.999999", "1969-12-31T23:59:59"])
+    assert Attribute("x", "date", lower=-1, upper=2_932_896).numbers(column).tolist() == [2_932_896, -1]
+
+
+@pytest.mark.parametrize("values", [pd.to_datetime(["2020-01-01"]), pd.to_timedelta([1], unit="D"), [b"1"], [1j]], ids=str)
+def test_what_is_no_number_is_not_taken_for_one(values: Any) -> None:
+    with pytest.raises(DomainError, match=r"row 1 has .* not a number"):
+        Attribute("x", "numeric", lower=0, upper=9).encode(pd.Series(values))
+
+
+def test_numbers_too_large_for_double_precision_are_clipped() -> None:
+    column = pd.Series([10**400, -(10**400), decimal.Decimal("1e400"), "7"], dtype=object)
+    assert Attribute("x", "numeric", lower=0, upper=9).numbers(column).tolist() == [9, 0, 9, 7]

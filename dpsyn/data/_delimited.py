@@ -49,7 +49,12 @@ class Delimited:
         self.text = text
         with text.open() as stream:
             tabs = tabs and b"\t" in stream.readline()
-        self.separator = "\t" if tabs else _guess_separator(text.open, text.first_line)
+        if text.separator and text.separator not in SEPARATORS:
+            raise DataError(
+                f"the first line says that {text.separator!r} separates the values; use one of {' '.join(',;|')} or tabs",
+                line=1,
+            )
+        self.separator = text.separator or ("\t" if tabs else _guess_separator(text.open, text.first_line))
         self.names = _names(next(_records(text.open, self.separator, text.first_line))[1], text.first_line)
         self.rows = 0
         self._strict = text.quoted and (text.lone_returns or self._has_spaced_quotes())

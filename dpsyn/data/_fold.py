@@ -11,11 +11,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpsyn.attribute import Attribute, Codes
+from dpsyn.attribute import Attribute, Codes, floats
 from dpsyn.data._frames import as_series, infer_typed
+from dpsyn.data._numbers import carried, countable
 from dpsyn.data._words import (
     COMMA_NUMBER,
+    EXACT,
     LEADING_ZERO,
+    LONG_WHOLE,
+    TELEPHONE,
     Weights,
     Words,
     matches,
@@ -25,6 +29,7 @@ from dpsyn.data._words import (
     zoned,
 )
 from dpsyn.data.infer import FEW_INTEGERS, Column, category_of, infer_texts
+from dpsyn.dates import days, local_moments, timed
 from dpsyn.errors import DataError
 
 CHANGED = "the file changed while it was read; read it again when nobody writes to it"
@@ -35,7 +40,6 @@ Counter = Callable[[Callable[[Any], Any]], int]
 
 _ODD = 1000
 _HEAD = 100
-_DAY = np.timedelta64(1, "D")
 
 
 class Fold:
@@ -95,6 +99,8 @@ class Fold:
 
     def split(self, array: Any) -> tuple[Any, npt.NDArray[np.int64]]:
         """The different values of a batch, one of them perhaps missing, and the position of every row's value."""
+        if pa.types.is_decimal(array.type) and array.type.bit_width < 128:
+            array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
         if pa.types.is_floating(array.type):
             array = array.cast(pa.float64())
             array = pc.if_else(pc.is_nan(array), None, array)
@@ -105,9 +111,12 @@ class Fold:
         """Which of some values, none missing, may not be forgotten."""
         series = as_series(values)
         if pd.api.types.is_datetime64_any_dtype(series.dtype):
-            zone = isinstance(series.dtype, pd.DatetimeTZDtype)
-            return _bounds(_days((series.dt.tz_localize(None) if zone else series).to_numpy(dtype="datetime64[us]")))
-        return _bounds(pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
+            return _bounds(_days(local_moments(series)))
+        numbers = floats(series)
+        if series.dtype != object:
+            return _bounds(numbers)
+        lost = ~carried(series)
+        return _bounds(numbers) | _some(lost, 1) | _some(lost & (numbers == np.floor(numbers)), 1)
 
     def column(self, name: str) -> Column:
         """What the column is, by the values kept; refused as a whole column is."""
@@ -118,7 +127,7 @@ class Fold:
         return Weights(self._cells, self._first, some, self._distinct if self.shortened else None)
 
     def _distinct(self, read: Callable[[Any], Any]) -> int:
-        return self._count(lambda array: read(self.split(array)[0].drop_null()))
+        return self._count(lambda array: read(countable(self.split(array)[0].drop_null())))
 
     def encoder(self, column: Column) -> Callable[[Any], Codes]:
         """How to encode a batch as the column that the values kept are."""
@@ -198,7 +207,8 @@ class TextFold(Fold):
         values, bad = read_numbers(texts, decimal_comma=self._decimal_comma)
         kept = _bounds(np.where(bad, np.nan, values)) | _some(bad)
         if not bad.all():
-            for kind in (~matches(texts, r"^[+-]?[0-9]+$"), matches(texts, LEADING_ZERO)):
+            large = matches(texts, LONG_WHOLE) & (np.abs(values) >= EXACT)
+            for kind in (~matches(texts, r"^[+-]?[0-9]+$"), matches(texts, LEADING_ZERO), matches(texts, TELEPHONE), large):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)
@@ -241,7 +251,8 @@ def _some(which: Mask, most: int = _ODD) -> Mask:
 
 
 def _days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
-    return np.where(np.isnat(moments), np.nan, (moments - np.datetime64(0, "us")) / _DAY)
+    """Days, not whole where there is a time of day."""
+    return days(moments) + timed(moments) / 2
 
 
 def _bounds(values: npt.NDArray[np.float64]) -> Mask:

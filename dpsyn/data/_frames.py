@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import Attribute, settled
+from dpsyn.attribute import Attribute, floats, is_unicode, settled
 from dpsyn.data._delimited import check_distinct, counted
+from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
+from dpsyn.dates import ZONE_RULE, has_zones, local_moments
 from dpsyn.errors import DataError
 
 PARQUET = b"PAR1"
@@ -105,7 +108,7 @@ def as_frame(table: Any) -> pd.DataFrame:
             ignore_metadata=True, date_as_object=False, types_mapper={**whole, pa.bool_(): pd.BooleanDtype()}.get
         )
     except (pa.ArrowException, ValueError) as error:
-        raise DataError(f"the Parquet file holds values that cannot be used ({error})") from error
+        raise DataError(f"the table holds values that cannot be used ({error})") from error
     return frame
 
 
@@ -138,7 +141,19 @@ def checked_frame(frame: pd.DataFrame) -> pd.DataFrame:
         raise DataError("the DataFrame's column names have several levels; join them into one text each")
     names = tuple(str(name) if isinstance(name, str) or not pd.isna(name) else "" for name in frame.columns)
     check_shape(names, len(frame))
-    return frame.set_axis(list(names), axis="columns").reset_index(drop=True)
+    named = frame.set_axis(list(names), axis="columns").reset_index(drop=True)
+    return pd.DataFrame({name: _plain_type(column) for name, column in named.items()})
+
+
+def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of Arrow's types as it comes from a Parquet file, a sparse one as a dense one."""
+    try:
+        column.isna()
+    except ArithmeticError:
+        raise _unusable(str(column.name), "a decimal that is a signalling NaN") from None
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return as_series(column.array.__arrow_array__())
+    return pd.Series(np.asarray(column)) if isinstance(column.dtype, pd.SparseDtype) else column
 
 
 def check_shape(names: tuple[str, ...], rows: int) -> None:
@@ -148,9 +163,37 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
     for position, name in enumerate(names, start=1):
         if not name.strip():
             raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
+        if not is_unicode(name):
+            raise DataError(f"the name of column {position} of {len(names)}, {name!r}, is not Unicode text; correct it")
     check_distinct(names, "")
     if rows == 0:
         raise DataError(f"the table has {counted(len(names), 'column')} but no row")
+
+
+def fit_typed(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of a DataFrame in the type of a given attribute, as far as its values allow; encoding it finds the others.
+
+    Numbers and truth values may be known by their texts, as those that double precision cannot hold are.
+    """
+    if attribute.is_binned:
+        return _fit_binned(attribute, column)
+    known = set(attribute.categories)
+    if isinstance(column.dtype, pd.StringDtype) or not any(isinstance(category, str) for category in known):
+        return column
+
+    def fit(value: Any) -> Any:
+        simple = is_number(value) or isinstance(value, bool | np.bool_)
+        return text_of(value) if simple and value not in known else value
+
+    return column.astype(object).map(fit, na_action="ignore")
+
+
+def _fit_binned(attribute: Attribute, column: pd.Series[Any]) -> pd.Series[Any]:
+    numeric = pd.api.types.is_numeric_dtype(column.dtype)
+    if numeric or (attribute.kind == "numeric" and not pd.api.types.is_object_dtype(column.dtype)):
+        return column
+    values = pd.Series(floats(column) if attribute.kind == "numeric" else local_moments(column), name=column.name)
+    return column if (values.isna() & column.notna()).any() else values
 
 
 def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = None) -> Column:
@@ -178,8 +221,7 @@ def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = Non
     if pd.api.types.is_numeric_dtype(kind):
         return _numbers(name, column, weights)
     if pd.api.types.is_datetime64_any_dtype(kind):
-        zone = isinstance(kind, pd.DatetimeTZDtype)
-        return infer_dates(name, (column.dt.tz_localize(None) if zone else column).astype("datetime64[us]"))
+        return _dates(name, column)
     if pd.api.types.is_string_dtype(kind):
         return _texts(name, column, weights)
     raise _unusable(name, f"values of type {kind}")
@@ -198,29 +240,61 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
         return _texts(name, column, weights)
     if found == "boolean":
         return _truth_values(name, column)
-    if found in ("integer", "floating", "mixed-integer-float", "decimal"):
-        if found == "integer" and column.dropna().map(lambda v: abs(int(v)) >= EXACT).any():
-            return _identifiers(name, column, weights)
-        try:
-            return _numbers(name, pd.Series(pd.to_numeric(column.where(column.notna(), None)), name=name), weights)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise _unusable(name, f"numbers that cannot be used ({error})") from error
     if found in ("date", "datetime", "datetime64"):
-        moments = pd.to_datetime(column, errors="coerce", utc=True)
-        lost = moments.isna() & column.notna()
-        if lost.any():
-            raise DataError(f"column {name!r}, row {int(np.argmax(lost)) + 1}: the date cannot be used", column=name)
-        return infer_dates(name, moments.dt.tz_localize(None).astype("datetime64[us]"))
+        return _dates(name, column)
     some = column.dropna()
+    if some.map(is_number).all():
+        return _objects_of_numbers(name, column, weights)
     simple = some.map(lambda v: isinstance(v, str | bool | int | float | np.generic))
     if not simple.all():
         raise _unusable(name, f"values of type {type(some[~simple].iloc[0]).__name__}")
     return _texts(
         name,
-        column.map(str, na_action="ignore"),
+        column.map(text_of, na_action="ignore"),
         weights,
         (f"Column {name!r} mixes several types, and all its values were turned into text.",),
     )
+
+
+def _dates(name: str, column: pd.Series[Any]) -> Column:
+    moments = pd.Series(local_moments(column), name=name)
+    lost = (moments.isna() & column.notna()).to_numpy()
+    if lost.any():
+        raise DataError(f"column {name!r}, row {int(np.argmax(lost)) + 1}: the date cannot be used", column=name)
+    return infer_dates(name, moments, (f"Column {name!r}: {ZONE_RULE}.",) if has_zones(column) else ())
+
+
+def _objects_of_numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
+    """Whole numbers, floats and decimals of any length."""
+    numbers = pd.Series(_finite(name, floats(column), weights), name=name)
+    different = pd.Series(column.dropna().unique(), dtype=object)
+    lost = different[~carried(different)]
+    if any(is_whole(value) for value in lost):
+        return _identifiers(name, column, weights)
+    if lost.empty:
+        return _numbers(name, numbers, weights)
+    if weights and weights.distinct:
+        merged = weights.distinct(lambda values: values) > weights.distinct(lambda texts: floats(as_series(texts)))
+    else:
+        merged = numbers.nunique() < len(different)
+    if merged:
+        said = f"Column {name!r}: some decimals differ beyond double precision, so it was turned into text."
+        return _texts(name, column.map(text_of, na_action="ignore"), weights, (said,))
+    found = _numbers(name, numbers, weights)
+    return replace(found, notes=(f"Column {name!r}: some decimals were rounded to double precision.", *found.notes))
+
+
+def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None) -> npt.NDArray[np.float64]:
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        first = int(np.argmax(infinite))
+        row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
+        raise DataError(
+            f"column {name!r}, row {row + 1}: the number is infinite ({rows} such rows); "
+            "make the cell empty or a finite number",
+            column=name,
+        )
+    return numbers
 
 
 def _texts(name: str, column: pd.Series[Any], weights: Weights | None = None, notes: tuple[str, ...] = ()) -> Column:
@@ -241,27 +315,18 @@ def _numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
         if low <= -EXACT or high >= EXACT:
             return _identifiers(name, column, weights)
         return describe_numbers(name, column.astype("Int64" if empty.any() else "int64"), weights)
-    floats = column.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-    infinite = np.isinf(floats)
-    if infinite.any():
-        first = int(np.argmax(infinite))
-        row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
-        raise DataError(
-            f"column {name!r}, row {row + 1}: the number is infinite ({rows} such rows); "
-            "make the cell empty or a finite number",
-            column=name,
-        )
-    some = floats[~np.isnan(floats)]
+    numbers = _finite(name, floats(column), weights)
+    some = numbers[~np.isnan(numbers)]
     if (some == np.floor(some)).all() and np.abs(some).max() < EXACT:
-        absent = np.isnan(floats)
-        whole = pd.Series(np.where(absent, 0, floats).astype(np.int64), name=name)
+        absent = np.isnan(numbers)
+        whole = pd.Series(np.where(absent, 0, numbers).astype(np.int64), name=name)
         return describe_numbers(name, whole.astype("Int64").mask(absent) if absent.any() else whole, weights)
-    return describe_numbers(name, pd.Series(floats, name=name), weights)
+    return describe_numbers(name, pd.Series(numbers, name=name), weights)
 
 
 def _identifiers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
     notes = (f"Column {name!r} holds whole numbers beyond 2^53 and was turned into text.",)
-    return _texts(name, column.map(lambda v: str(int(v)), na_action="ignore"), weights, notes)
+    return _texts(name, column.map(text_of, na_action="ignore"), weights, notes)
 
 
 def _categorical(name: str, column: pd.Series[Any]) -> Column:
@@ -273,7 +338,8 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
             column=name,
         )
     if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):
-        column, listed = column.cat.rename_categories([str(c) for c in listed]), [str(c) for c in listed]
+        listed = [text_of(c) for c in listed]
+        column = column.cat.rename_categories(listed)
     empty = bool(column.isna().any())
     plain = settled(column.astype(object).where(column.notna(), None))
     if all(isinstance(c, str) for c in listed):

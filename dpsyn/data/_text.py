@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO
 
 from dpsyn.errors import DataError
@@ -30,7 +31,15 @@ _SIGNATURES = (
     (b"%PDF", "a PDF; export the table as CSV"),
     (b"SQLite format 3", "a SQLite database; export the table as CSV"),
 )
-_MARKUP = ((b"<!doctype", "a web page"), (b"<html", "a web page"), (b"<?xml", "XML"), (b'{"', "JSON"), (b"[{", "JSON"))
+_MARKUP = (
+    (b"<!doctype", "a web page"),
+    (b"<html", "a web page"),
+    (b"<?xml", "XML"),
+    *((start, "JSON") for start in (b'{"', b"[{", b"[[", b'["')),
+)
+_FEW = 8
+_DOS_END = b"\x1a"
+_DECLARATION = re.compile(rb'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r") | {127})
 _EIGHT_BIT = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 
@@ -48,6 +57,8 @@ class Text:
         first_line: number of the first line that is not empty.
         size: number of bytes.
         notes: what had to be guessed.
+        separator: what a first line such as ``sep=;``, which Excel writes, says; that line is not part of the text.
+        skipped: number of bytes of that line.
     """
 
     raw: Open
@@ -58,11 +69,14 @@ class Text:
     first_line: int
     size: int
     notes: tuple[str, ...]
+    separator: str = ""
+    skipped: int = 0
 
     def open(self) -> IO[bytes]:
         """The text in UTF-8 from its first line that is not empty to its last one, ending with one line end."""
         blocks = _as_utf8(_blocks(self.raw, self.encoding), self.encoding)
-        return io.BufferedReader(_Stream(_trimmed(_with_line_feeds(blocks) if self.joined_line_ends else blocks)), _BLOCK)
+        text = _trimmed(_with_line_feeds(blocks) if self.joined_line_ends else blocks)
+        return io.BufferedReader(_Stream(_trimmed(_without(text, self.skipped)) if self.skipped else text), _BLOCK)
 
 
 def look(raw: Open) -> Text:
@@ -86,11 +100,28 @@ def look(raw: Open) -> Text:
             survey = _survey(raw, encoding)
         said = f"Line {failure.line} is not UTF-8, so the file was read as {_EIGHT_BIT[encoding]}."
         notes = (f"{said} If letters look wrong, save it as UTF-8.",)
-    joined = survey.returns > 0 and not (survey.quoted and survey.feeds > 0)
+    # Between quotes, a carriage return is part of a value.
+    joined = survey.returns > 0 and not survey.quoted
     leading = survey.leading.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if joined else survey.leading
     lone_returns = not joined and survey.returns > survey.pairs
     first_line = leading.count(b"\n") + 1
-    return Text(raw, encoding, survey.quoted, joined, lone_returns, first_line, survey.size, notes)
+    return _declared(Text(raw, encoding, survey.quoted, joined, lone_returns, first_line, survey.size, notes))
+
+
+def _declared(text: Text) -> Text:
+    """The text below a first line that says by what values are separated, if there is one."""
+    with text.open() as stream:
+        head = stream.read(_HEAD)
+    line = _DECLARATION.match(head)
+    if line is None:
+        return text
+    rest = head[line.end() :].lstrip(b"\r\n")
+    if not rest:
+        raise DataError(
+            "the file holds only a line that says how values are separated; it needs column names and rows below"
+        )
+    above = head[: len(head) - len(rest)].replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+    return replace(text, separator=line[1].decode(), skipped=line.end(), first_line=text.first_line + above)
 
 
 def _encoding_of(head: bytes) -> str:
@@ -151,12 +182,12 @@ class _Survey:
         self.size = self._controls = self._open_line = 0
         self._blank = True
         self._inside = False
-        self._last = b""
+        self._last = self._tail = b""
 
     def add(self, block: bytes) -> None:
         """Look at the next block; the first one holds the head of the file."""
         if self.size == 0:
-            head = block[:_HEAD].lstrip().lower()
+            head = b"".join(block[:_HEAD].split()).lower()
             for start, what in _MARKUP:
                 if head.startswith(start):
                     raise DataError(f"this is {what}, not a table; hand in CSV, TSV or Parquet")
@@ -169,7 +200,7 @@ class _Survey:
             )
         self.size += len(block)
         self._controls += len(block) - len(block.translate(None, _CONTROLS))
-        self._blank = self._blank and not block.strip()
+        self._blank = self._blank and not block.strip(b" \t\n\v\f\r" + _DOS_END)
         self.quoted = self.quoted or b'"' in block
         feeds, returns = block.count(b"\n"), block.count(b"\r")
         if returns or self._last == b"\r":
@@ -186,10 +217,12 @@ class _Survey:
         self.feeds += feeds
         self.returns += returns
         self._last = block[-1:]
+        self._tail = (self._tail + block)[-16:]
 
     def finish(self) -> None:
-        """Judge the whole."""
-        if self._controls > 0.01 * self.size:
+        """Judge the whole; the character by which DOS ends a file is none of it."""
+        self._controls -= self._tail[len(self._tail.rstrip(b"\r\n" + _DOS_END)) :].count(_DOS_END)
+        if self._controls > max(_FEW, 0.01 * self.size):
             raise DataError(
                 f"{self._controls} of {self.size} bytes are control characters: this is a binary file, not a text table"
             )
@@ -241,17 +274,24 @@ def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _trimmed(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Without empty lines at the start and the end."""
+    """Without empty lines at the start and the end, and without the character by which DOS ends a file."""
     held, inside = b"", False
     for block in blocks:
         text = held + (block if inside else block.lstrip(b"\r\n"))
-        kept = text.rstrip(b"\r\n")
+        kept = text.rstrip(b"\r\n" + _DOS_END)
         if kept:
             inside, held = True, text[len(kept) :]
             yield kept
         else:
             held = text
     yield b"\n"
+
+
+def _without(blocks: Iterator[bytes], count: int) -> Iterator[bytes]:
+    """Without the first bytes."""
+    for block in blocks:
+        yield block[count:]
+        count = max(count - len(block), 0)
 
 
 class _Stream(io.RawIOBase):

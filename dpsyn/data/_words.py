@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute, settled
+from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, local_moments
 
 Positions = npt.NDArray[np.int64]
 
@@ -29,14 +30,15 @@ EXACT = 2**53
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
 LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
+TELEPHONE = r"^\+[0-9]{7,15}$"
+LONG_WHOLE = r"^[+-]?[0-9]{16,}$"
 _INFINITE = r"^[+-]?(?i:inf(inity)?)$"
 THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
 
 ISO = "ISO8601"
 """The way dates should be written: 2024-12-31, perhaps with a time."""
 
-_TIME = r"([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?"
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME + r"(Z|[+-]\d{2}:?\d{2})?")
+_ISO = re.compile(ISO_DATE)
 _DATES = (
     (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), ("%Y/%m/%d",)),
     (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), ("%d.%m.%Y",)),
@@ -274,19 +276,16 @@ def ways_to_write(text: str) -> tuple[str, ...]:
 
 
 def read_dates(texts: Any, written: str) -> npt.NDArray[np.datetime64]:
-    """The texts as datetime64[us] in UTC, NaT where a text is not written that way."""
+    """The texts as datetime64[us], NaT where a text is not written that way."""
     column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
     if written != ISO:
         return pd.to_datetime(column, format=written, errors="coerce").to_numpy(dtype="datetime64[us]")
-    moments = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=bool(zoned(texts).any()))
-    values = moments.to_numpy(dtype="datetime64[us]").copy()
-    values[~matches(texts, "^" + _ISO.pattern + "$")] = np.datetime64("NaT")
-    return values
+    return local_moments(column).astype("datetime64[us]")
 
 
 def zoned(texts: Any) -> npt.NDArray[np.bool_]:
     """Which texts end in a time zone."""
-    return matches(texts, r"(Z|[0-9][+-]\d{2}:?\d{2})$")
+    return matches(texts, ZONE + "$")
 
 
 def impossible_dates(texts: Any) -> list[str]:
@@ -295,7 +294,7 @@ def impossible_dates(texts: Any) -> list[str]:
     if 2 * written.sum() <= len(texts):
         return []
     column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
-    return [str(text) for text in column[pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True).isna()]]
+    return [str(text) for text in column[np.isnat(local_moments(column))]]
 
 
 def _iso(texts: Any) -> Parsed | None:
@@ -304,4 +303,4 @@ def _iso(texts: Any) -> Parsed | None:
     values = read_dates(texts, ISO)
     if np.isnat(values).any():
         return None
-    return Parsed(values, "times with a time zone were converted to UTC" if zoned(texts).any() else "", ISO)
+    return Parsed(values, ZONE_RULE if zoned(texts).any() else "", ISO)

@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import LAST_DAY, Attribute
+from dpsyn.attribute import Attribute
 from dpsyn.data._words import (
     COMMA_NUMBER,
     EXACT,
+    LONG_WHOLE,
     NUMBER,
+    TELEPHONE,
     THOUSANDS,
     Parsed,
     Weights,
@@ -32,6 +34,7 @@ from dpsyn.data._words import (
     parse_numbers,
     read_dates,
 )
+from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed
 from dpsyn.errors import DataError, DomainError
 
 MAX_CATEGORIES = 10_000
@@ -47,7 +50,6 @@ TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "
 """Pairs of truth values in lower case, the false one first."""
 
 _BINS = 10
-_DAY = np.timedelta64(1, "D")
 Locate = Callable[[int], int]
 """The line of a text file on which a row starts; rows count from 0, lines from 1."""
 
@@ -84,12 +86,15 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
         return _categories(name, words, notes)
     parsed = parse_numbers(words.texts, decimal_comma=decimal_comma)
     if parsed is not None:
+        if matches(words.texts, TELEPHONE).any() and parsed.values.min() >= 0:
+            notes.append(f"Column {name!r}: some values start with +, as telephone numbers do, so it was kept as text.")
+            return _categories(name, words, notes)
         if parsed.note:
             notes.append(f"Column {name!r}: {parsed.note}.")
         read = partial(as_floats, decimal_comma=decimal_comma)
         column = _numbers(name, words, parsed, read, locate)
         if column is not None:
-            return replace(column, notes=(*notes, *column.notes), read=read)
+            return replace(column, notes=(*notes, *_merged(name, words, parsed), *column.notes), read=read)
         notes.append(f"Column {name!r} holds whole numbers beyond 2^53 and was kept as text.")
         return _categories(name, words, notes)
     if words.taken_as_missing:
@@ -112,6 +117,21 @@ def infer_texts(
     return _categories(name, words, [*notes, *more], explained=bool(more))
 
 
+def _merged(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
+    """A note where different texts are one number, in a column that could be text instead."""
+    if len(words.texts) > MAX_CATEGORIES:
+        return ()
+    numbers, at, times = np.unique(parsed.values, return_inverse=True, return_counts=True)
+    if len(numbers) == len(words.texts):
+        return ()
+    one, other = (words.texts[int(i)].as_py() for i in np.flatnonzero(at == at[np.argmax(times[at] > 1)])[:2])
+    became = f"{len(numbers)} number{'s' if len(numbers) > 1 else ''}"
+    return (
+        f"Column {name!r}: {len(words.texts)} spellings became {became}, as {one!r} and {other!r} are one. "
+        "If they are codes, write a letter before each in the file.",
+    )
+
+
 def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
     values = pd.Series(np.full(rows, None, dtype=object), name=name)
     return Column(values, Attribute(name, "categorical", missing=True), (*notes, f"Column {name!r} is empty."))
@@ -124,11 +144,10 @@ def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]
         infinite = np.isinf(values)
         if infinite.any():
             _refuse_infinite(name, infinite[words.codes] & ~words.empty, words, locate)
-        if (values == np.floor(values)).all():
-            if np.abs(values).max() < EXACT:
-                values = values.astype(np.int64)
-            elif matches(words.texts, r"^[+-]?[0-9]+$").all():
-                return None
+        if (matches(words.texts, LONG_WHOLE) & (np.abs(values) >= EXACT)).any():
+            return None
+        if (values == np.floor(values)).all() and np.abs(values).max() < EXACT:
+            values = values.astype(np.int64)
     elif values.max() >= EXACT or values.min() <= -EXACT:
         return None
     return describe_numbers(name, words.spread(values), words.weights, read)
@@ -156,7 +175,7 @@ def describe_numbers(
         read: how the longer column's values become numbers.
 
     Raises:
-        DataError: all are missing.
+        DataError: their range is wider than double precision holds.
     """
     series = values.rename(name)
     empty = series.isna().to_numpy()
@@ -177,6 +196,12 @@ def describe_numbers(
             if number == rows:
                 notes = (f"Column {name!r}: every value is different; if it numbers the rows, leave it out.",)
     lower, upper = _bounds(float(some.min()), float(some.max()))
+    if math.isinf(upper - lower):
+        raise DataError(
+            f"column {name!r}: the range from {some.min()} to {some.max()} is wider than double precision holds; "
+            "correct the largest numbers, or leave the column out",
+            column=name,
+        )
     attribute = Attribute(
         name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
     )
@@ -194,18 +219,27 @@ def _bounds(lower: float, upper: float) -> tuple[float, float]:
 
 
 def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) -> Column:
-    """A datetime64 column without time zone; bounds are its first and last day."""
-    series = values.rename(name)
-    moments = series.to_numpy(dtype="datetime64[us]")
+    """A datetime64 column without time zone; bounds are its first and last day.
+
+    Raises:
+        DataError: a date lies outside the years 1 to 9999.
+    """
+    moments = values.to_numpy()
     empty = np.isnat(moments)
-    days = (moments[~empty] - np.datetime64(0, "us")) / _DAY
-    lower, upper = math.floor(days.min()), math.floor(days.max())
+    whole = days(moments[~empty]).astype(np.int64)
+    lower, upper = int(whole.min()), int(whole.max())
+    if lower < FIRST_DAY or upper > LAST_DAY:
+        first, last = np.array([lower, upper], "datetime64[D]")
+        raise DataError(
+            f"column {name!r}: the dates reach from {first} to {last}, beyond the years 1 to 9999 of the calendar; "
+            "correct them or empty the cells, or leave the column out",
+            column=name,
+        )
+    more = (f"Column {name!r}: times of day are dropped, the domain knows days only.",) if timed(moments).any() else ()
     if lower == upper:
         lower, upper = (lower, upper + 1) if upper < LAST_DAY else (lower - 1, upper)
     attribute = Attribute(name, "date", lower=lower, upper=upper, bins=_BINS, missing=bool(empty.any()))
-    timed = (days != np.floor(days)).any()
-    more = (f"Column {name!r}: times of day are dropped, the domain knows days only.",) if timed else ()
-    return Column(series, attribute, (*notes, *more))
+    return Column(values.rename(name).astype("datetime64[us]"), attribute, (*notes, *more))
 
 
 def _categories(name: str, words: Words, notes: Sequence[str], *, explained: bool = False) -> Column:

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute, Codes
 from dpsyn.data import infer
 from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, TextFold
-from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape
+from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, fit_typed
 from dpsyn.data._text import look
 from dpsyn.data.read import (
     PARQUET_NAMES,
@@ -86,9 +87,15 @@ def file_statistics(
     Raises:
         DataError: the file is no table, or changes while it is read; ``line`` and ``column`` say where.
         DomainError: a column of the domain is absent, or a cell lies outside it.
-        ParameterError: ``wide``, ``columns`` or ``memory_limit`` is something else than described.
+        ParameterError: another argument is something else than described.
     """
-    check_choices(columns, wide)
+    check_choices(domain, columns, wide)
+    checks.flag("two_valued_as_bit", two_valued_as_bit)
+    checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'")
+    if progress is not None and not callable(progress):
+        raise ParameterError("progress", progress, "a function of a text and a share")
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError("path", path, "the path of a file")
     place = Path(path)
     try:
         with place.open("rb") as stream:
@@ -206,7 +213,7 @@ class _Encoder:
 
     def __call__(self, array: Any) -> Codes:
         try:
-            codes = self._attribute.encode(as_series(array).rename(self._attribute.name))
+            codes = self._attribute.encode(fit_typed(self._attribute, as_series(array)))
         except DomainError as error:
             where = f" (rows counted from row {self._rows + 1} of the file)" if self._rows else ""
             raise DomainError(f"{error}{where}", column=error.column) from error

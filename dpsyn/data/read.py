@@ -6,13 +6,14 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, infer_typed
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError
@@ -48,7 +49,9 @@ def read_with_notes(
     """Read a table, and say in full sentences what reading it had to decide.
 
     Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
-    the first line names the columns. Cells are stripped of spaces around them. Parquet is recognised by its content.
+    the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
+    them. Parquet is recognised by its content. However they come, times with a zone keep the day that their own zone shows,
+    and numbers that double precision would merge (whole ones beyond 2^53, long decimals) are kept as text.
 
     Args:
         source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame.
@@ -65,9 +68,10 @@ def read_with_notes(
     Raises:
         DataError: the source is no table; ``line`` and ``column`` say where, the message what to do.
         DomainError: a column of the domain is absent, or a cell lies outside it.
-        ParameterError: ``wide`` or ``columns`` is something else than described.
+        ParameterError: another argument is something else than described.
     """
-    check_choices(columns, wide)
+    check_choices(domain, columns, wide)
+    checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
         return _from_frame(source, domain, name or "data", columns, wide)
     data, title = _bytes_of(source)
@@ -82,12 +86,14 @@ def read_with_notes(
     return _from_text(text, domain, stem(title), columns, wide)
 
 
-def check_choices(columns: Sequence[str] | None, wide: Wide) -> None:
-    """Refuse what ``columns`` and ``wide`` cannot be."""
-    if wide not in ("refuse", "leave_out"):
-        raise ParameterError("wide", wide, "'refuse' or 'leave_out'")
-    if isinstance(columns, str) or (columns is not None and len(columns) == 0):
-        raise ParameterError("columns", columns, "a list of one or more column names")
+def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> None:
+    """Refuse what ``domain``, ``columns`` and ``wide`` cannot be."""
+    checks.instance("domain", domain, Domain, "a domain, or None to infer one", optional=True)
+    checks.choice("wide", wide, get_args(Wide))
+    if columns is not None:
+        named = checks.items("columns", columns, "a list of one or more column names")
+        if not named or not all(isinstance(name, str) for name in named):
+            raise ParameterError("columns", columns, "a list of one or more column names")
 
 
 def stem(title: str) -> str:
@@ -180,7 +186,7 @@ def _from_frame(
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
-        return _fitted(domain.project(wanted), names, name, lambda attribute: frame[attribute.name])
+        return _fitted(domain.project(wanted), names, name, lambda attribute: fit_typed(attribute, frame[attribute.name]))
     return _inferred(wanted, name, lambda column: infer_typed(column, frame[column]), wide)
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, ParameterError
+from dpsyn.errors import DataError
 from dpsyn.table import Table
 
 
@@ -89,9 +90,7 @@ def load_sample(name: str) -> Table:
         ParameterError: there is no such sample.
         DataError: the bundled file is not where it should be.
     """
-    if name not in _LOADERS:
-        raise ParameterError("name", name, f"one of {', '.join(SAMPLES)}")
-    return _LOADERS[name]()
+    return _LOADERS[checks.choice("name", name, SAMPLES)]()
 
 
 def _asia() -> Table:

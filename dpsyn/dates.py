@@ -1,0 +1,71 @@
+"""Dates of every kind, and the one rule for times with a zone: they keep the day that their own zone shows."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
+"""The years 1 to 9999, in days since 1970-01-01."""
+
+ZONE = r"(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)"
+ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?" + ZONE + "?"
+"""A date as it should be written, 2024-12-31, perhaps with a time and a zone."""
+
+ZONE_RULE = "times with a zone keep the day that their own zone shows"
+
+
+def local_moments(column: pd.Series[Any]) -> npt.NDArray[np.datetime64]:
+    """A column's moments as their own zones' clocks show them: dates, times or texts in ISO 8601. Shape (n,).
+
+    What is no date is NaT. The unit is the column's own, so that no year is out of reach.
+    """
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = column.dt.tz_localize(None)
+    if not pd.api.types.is_datetime64_any_dtype(column.dtype):
+        column = _moments(column)
+    return np.asarray(column.to_numpy())
+
+
+def days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
+    """Whole days since 1970-01-01, NaN for NaT."""
+    whole = moments.astype("datetime64[D]").astype(np.int64).astype(np.float64)
+    return np.where(np.isnat(moments), np.nan, whole)
+
+
+def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:
+    """Which moments lie within a day, not at its start."""
+    return np.asarray(~np.isnat(moments) & (moments != moments.astype("datetime64[D]")))
+
+
+def has_zones(column: pd.Series[Any]) -> bool:
+    """Whether some moment of a column of dates or times, not of texts, has a zone."""
+    if column.dtype == object:
+        return any(getattr(value, "tzinfo", None) is not None for value in column)
+    return isinstance(column.dtype, pd.DatetimeTZDtype)
+
+
+def _moments(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of texts or of Python objects."""
+    if column.dtype != object:
+        return _read(column.astype("str"))
+    is_text = column.map(lambda value: isinstance(value, str)).to_numpy(dtype=bool)
+    moments = pd.to_datetime(column.where(~is_text, None).map(_without_zone), errors="coerce")
+    if is_text.any():
+        moments = moments.astype("datetime64[us]").where(~is_text, _read(column.where(is_text, None).astype("str")))
+    return moments
+
+
+def _without_zone(value: Any) -> Any:
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=None)
+    return value if isinstance(value, datetime.date | np.datetime64) else None
+
+
+def _read(texts: pd.Series[Any]) -> pd.Series[Any]:
+    written = texts.where(texts.str.fullmatch(ISO_DATE, na=False)).str.replace(ZONE + "$", "", regex=True)
+    return pd.to_datetime(written, format="ISO8601", errors="coerce")
