@@ -184,6 +184,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
         "real_arithmetic": "This guarantee is proven in real arithmetic only: noise in floating point can break it",
         "experimental": "Experimental: not proven",
+        "stated": "This guarantee is stated by the file, not checked by us",
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" and not seeded else st.warning
     if seeded:
