@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from dpsyn.app import share
+from dpsyn.app import address, share
 from dpsyn.kit import show
 
 st.set_page_config(page_title="dpsyn", page_icon=show.icon(), layout="wide")
 
 show.apply()
+address.admit()
 share.take_over_data()
 page = st.navigation(
     [
@@ -24,4 +25,5 @@ share.keep_data_in_address()
 with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="tools"):
     share.presentation()
     share.tools()
-page.run()
+with address.refusals(page.url_path):
+    page.run()

@@ -15,13 +15,11 @@ st.title("Comparison")
 current = widgets.dataset_bar()
 workspace_bar()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-    what = st.segmented_control(
+    what = widgets.one_of(
         "What to compare",
         ["Releases", "Experiments"],
         default="Releases",
-        required=True,
         key="comparison_what",
-        bind="query-params",
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, width="content"):
@@ -44,9 +42,7 @@ if what == "Experiments":
         st.subheader("Experiments of other data, other columns or another held-out share", anchor=False)
     for experiment in elsewhere:
         results.show(experiment, current, own=False)
-    st.stop()
-
-if not releases:
+elif not releases:
     st.info(
         "There is no release of this data yet, with the columns as they are now"
         + (
@@ -59,16 +55,15 @@ if not releases:
     )
     st.page_link("generator.py", label="Make one in the Generator", icon=":material/casino:")
     other_releases(current, others)
-    st.stop()
-
-visit.offer(lambda: code_of(current, releases))
-st.subheader("Releases of this data", anchor=False)
-with st.container(horizontal=True):
-    runs_panel(releases)
-    code_popover(current, releases)
-by_label = {made.label: made for made in releases}
-measure_form(current, by_label)
-widgets.watch_job()
-widgets.show_message()
-findings(current, by_label)
-other_releases(current, others)
+else:
+    visit.offer(lambda: code_of(current, releases))
+    st.subheader("Releases of this data", anchor=False)
+    with st.container(horizontal=True):
+        runs_panel(releases)
+        code_popover(current, releases)
+    by_label = {made.label: made for made in releases}
+    measure_form(current, by_label)
+    widgets.watch_job()
+    widgets.show_message()
+    findings(current, by_label)
+    other_releases(current, others)

@@ -21,14 +21,12 @@ st.caption(
     )
 )
 
-chosen = st.segmented_control(
+chosen = widgets.one_of(
     "Mechanism",
     list(MECHANISMS),
     format_func=title,
     default=next(iter(MECHANISMS)),
-    required=True,
     key="mechanism",
-    bind="query-params",
 )
 
 

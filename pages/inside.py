@@ -11,14 +11,12 @@ st.caption(
     ":material/school: For teaching: these pictures read the private rows and follow every slider at once. "
     "Only what the Generator releases may be published."
 )
-chosen = st.segmented_control(
+chosen = widgets.one_of(
     "Mechanism",
     list(MECHANISMS),
     format_func=title,
     default=next(iter(MECHANISMS)),
-    required=True,
     key="inside_mechanism",
-    bind="query-params",
 )
 widgets.watch_job()
 widgets.show_message()

@@ -68,9 +68,7 @@ def _datasets() -> tuple[Chosen, ...]:
     )
     names = [name for name in names if name in (YOURS, TYPED, *read, *BUILT_IN)] or [YOURS]
     if len(names) > 1:
-        focus = st.segmented_control(
-            "Details for", names, default=names[0], required=True, key="f_focus", bind="query-params"
-        )
+        focus = widgets.one_of("Details for", names, default=names[0], key="f_focus")
         names.sort(key=lambda name: name != focus)
     return tuple(_typed() if name == TYPED else _known(name) for name in names)
 

@@ -210,9 +210,7 @@ LESSONS: dict[str, tuple[Step, ...]] = {
 
 def show() -> None:
     """Choose a lesson, and its steps."""
-    name = st.segmented_control(
-        "Lesson", list(LESSONS), default=next(iter(LESSONS)), required=True, key="lesson", bind="query-params"
-    )
+    name = widgets.one_of("Lesson", list(LESSONS), default=next(iter(LESSONS)), key="lesson")
     for number, step in enumerate(LESSONS[name], start=1):
         with st.container(border=True):
             widgets.heading(f"{number} · {step.title}", step.private)

@@ -111,7 +111,9 @@ def show_release(made: MadeRelease) -> None:
     publishable = release.guarantee.status == "proven" and not release.seeded
     widgets.badge("release" if publishable else True)
     widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
-    show_claim(release.mechanism, release.guarantee, release.settings)
+    checked = release.guarantee.status != "stated"
+    if checked:
+        show_claim(release.mechanism, release.guarantee, release.settings)
     of_release = offered(release.mechanism, "expectations:of_release")
     for sentence in () if of_release is None else of_release(release, made.domain):
         st.warning(sentence, icon=":material/warning:")
@@ -146,7 +148,8 @@ def show_release(made: MadeRelease) -> None:
             key=f"record_{made.number}",
             icon="description",
         )
-    show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
+    if checked:
+        show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
     with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):
         widgets.badge(True)
         st.caption("These numbers depend on the private data. They are for teaching: never publish them.")

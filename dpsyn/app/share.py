@@ -19,6 +19,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
 from dpsyn.kit import visit
 from dpsyn.kit.visit import HELD_OUT, Dataset, bundled
+from dpsyn.schema import checked, read_json
 
 DATA, TARGET, SHARE, BITS, COLUMNS = "data", "data_target", "data_held_out", "data_bits", "data_columns"
 OWN = "own"
@@ -95,8 +96,9 @@ def restored(query: Mapping[str, str]) -> Dataset | None:
         return None
     made = bundled(sample)
     # Not there, or not what a link of this app says: the columns stay as they are.
-    with suppress(KeyError, TypeError, ValueError, AttributeError, DpsynError):
-        made = made.changed(table=made.full.with_domain(_changed(made.full.domain, json.loads(query[COLUMNS]))))
+    with suppress(DpsynError):
+        changes = checked(dict[str, dict[str, Any] | None], read_json(query.get(COLUMNS, "{}")))
+        made = made.changed(table=made.full.with_domain(_changed(made.full.domain, changes))) if changes else made
     target = query.get(TARGET, made.target)
     if target in made.classes:
         made = replace(made, target=target)
@@ -126,8 +128,9 @@ def _changed(full: Domain, changes: Mapping[str, Mapping[str, Any] | None]) -> D
     for old in full.attributes:
         change = changes.get(old.name, {})
         if change is not None:
-            before = {"name": old.name} if "kind" in change else old.to_dict()
-            attributes.append(Attribute.from_dict({**before, **change}) if change else old)
+            new = {**({"name": old.name} if "kind" in change else old.to_dict()), **change}
+            checked(Attribute, new)
+            attributes.append(Attribute.from_dict(new) if change else old)
     return Domain.of(attributes)
 
 

@@ -200,6 +200,7 @@ def total_claim(releases: list[MadeRelease]) -> str:
         epsilon, delta = sum(c.epsilon for c in claims), sum(c.delta for c in claims)
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
         total += " in real arithmetic" if any(c.status == "real_arithmetic" for c in claims) else ""
+        total += " if what their files state is true" if any(c.status == "stated" for c in claims) else ""
         count = "Its one release" if len(claims) == 1 else f"All {len(claims)} releases together"
         sentences.append(f"{name}: {count} cost {total}".replace("release cost", "release costs"))
     return "Privacy adds up over what is published. " + "; ".join(sentences) + "."

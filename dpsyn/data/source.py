@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
-from dpsyn.domain import Domain
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError
+from dpsyn.schema import checked
+
+
+class Columns(TypedDict):
+    """What :meth:`Domain.to_dict` writes."""
+
+    columns: list[Attribute]
+
+
+class _Source(TypedDict):
+    """What :meth:`DataSource.to_dict` writes."""
+
+    name: str
+    domain: Columns
+    sample: bool
+    held_out: float
+    split_seed: int
 
 
 @dataclass(frozen=True)
@@ -43,12 +60,12 @@ class DataSource:
         """What :meth:`to_dict` wrote down.
 
         Raises:
-            DataError: something in it is not of that form.
+            InputError: something in it is not of that form.
         """
-        kinds = {"name": str, "sample": bool, "held_out": int | float, "split_seed": int}
-        for name, kind in kinds.items():
-            if not isinstance(data[name], kind):
-                raise DataError(f"of its data, {name!r} cannot be read")
-        if not 0 < data["held_out"] < 1:
-            raise DataError(f"the held-out share must be between 0 and 1, not {data['held_out']!r}")
-        return cls(**{name: data[name] for name in kinds}, domain=Domain.from_dict(data["domain"]))
+        found = checked(_Source, data)
+        if not 0 < found["held_out"] < 1:
+            raise DataError(f"the held-out share must be between 0 and 1, not {found['held_out']!r}")
+        if found["split_seed"] < 0:
+            raise DataError(f"split_seed must be at least 0, not {found['split_seed']!r}")
+        domain = Domain.from_dict(data["domain"])
+        return cls(found["name"], domain, found["sample"], found["held_out"], found["split_seed"])

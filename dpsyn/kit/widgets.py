@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -23,7 +23,7 @@ from dpsyn.privacy.spec import Guarantee
 if TYPE_CHECKING:
     from dpsyn.data.large import FileStatistics
 
-
+T = TypeVar("T")
 number = notation.number
 EPSILONS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 31))
 DELTAS = tuple(float(f"1e-{i}") for i in range(12, 1, -1))
@@ -184,6 +184,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
         "real_arithmetic": "This guarantee is proven in real arithmetic only: noise in floating point can break it",
         "experimental": "Experimental: not proven",
+        "stated": "This guarantee is stated by the file, not checked by us",
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" and not seeded else st.warning
     if seeded:
@@ -236,9 +237,15 @@ _MIMES = {
 def view_of(views: Iterable[str], key: str, label: str = "View") -> str:
     """Which of several views of a page is shown; the first one until another is chosen. The address keeps it."""
     names = list(views)
-    return st.segmented_control(
-        label, names, default=names[0], required=True, key=key, label_visibility="collapsed", bind="query-params"
+    return one_of(label, names, default=names[0], key=key, label_visibility="collapsed")
+
+
+def one_of(label: str, options: Sequence[T], *, default: T, key: str, **further: Any) -> T:
+    """Buttons of which one is always chosen; a link that chooses none leaves the usual one. The address keeps it."""
+    chosen: T | None = st.segmented_control(
+        label, options, default=default, required=True, key=key, bind="query-params", **further
     )
+    return default if chosen is None else chosen
 
 
 def download(label: str, data: Any, file: str, *, key: str, icon: str = "download", **options: Any) -> None:

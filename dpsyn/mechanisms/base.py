@@ -6,6 +6,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any, ClassVar, NoReturn
 
@@ -27,6 +28,12 @@ PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, bins) was k
 
 def no_progress(step: str, share: float) -> None:
     """Report nothing."""
+
+
+@cache
+def _versions() -> dict[str, str]:
+    tools = ("dpsyn", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "opendp", "dp-accounting")
+    return {"python": platform.python_version(), **{tool: version(tool) for tool in tools}}
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,6 @@ class Release:
         """
         if seed is not None and not self.seeded:
             raise ParameterError("seed", seed, "this run drew on the system's entropy; it has no seed")
-        tools = ("dpsyn", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "opendp", "dp-accounting")
         record: dict[str, Any] = {
             "mechanism": self.mechanism,
             "settings": dict(self.settings),
@@ -66,7 +72,7 @@ class Release:
             "rows": len(self.rows),
             "columns": list(self.rows.columns),
             "demonstration": self.seeded,
-            "versions": {"python": platform.python_version(), **{tool: version(tool) for tool in tools}},
+            "versions": dict(_versions()),
         }
         return record | ({"seed": seed} if seed is not None else {})
 
@@ -186,6 +192,11 @@ class Mechanism(ABC):
             **self.calibrated(),
         }
 
+    def claim(self, seeded: bool) -> Guarantee:
+        """The claim of one run; a seeded one is a demonstration."""
+        more = (DEMO_ASSUMPTION,) if seeded else ()
+        return replace(self.guarantee, assumptions=(*self.guarantee.assumptions, *more))
+
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """Rows drawn once more from what ``release`` has fitted, to tell the draw's error from that of the noise.
 
@@ -217,13 +228,10 @@ class Mechanism(ABC):
             raise ParameterError("n", table.n, f"the mechanism was calibrated to {self.n} rows; calibrate again")
         noise = NoiseSource(generator)
         rows, diagnostics = self._run(noise, table, progress)
-        assumptions = list(self.guarantee.assumptions)
-        if noise.seeded:
-            assumptions.append(DEMO_ASSUMPTION)
         progress("done", 1.0)
         return Release(
             rows=rows,
-            guarantee=replace(self.guarantee, assumptions=tuple(assumptions)),
+            guarantee=self.claim(noise.seeded),
             diagnostics=diagnostics,
             mechanism=self.config.name,
             settings=self.facts(),

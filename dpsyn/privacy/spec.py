@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from dpsyn.errors import DataError, ParameterError
+from dpsyn.schema import checked
 
 Neighbouring = Literal["replace_one", "add_remove"]
-Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "published_but_wrong"]
+Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "published_but_wrong", "stated"]
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -75,10 +76,11 @@ class Guarantee:
         status: only ``"proven"`` claims certify a release; ``"unconfirmed_domain"`` becomes ``"proven"`` once somebody
             confirms that the domain was known without looking at the data; ``"real_arithmetic"`` is proven of noise in real
             numbers, and known to fail for the floating-point numbers of a computer; ``"published_but_wrong"`` is no
-            guarantee, and its ε is infinite, so that nothing that adds or compares ε can take it for one.
+            guarantee, and its ε is infinite, so that nothing that adds or compares ε can take it for one; ``"stated"`` is
+            what a file says, and nobody has checked it.
 
     Raises:
-        ParameterError: a finite ε for what is published but wrong.
+        ParameterError: a finite ε for what is published but wrong, or an ε or δ that cannot be.
     """
 
     epsilon: float
@@ -92,6 +94,10 @@ class Guarantee:
     def __post_init__(self) -> None:
         if self.status == "published_but_wrong" and math.isfinite(self.epsilon):
             raise ParameterError("epsilon", self.epsilon, "infinity: what is published but wrong guarantees nothing")
+        if not self.epsilon >= 0:
+            raise ParameterError("epsilon", self.epsilon, "a number that is not negative")
+        if not 0 <= self.delta <= 1:
+            raise ParameterError("delta", self.delta, "a number from 0 to 1")
 
     def __str__(self) -> str:
         if self.status == "published_but_wrong":
@@ -112,18 +118,11 @@ class Guarantee:
         Raises:
             DataError: it is no claim of that form.
         """
-        names = [field.name for field in fields(cls)]
-        lost = [name for name in names if name not in data]
+        lost = [field.name for field in fields(cls) if field.name not in data]
         if lost:
             raise DataError(f"the guarantee has no {lost[0]!r}")
-        refuted = data["status"] == "published_but_wrong"
-        epsilon = math.inf if data["epsilon"] is None and refuted else data["epsilon"]
-        numbers = (epsilon, data["delta"])
-        if not all(isinstance(x, int | float) and not isinstance(x, bool) and x >= 0 for x in numbers):
-            raise DataError(f"the guarantee's ε and δ must be numbers that are not negative, not {numbers!r}")
-        if data["status"] not in get_args(Status) or data["neighbouring"] not in get_args(Neighbouring):
-            raise DataError(
-                f"the guarantee's status {data['status']!r} or neighbouring {data['neighbouring']!r} is not known"
-            )
-        known = {name: data[name] for name in names}
-        return cls(**{**known, "epsilon": epsilon, "assumptions": tuple(map(str, data["assumptions"]))})
+        refuted = data["status"] == "published_but_wrong" and data["epsilon"] is None
+        try:
+            return checked(cls, {**data, "epsilon": math.inf if refuted else data["epsilon"]})
+        except DataError as fault:
+            raise DataError(f"the guarantee's {fault}") from fault

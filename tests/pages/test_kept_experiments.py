@@ -9,7 +9,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import Workspace
 from tests.pages.conftest import finish_job
 from tests.pages.test_experiments import plan, small, wait_for_results
@@ -65,7 +64,7 @@ def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, 
     assert "Not of the data that is open" not in said(app)
     app.text_input(key="lab_name_1").set_value("of CAR").run()
     app.button(key="lab_rename_1").click().run()
-    assert Workspace(folder).experiments()[0].name == "of CAR"
+    assert Workspace(folder).read().experiments[0].name == "of CAR"
     assert experiment.data.domain == CAR.domain
 
 
@@ -77,7 +76,7 @@ def test_one_of_other_data_is_renamed_and_removed(folder, open_page):
     assert any(h.value == "1 · of cars" for h in app.header)
     app.button(key="lab_remove_1").click().run()
     assert not app.exception
-    assert Workspace(folder).experiments() == []
+    assert Workspace(folder).read().experiments == []
 
 
 def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page):
@@ -103,7 +102,7 @@ def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page
     # With the share as it was, it is resumed.
     app.button(key="lab_columns_1").click().run()
     app = finish_job(app.button(key="lab_resume_1").click().run())
-    assert len(Workspace(folder).experiments()[0].results) == 2
+    assert len(Workspace(folder).read().experiments[0].results) == 2
 
 
 def test_it_goes_on_running_while_other_data_is_open(open_page):
@@ -124,7 +123,7 @@ def test_it_goes_on_running_while_other_data_is_open(open_page):
 
 def test_kept_without_its_columns_it_is_drawn_without_a_script_until_its_data_is_open(folder, open_page):
     kept = Workspace(folder)
-    (experiment,) = kept.experiments()
+    (experiment,) = kept.read().experiments
     experiment.data = None
     kept.keep(experiment)
     app = experiments(open_page("home"), folder)
@@ -143,7 +142,7 @@ def test_a_folder_that_goes_away_during_a_run_loses_nothing(open_page, tmp_path)
     app = finish_job(app)
     assert len(app.session_state["experiments"][0].results) == 8
     app = open_workspace(app, tmp_path / "first")
-    assert [len(e.results) for e in Workspace(tmp_path / "first").experiments()] == [8]
+    assert [len(e.results) for e in Workspace(tmp_path / "first").read().experiments] == [8]
     assert not any("cannot be read" in e.value for e in app.error)
 
 
@@ -152,9 +151,9 @@ def test_what_is_found_while_a_workspace_is_closed_is_kept_when_it_opens_again(o
     app.button(key="lab_start").click().run()
     app.button(key="workspace_close").click().run()
     app = finish_job(app)
-    assert len(Workspace(tmp_path).experiments()[0].results) < 4
+    assert len(Workspace(tmp_path).read().experiments[0].results) < 4
     open_workspace(app, tmp_path)
-    assert [len(e.results) for e in Workspace(tmp_path).experiments()] == [4]
+    assert [len(e.results) for e in Workspace(tmp_path).read().experiments] == [4]
 
 
 def test_a_job_that_is_killed_says_that_what_it_had_finished_is_kept(open_page):
@@ -192,12 +191,13 @@ def test_the_report_names_the_data_of_an_experiment_of_other_data(folder, open_p
     assert "table.split(0.35, " in text
 
 
-def test_a_file_with_data_that_makes_no_sense_is_refused(folder):
+def test_an_experiment_with_data_that_makes_no_sense_is_set_aside(folder):
     from dpsyn.evaluation.experiments.archive import archive_text, read_archive
 
-    text = archive_text([], Workspace(folder).experiments())
-    assert read_archive(text)[1][0].data.held_out == 0.35
+    text = archive_text([], Workspace(folder).read().experiments)
+    assert read_archive(text).experiments[0].data.held_out == 0.35
     wrong = json.loads(text)
     wrong["experiments"][0]["facts"]["data"]["held_out"] = 2
-    with pytest.raises(DataError, match="held-out share must be between 0 and 1"):
-        read_archive(json.dumps(wrong))
+    found = read_archive(json.dumps(wrong))
+    assert found.experiments == []
+    assert "held-out share must be between 0 and 1" in found.set_aside[0]

@@ -92,7 +92,7 @@ def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
 
 def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     folder, _ = kept(confirm=False)
-    (made,) = Workspace(folder).releases()
+    (made,) = Workspace(folder).read().releases
     assert [column.public for column in made.domain.attributes] == [False] * 8
     assert made.release.guarantee.status == "unconfirmed_domain"
     app = upload(open_page)
@@ -112,8 +112,8 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     app.button(key=f"runs_rename_{made.number}").click().run()
     assert not app.exception
     assert app.dataframe[0].value["Name"].iloc[0] == f"{made.number} · of the people"
-    assert [kept.name for kept in Workspace(folder).releases()] == ["of the people"]
+    assert [kept.name for kept in Workspace(folder).read().releases] == ["of the people"]
     app.button(key=f"runs_remove_{made.number}").click().run()
     assert not app.exception
     assert app.session_state["releases"] == []
-    assert Workspace(folder).releases() == []
+    assert Workspace(folder).read().releases == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.errors import DpsynError
+from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.plan import (
@@ -22,6 +24,7 @@ from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
 NO_TARGET = "— no column —"
+_MOST_VALUES = 50
 NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
 
 
@@ -41,15 +44,18 @@ def values_of(text: str) -> list[float]:
     """Numbers separated by commas, semicolons or spaces.
 
     Raises:
-        ValueError: something in it is no number; the message names it.
+        DataError: something in it is no finite number, or there are too many; the message names it.
     """
-    words = text.replace(";", " ").replace(",", " ").split()
     found = []
-    for word in words:
+    for word in text.replace(";", " ").replace(",", " ").split():
         try:
             found.append(float(word))
         except ValueError:
-            raise ValueError(f"{word!r} is no number: write them as 0.3, 1, 3") from None
+            found.append(math.nan)
+        if not math.isfinite(found[-1]):
+            raise DataError(f"{word[:40]!r} is no number: write them as 0.3, 1, 3")
+    if len(found) > _MOST_VALUES:
+        raise DataError(f"{len(found)} values are too many: take at most {_MOST_VALUES}")
     return found
 
 
@@ -131,8 +137,8 @@ def planner(current: visit.Dataset) -> None:
                 draws=draws,
                 seed=int(seed),
             )
-        except (DpsynError, ValueError) as fault:
-            st.warning(widgets.humanise(str(fault)), icon=":material/block:")
+        except DpsynError as fault:
+            st.warning(widgets.plain_text(widgets.humanise(str(fault))), icon=":material/block:")
             return
         if not models and target is not None:
             st.warning("Choose at least one classifier, or no column to predict.", icon=":material/block:")

@@ -32,6 +32,7 @@ _STATUS = {
     "unconfirmed_domain": "domain not confirmed",
     "real_arithmetic": "real arithmetic only",
     "published_but_wrong": "no guarantee",
+    "stated": "stated by the file, not checked by us",
 }
 
 

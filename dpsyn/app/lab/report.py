@@ -156,6 +156,8 @@ def release_parts(made: MadeRelease, current: visit.Dataset) -> list[Any]:
     """What the theorems say of one release: sentences, and the conditions as a table."""
     if made.release.guarantee.status == "published_but_wrong":
         return [f"{made.label}: no verdict; it was made as published, and that has no guarantee."]
+    if made.release.guarantee.status == "stated":
+        return [f"{made.label}: no verdict; its claim and its settings are what a file states, and nobody has checked them."]
     try:
         verdict, asked = release_verdict(made, current)
     except ParameterError as fault:
@@ -212,6 +214,7 @@ def _release(made: MadeRelease) -> Section:
     status = {
         "unconfirmed_domain": "true once the domain is confirmed as public",
         "real_arithmetic": "proven in real arithmetic only, not of the floating-point noise that was drawn",
+        "stated": "stated by the file, not checked by us",
     }.get(claim.status, claim.status.replace("_", " "))
     settings = [
         (k.replace("_", " "), _short(v)) for k, v in made.release.settings.items() if v is not None and k != "ledger"
@@ -225,7 +228,7 @@ def _release(made: MadeRelease) -> Section:
         f"{readable(claim.source.rstrip('.'))}.",
         granted or "It takes nothing for granted.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
-        *_ledger(made.release.settings.get("ledger")),
+        *_ledger(None if claim.status == "stated" else made.release.settings.get("ledger")),
         "The first rows:",
         made.release.rows.head(8).astype(str),
     ]

@@ -11,11 +11,12 @@ import streamlit as st
 from dpsyn.app import state
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
+from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.widgets import is_local
 
 Kept = TypeVar("Kept", MadeRelease, Experiment)
-FROM_A_FILE = "It was read from a file: the claim and the rows are what the file says."
+_SHOWN = 5
 
 
 def workspace_bar() -> None:
@@ -28,6 +29,10 @@ def workspace_bar() -> None:
             "or another, to keep it.",
             icon=":material/error:",
         )
+    set_aside: list[str] = st.session_state.get("set_aside", [])
+    if set_aside:
+        lines = "\n".join(f"- {widgets.plain_text(said)}" for said in [*set_aside[:_SHOWN], *_more(set_aside)])
+        st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
     with st.container(horizontal=True, vertical_alignment="center"):
         if workspace is None:
             st.caption(
@@ -44,6 +49,10 @@ def workspace_bar() -> None:
                 _chooser(workspace)
 
 
+def _more(set_aside: list[str]) -> list[str]:
+    return [f"and {len(set_aside) - _SHOWN} more"] if len(set_aside) > _SHOWN else []
+
+
 def _chooser(workspace: Workspace | None) -> None:
     st.caption(
         "A folder on this machine. The app keeps releases, settings and measures in files there (JSON, as an export holds "
@@ -58,7 +67,7 @@ def _chooser(workspace: Workspace | None) -> None:
         try:
             _take_over(Workspace(folder.strip()))
         except DpsynError as fault:
-            st.warning(str(fault), icon=":material/block:")
+            st.warning(widgets.plain_text(str(fault)), icon=":material/block:")
             return
         st.rerun(scope="app")
     if workspace is not None and st.button("Close", icon=":material/close:", key="workspace_close"):
@@ -67,12 +76,8 @@ def _chooser(workspace: Workspace | None) -> None:
 
 
 def _take_over(opened: Workspace) -> None:
-    """The workspace's releases and experiments join the session's, and the other way about.
-
-    Raises:
-        DataError: something in it cannot be read; then nothing was changed.
-    """
-    releases, tried = opened.releases(), opened.experiments()
+    """The workspace's releases and experiments join the session's, and the other way about."""
+    releases, tried, st.session_state["set_aside"] = opened.read()
     st.session_state["workspace"] = opened
     st.session_state.pop("workspace_lost", None)
     mine: list[MadeRelease | Experiment] = [*state.made(), *state.experiments()]
@@ -105,14 +110,17 @@ def transfer() -> None:
             "No private row is in it, but measures come from private rows: guard the file as you guard them.",
         )
     with st.popover("Import", icon=":material/upload:"):
-        st.caption("A file that “Export” has made, here or elsewhere. Everything in it is checked first.")
+        st.caption(
+            "A file that “Export” has made, here or elsewhere. What cannot be read is set aside. A claim is computed again "
+            "from the settings beside it, or shown as the file's. Rows and measures are what the file says."
+        )
         attempt = st.session_state.setdefault("_import", 0)
         file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")
         if file is not None and st.button("Read it", type="primary", key="runs_read"):
             try:
                 said = _import(file.getvalue())
             except DataError as fault:
-                st.warning(f"Nothing was read. {fault}.", icon=":material/block:")
+                st.warning(widgets.plain_text(f"Nothing was read: {fault}."), icon=":material/block:")
                 return
             st.session_state["_import"] = attempt + 1
             st.toast(said, icon=":material/check:")
@@ -123,9 +131,9 @@ def _import(data: bytes) -> str:
     """Take in what a file holds and this visit has not yet; what came of it, in a sentence.
 
     Raises:
-        DataError: something in the file is wrong; then nothing of it is taken in.
+        DataError: it is no such file.
     """
-    releases, tried = read_archive(data)
+    releases, tried, st.session_state["set_aside"] = read_archive(data)
     mine = {*map(_content, state.made()), *map(_content, state.experiments())}
     new_releases = [made for made in releases if _content(made) not in mine]
     new_experiments = [experiment for experiment in tried if _content(experiment) not in mine]

@@ -1,7 +1,7 @@
 """Experiments: mechanisms × settings × repeats, run anywhere, kept, summarised, and planned from."""
 
 from dpsyn.data.source import DataSource
-from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease, archive_text, read_archive
+from dpsyn.evaluation.experiments.archive import Archive, Experiment, MadeRelease, archive_text, read_archive
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.run import CellResult, run_cell, run_grid
 from dpsyn.evaluation.experiments.script import experiment_script
@@ -10,6 +10,7 @@ from dpsyn.evaluation.experiments.workspace import Workspace
 from dpsyn.evaluation.report import references
 
 __all__ = [
+    "Archive",
     "Cell",
     "CellResult",
     "Crossing",

@@ -1,39 +1,98 @@
 """Releases and experiments as one JSON file: releases with their claims and rows (as CSV text), plans with their results.
 
-No private row is in it, and no diagnostics. What is read back is checked; a message says what is wrong and where.
+No private row is in it, and no diagnostics. What is read back is checked by the types below; an entry that does not fit is
+set aside with its name and the reason. A claim counts for what the mechanism, calibrated again, says of the same settings.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
-import numpy as np
 import pandas as pd
 
-from dpsyn.attribute import Attribute, settled
-from dpsyn.data.source import DataSource
+from dpsyn.data.source import Columns, DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
-from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plain_config
+from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plain_config, spec_from_dict
+from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.mechanisms.base import Config, Release
-from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, offered
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
 from dpsyn.privacy.spec import Guarantee
+from dpsyn.schema import checked, read_json
 
 T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
-_RUN = ("made", "dataset", "label", "record", "rows")
-_GRID = ("made", "dataset", "fingerprint", "name", "grid", "facts", "results")
-_RECORD = ("record", "domain")
-_MEASURED = {"when", "fingerprint", "rows", "target", "measures", "references"}
+FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
+_MOST_CELLS = 20_000
+_ROUNDING = 1e-9
+
+
+class _Record(TypedDict):
+    """Of :meth:`~dpsyn.mechanisms.base.Release.record` what is read."""
+
+    mechanism: str
+    settings: dict[str, Any]
+    guarantee: dict[str, Any]
+    demonstration: bool
+
+
+class _Measured(TypedDict):
+    when: datetime
+    fingerprint: str
+    rows: int
+    target: str | None
+    measures: dict[str, float]
+    references: dict[str, dict[str, float]]
+
+
+class _Made(TypedDict):
+    """A record with what belongs to it; what is not required was not written by earlier versions."""
+
+    record: _Record
+    domain: Columns
+    seed: NotRequired[int | None]
+    name: NotRequired[str]
+    seconds: NotRequired[float]
+    config: NotRequired[dict[str, Any] | None]
+    measured: NotRequired[_Measured | None]
+
+
+class _Run(TypedDict):
+    """What :meth:`MadeRelease.to_dict` writes."""
+
+    made: datetime
+    dataset: str
+    label: str
+    record: _Made
+    rows: str
+
+
+class _Facts(TypedDict):
+    target: str | None
+    degrees: list[int]
+    classifiers: list[str]
+    references: dict[str, dict[str, float]]
+    data: NotRequired[dict[str, Any] | None]
+
+
+class _Tried(TypedDict):
+    """What :meth:`Experiment.to_dict` writes."""
+
+    made: datetime
+    dataset: str
+    fingerprint: str
+    name: str
+    grid: dict[str, Any]
+    facts: _Facts
+    results: list[Any]
 
 
 def now() -> str:
@@ -93,42 +152,38 @@ class MadeRelease:
         return {"made": self.when, "dataset": self.dataset, "label": self.label, "record": record, "rows": rows}
 
     @classmethod
-    def from_dict(cls, number: int, entry: Mapping[str, Any]) -> MadeRelease:
+    def from_dict(cls, number: int, entry: Any) -> MadeRelease:
         """What :meth:`to_dict` wrote down, without diagnostics; ``number`` is what to call it now.
 
         Raises:
-            DataError: something in it is wrong.
+            InputError: something in it is wrong.
         """
-        record = entry["record"]
-        lost = [name for name in _RECORD if name not in record]
-        if lost:
-            raise DataError(f"its record has no {lost[0]!r}")
-        inner, domain, config = record["record"], Domain.from_dict(record["domain"]), record.get("config")
-        guarantee = claim_of(inner)
-        seed, seeded = record.get("seed"), inner["demonstration"]
-        if not isinstance(inner["settings"], dict) or not isinstance(seeded, bool):
-            raise DataError("its settings, or whether it was a demonstration, cannot be read")
-        if seed is not None and not (seeded and isinstance(seed, int)):
-            raise DataError(f"only a demonstration has a seed, which is a whole number, not {seed!r}")
+        found = checked(_Run, entry)
+        made, record, measured = found["record"], found["record"]["record"], found["record"].get("measured")
+        domain, seed, seeded = Domain.from_dict(entry["record"]["domain"]), made.get("seed"), record["demonstration"]
+        if seed is not None and not (seeded and seed >= 0):
+            raise DataError(f"only a demonstration has a seed, which is a whole number from 0, not {seed!r}")
+        rows = rows_from_csv(found["rows"], domain)
+        guarantee, config = _claim(record, made.get("config"), domain, rows)
         return cls(
             number=number,
-            name=str(entry["label"]).split(" · ", 1)[-1],
+            name=found["label"].split(" · ", 1)[-1],
             release=Release(
-                rows=rows_from_csv(entry["rows"], domain),
+                rows=rows,
                 guarantee=guarantee,
                 diagnostics={},
-                mechanism=inner["mechanism"],
-                settings=inner["settings"],
+                mechanism=record["mechanism"],
+                settings=record["settings"],
                 seeded=seeded,
-                name=record.get("name", ""),
+                name=made.get("name", ""),
             ),
             seed=seed,
-            dataset=str(entry["dataset"]),
+            dataset=found["dataset"],
             domain=domain,
-            seconds=float(record.get("seconds", 0.0)),
-            config=config_from_dict(config) if config else None,
-            measured=measures_of(record),
-            when=str(entry["made"]),
+            seconds=made.get("seconds", 0.0),
+            config=config,
+            measured=None if measured is None else {**measured, "when": measured["when"].isoformat()},
+            when=found["made"].isoformat(),
         )
 
 
@@ -201,30 +256,57 @@ class Experiment:
         }
 
     @classmethod
-    def from_dict(cls, number: int, entry: Mapping[str, Any]) -> Experiment:
-        """What :meth:`to_dict` wrote down; ``number`` is what to call it now.
+    def from_dict(cls, number: int, entry: Any, set_aside: list[str]) -> Experiment:
+        """What :meth:`to_dict` wrote down; ``number`` is what to call it now. Results that are wrong are set aside.
 
         Raises:
-            DataError: something in it is wrong.
+            InputError: something in it is wrong.
         """
-        facts = entry["facts"]
-        for name, kind in (("degrees", list), ("classifiers", list), ("references", dict)):
-            if not isinstance(facts.get(name), kind):
-                raise DataError(f"its {name} cannot be read")
-        return cls(
+        results = entry.get("results") if isinstance(entry, dict) else None
+        found = checked(_Tried, {**entry, "results": []} if isinstance(entry, dict) else entry)
+        facts, data = found["facts"], found["facts"].get("data")
+        grid = Grid.from_dict(found["grid"])
+        if grid.repeats * len(grid.values) * len(grid.configs) > _MOST_CELLS:
+            raise DataError(f"its grid has more than {_MOST_CELLS:,} cells")
+        experiment = cls(
             number=number,
-            name=str(entry["name"]),
-            dataset=str(entry["dataset"]),
-            fingerprint=str(entry["fingerprint"]),
-            grid=Grid.from_dict(entry["grid"]),
+            name=found["name"],
+            dataset=found["dataset"],
+            fingerprint=found["fingerprint"],
+            grid=grid,
             target=facts["target"],
             degrees=tuple(facts["degrees"]),
             classifiers=tuple(facts["classifiers"]),
             references=facts["references"],
-            results={result.key: result for result in map(CellResult.from_dict, entry["results"])},
-            data=None if facts.get("data") is None else DataSource.from_dict(facts["data"]),
-            when=str(entry["made"]),
+            data=None if data is None else DataSource.from_dict(data),
+            when=found["made"].isoformat(),
         )
+        read = read_entries(results, lambda _, result: experiment.result_of(result), f"{found['name']}, result", set_aside)
+        experiment.results = {result.key: result for result in read}
+        return experiment
+
+    @cached_property
+    def _mechanisms(self) -> dict[tuple[str, float, int], str]:
+        return {(cell.label, cell.value, cell.repeat): cell.config.name for cell in self.grid.cells()}
+
+    def result_of(self, entry: Any) -> CellResult:
+        """The result of one of its cells, as :meth:`CellResult.to_dict` wrote it down.
+
+        Raises:
+            InputError: it is of another form, or of no cell of this experiment.
+        """
+        result = CellResult.from_dict(entry)
+        if self._mechanisms.get((result.label, result.value, result.repeat)) != result.mechanism:
+            raise DataError(f"{self.name} has no such cell: {result.label} at {result.value:g}, run {result.repeat + 1}")
+        return result
+
+
+class Archive(NamedTuple):
+    """What was read: releases, experiments, and what could not be, a sentence each that names it and says why."""
+
+    releases: list[MadeRelease]
+    experiments: list[Experiment]
+    set_aside: list[str]
 
 
 def archive_text(releases: Sequence[MadeRelease], experiments: Sequence[Experiment]) -> str:
@@ -234,157 +316,90 @@ def archive_text(releases: Sequence[MadeRelease], experiments: Sequence[Experime
     return json.dumps(found, indent=1, default=str)
 
 
-def read_archive(data: bytes | str) -> tuple[list[MadeRelease], list[Experiment]]:
+def read_archive(data: bytes | str) -> Archive:
     """Releases and experiments of a file that :func:`archive_text` made; numbered from 1 in its order.
 
     Raises:
-        DataError: it is no such file, or something in it is wrong; nothing of it is to be used then.
+        DataError: it is no such file, or of a later version.
     """
     try:
-        found = json.loads(data)
-    except (ValueError, UnicodeDecodeError) as fault:
+        found = read_json(data)
+    except DataError as fault:
         raise DataError("this is no JSON file; choose one that “Export” on this page has made") from fault
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise DataError("this JSON file holds no dpsyn runs; choose one that “Export” on this page has made")
     if found.get("version") != VERSION:
         raise DataError(f"this file is of version {found.get('version')!r}; this dpsyn reads version {VERSION}")
-    releases = _entries(found, "runs", MadeRelease.from_dict, _RUN, "run")
-    return releases, _entries(found, "experiments", Experiment.from_dict, _GRID, "experiment")
+    set_aside: list[str] = []
+    releases = read_entries(found.get("runs", []), MadeRelease.from_dict, "run", set_aside)
+    read = partial(Experiment.from_dict, set_aside=set_aside)
+    return Archive(releases, read_entries(found.get("experiments", []), read, "experiment", set_aside), set_aside)
 
 
-def _entries(
-    data: Mapping[str, Any], name: str, read: Callable[[int, dict[str, Any]], T], needed: Sequence[str], what: str
-) -> list[T]:
-    entries = data.get(name, [])
+def read_entries(entries: Any, read: Callable[[int, Any], T], what: str, set_aside: list[str]) -> list[T]:
+    """What ``read(number, entry)`` makes of the entries, numbered from 1; one that is wrong is set aside.
+
+    Raises:
+        DataError: they are no list.
+    """
     if not isinstance(entries, list):
-        raise DataError(f"{name!r} must be a list")
+        raise DataError(f"each {what} must stand in a list")
     found = []
     for number, entry in enumerate(entries, start=1):
-        if not isinstance(entry, dict):
-            raise DataError(f"{what} {number} is no object with names")
-        lost = [key for key in needed if key not in entry]
-        if lost:
-            raise DataError(f"{what} {number} has no {lost[0]!r}")
         try:
             found.append(read(number, entry))
-        except (DpsynError, TypeError, KeyError, AttributeError, ValueError) as fault:
-            raise DataError(f"{what} {number} ({str(entry.get('label', entry.get('name', '')))[:60]}): {fault}") from fault
+        except DpsynError as fault:
+            called = entry.get("label", entry.get("name")) if isinstance(entry, dict) else None
+            set_aside.append(f"{what} {number}{f' ({called[:60]})' if isinstance(called, str) else ''}: {fault}")
     return found
 
 
-def claim_of(record: Mapping[str, Any]) -> Guarantee:
-    """The claim in a release's record, checked against the mechanism that it names.
+def _claim(
+    record: _Record, config: Mapping[str, Any] | None, domain: Domain, rows: pd.DataFrame
+) -> tuple[Guarantee, Config | None]:
+    """What is claimed for a release, and its configuration.
 
-    Where more is known of what earlier versions claimed, it is read with the status and the ε that it has.
+    A claim counts where the mechanism, calibrated again from what the record holds, comes to the same settings and to no
+    more than the ε and δ that the record states. Any other is what the file states: nobody has checked it.
 
     Raises:
-        DataError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
+        InputError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
     """
-    guarantee = Guarantee.from_dict(record["guarantee"])
-    name = record["mechanism"]
+    stated, name, settings = Guarantee.from_dict(record["guarantee"]), record["mechanism"], record["settings"]
     if name not in MECHANISMS | DEMONSTRATIONS:
         raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
-    if name in DEMONSTRATIONS and guarantee.status != "published_but_wrong":
-        raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {guarantee.status!r}")
-    as_known, settings = offered(name, "formulas:as_known"), record.get("settings")
-    return guarantee if as_known is None or not isinstance(settings, dict) else as_known(guarantee, settings)
+    if name in DEMONSTRATIONS and stated.status != "published_but_wrong":
+        raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {stated.status!r}")
+    refuted = stated.status == "published_but_wrong"
+    unchecked = stated if refuted else replace(stated, status="stated")
+    made_with = config_from_dict(config) if config else None
+    try:
+        spec = spec_from_dict(settings.get("requested"))
+    except DataError:  # without it nobody can make the release again
+        return unchecked, None
+    if refuted or made_with is None or made_with.name != name:
+        return unchecked, made_with
+    try:
+        # Under add_remove n is no part of the record, nor of anything that calibration makes of it.
+        mechanism = made_with.calibrate(spec, domain, settings.get("n", len(rows)))
+        claim, facts = mechanism.claim(record["demonstration"]), json.loads(json.dumps(mechanism.facts(), default=str))
+        between = (claim.neighbouring, claim.unit) == (stated.neighbouring, stated.unit)
+        enough = stated.epsilon >= claim.epsilon * (1 - _ROUNDING) and stated.delta >= claim.delta * (1 - _ROUNDING)
+        few = len(rows) <= (facts["rows"] if isinstance(facts.get("rows"), int) else len(rows))
+        if not (between and enough and few and _alike(settings, facts)):
+            return unchecked, made_with
+    except (DpsynError, ArithmeticError, TypeError):
+        return unchecked, made_with
+    kept = (FROM_A_FILE,) if FROM_A_FILE in stated.assumptions else ()
+    return replace(claim, assumptions=(*claim.assumptions, *kept)), made_with
 
 
-def measures_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What was measured of a release when it was kept, or None: numbers and reference lines by name, and against what.
-
-    Raises:
-        DataError: it is of another form.
-    """
-    found = record.get("measured")
-    if found is None:
-        return None
-    if not isinstance(found, dict) or not found.keys() >= _MEASURED:
-        raise DataError("its measures cannot be read")
-    lines = found["references"]
-    if not isinstance(lines, dict) or not all(map(_numbers, [found["measures"], *lines.values()])):
-        raise DataError("its measures must be numbers by name")
-    return found
-
-
-def _numbers(data: Any) -> bool:
-    return isinstance(data, dict) and all(
-        isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in data.values()
-    )
-
-
-def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
-    """The rows as CSV text that :func:`rows_from_csv` reads back without loss: a missing cell is empty.
-
-    Categories whose texts are empty or not all different are written as their numbers in the domain.
-    """
-    columns = [_written(a, rows[a.name]) for a in domain.attributes]
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(domain.names)
-    writer.writerows(zip(*columns, strict=True))
-    return out.getvalue()
-
-
-def rows_from_csv(text: str, domain: Domain) -> pd.DataFrame:
-    """The rows that :func:`rows_to_csv` wrote.
-
-    Raises:
-        DataError: a column is absent, or a cell is no value of the domain; the message names its row.
-    """
-    lines = list(csv.reader(io.StringIO(text, newline="")))
-    header, body = (tuple(lines[0]), lines[1:]) if lines else ((), [])
-    if header != domain.names:
-        raise DataError(f"the rows have the columns {', '.join(header)}, the domain has {', '.join(domain.names)}")
-    if not body:
-        raise DataError("there are no rows")
-    for number, line in enumerate(body, start=1):
-        if len(line) != len(header):
-            raise DataError(f"row {number} has {len(line)} cells, not {len(header)}")
-    columns = zip(*body, strict=True)
-    return pd.DataFrame({a.name: _read(a, cells) for a, cells in zip(domain.attributes, columns, strict=True)})
-
-
-def _as_text(attribute: Attribute) -> bool:
-    texts = [str(c) for c in attribute.categories]
-    return len(set(texts)) == len(texts) and "" not in texts
-
-
-def _written(attribute: Attribute, column: pd.Series[Any]) -> list[str]:
-    if not attribute.is_binned:
-        texts = [str(c) if _as_text(attribute) else str(i) for i, c in enumerate(attribute.categories)] + [""]
-        return [texts[code] for code in attribute.encode(column)]
-    if attribute.kind == "date":
-        return ["" if pd.isna(v) else pd.Timestamp(v).isoformat() for v in column]
-    return ["" if pd.isna(v) else repr(v.item() if isinstance(v, np.generic) else v) for v in column]
-
-
-def _read(attribute: Attribute, cells: Sequence[str]) -> pd.Series[Any]:
-    def wrong(row: int) -> DataError:
-        return DataError(f"row {row + 1}, column {attribute.name!r}: {cells[row]!r} is no value of the domain")
-
-    if "" in cells and not attribute.missing:
-        raise wrong(cells.index(""))
-    if not attribute.is_binned:
-        as_text = _as_text(attribute)
-        values: dict[str, Any] = {str(c) if as_text else str(i): c for i, c in enumerate(attribute.categories)} | {"": None}
-        unknown = set(cells) - values.keys()
-        if unknown:
-            raise wrong(min(map(cells.index, unknown)))
-        return settled(pd.Series([values[cell] for cell in cells], name=attribute.name, dtype=object))
-    if attribute.kind == "date":
-        try:
-            moments = pd.to_datetime(pd.Series([c or None for c in cells]), format="ISO8601")
-        except ValueError as fault:
-            raise DataError(f"column {attribute.name!r}: a cell is no date ({fault})") from fault
-        return attribute.from_numbers(attribute.numbers(moments))
-    numbers = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        try:
-            numbers[row] = float(cell) if cell else np.nan
-        except ValueError:
-            raise wrong(row) from None
-    outside = (numbers < attribute.edges[0]) | (numbers > attribute.edges[-1]) | np.isinf(numbers)
-    if outside.any():
-        raise wrong(int(np.argmax(outside)))
-    return attribute.from_numbers(numbers)
+def _alike(stated: Any, found: Any) -> bool:
+    """Whether what a record states is what was found, as far as it states it; numbers but for rounding."""
+    if isinstance(stated, dict) and isinstance(found, dict):
+        return all(_alike(stated[name], found[name]) for name in stated.keys() & found.keys())
+    if isinstance(stated, list) and isinstance(found, list):
+        return len(stated) == len(found) and all(map(_alike, stated, found))
+    if isinstance(stated, float) or isinstance(found, float):
+        return math.isclose(stated, found, rel_tol=_ROUNDING)
+    return bool(stated == found)

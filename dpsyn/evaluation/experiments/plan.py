@@ -7,15 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import DataError, InputError, ParameterError
 from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
 from dpsyn.mechanisms.base import Axis, Config
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.schema import checked
 
 STANDARD_CLASSIFIERS = (LOGISTIC, BOOSTED)
 REPEATS, DRAWS = 5, 2
@@ -39,16 +40,32 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
 
     Raises:
         ParameterError: there is no such mechanism, or it has no such setting.
+        DataError: a setting is of another type, or has a value that it cannot have.
     """
     settings = dict(data)
-    kind = config_class(settings.pop("mechanism", ""))
+    kind = config_class(str(settings.pop("mechanism", "")))
     known = {f.name for f in fields(kind)}
     for name, value in settings.items():
         if name not in known:
             raise ParameterError(name, value, f"a setting of {kind.title}: {', '.join(sorted(known))}")
         if isinstance(value, list):
             settings[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
+    checked(kind, settings)
+    # Not what was checked: whole numbers in places of other ones stay whole there, and the keys of cells tell them apart.
     return kind(**settings)
+
+
+def spec_from_dict(data: Any) -> PrivacySpec:
+    """The privacy asked for, from the fields of a :class:`~dpsyn.privacy.spec.PrivacySpec` by name.
+
+    Raises:
+        DataError: it is not of that form, or asks for what cannot be.
+    """
+    checked(PrivacySpec, data)
+    unknown = sorted(data.keys() - {f.name for f in fields(PrivacySpec)})
+    if unknown:
+        raise DataError(f"{unknown[0]!r} is nothing that can be asked for")
+    return PrivacySpec(**data)
 
 
 def plain_config(config: Config | None) -> dict[str, Any] | None:
@@ -58,7 +75,7 @@ def plain_config(config: Config | None) -> dict[str, Any] | None:
     data = config_to_dict(config)
     try:
         return data if config_from_dict(json.loads(json.dumps(data))) == config else None
-    except (TypeError, ParameterError):
+    except (TypeError, InputError):
         return None
 
 
@@ -99,6 +116,18 @@ class Cell:
     def rows_generator(self) -> np.random.Generator:
         """Decides which n real rows a repeat learns from: the same for all mechanisms, so that they see the same rows."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, self.repeat, self.n or 0]))
+
+
+class _Plan(TypedDict):
+    """What :meth:`Grid.to_dict` writes."""
+
+    configs: dict[str, dict[str, Any]]
+    spec: dict[str, Any]
+    vary: str
+    values: list[float]
+    repeats: int
+    draws: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -179,13 +208,11 @@ class Grid:
         """The experiment that :meth:`to_dict` wrote down.
 
         Raises:
-            ParameterError: something in it does not make an experiment.
+            InputError: something in it does not make an experiment.
         """
-        lost = [name for name in ("configs", "spec", *_SETTINGS) if name not in data]
-        if lost:
-            raise ParameterError("grid", f"without {lost[0]!r}", "what Grid.to_dict wrote")
+        checked(_Plan, data)
         configs = {label: config_from_dict(config) for label, config in data["configs"].items()}
-        return cls(configs, PrivacySpec(**data["spec"]), **{name: data[name] for name in _SETTINGS})
+        return cls(configs, spec_from_dict(data["spec"]), **{name: data[name] for name in _SETTINGS})
 
 
 def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,11 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
-from dpsyn.errors import CalibrationError, DpsynError, ParameterError
+from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.mechanisms.base import Mechanism, Progress
+from dpsyn.privacy.spec import Guarantee
+from dpsyn.schema import checked
 from dpsyn.table import Table
 
 Status = Literal["done", "refused", "failed", "crashed"]
@@ -69,9 +72,18 @@ class CellResult:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> CellResult:
-        """What :meth:`to_dict` wrote down."""
-        return cls(**{**data, "measures": tuple(data["measures"])})
+    def from_dict(cls, data: Any) -> CellResult:
+        """What :meth:`to_dict` wrote down.
+
+        Raises:
+            InputError: it is not of that form.
+        """
+        result = checked(cls, data)
+        if not re.fullmatch("[0-9a-f]{24}", result.key):
+            raise DataError(f"key: {result.key[:40]!r} is not that of a cell")
+        if result.guarantee or result.budget != ON_BUDGET:
+            Guarantee.from_dict(result.guarantee)
+        return result
 
 
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:

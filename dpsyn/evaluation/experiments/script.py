@@ -139,8 +139,8 @@ def experiment_script(experiment: Experiment) -> str:
 def _script(title: str, words: str, imports: str, data: DataSource, name: str, plan: Any, body: str) -> str:
     domain = "dpsyn.Domain.from_dict(DOMAIN)"
     return _SCRIPT.format(
-        title=title.replace("\\", "/").replace('"', "'"),
-        words=words.replace("\\", "/").replace('"', "'"),
+        title=_commented(title),
+        words=_commented(words),
         imports=imports,
         source=data.name,
         domain=_quoted(data.domain.to_dict()),
@@ -151,6 +151,12 @@ def _script(title: str, words: str, imports: str, data: DataSource, name: str, p
         split_seed=data.split_seed,
         body=body,
     )
+
+
+def _commented(text: str) -> str:
+    """Text, with names of anybody's choice in it, that can stand between three quotation marks."""
+    plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+    return plain.replace("\\", "/").replace('"', "'")
 
 
 def _quoted(data: object) -> str:

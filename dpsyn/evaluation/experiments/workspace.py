@@ -17,18 +17,31 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pandas as pd
 
+from dpsyn.data.source import Columns
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError, ParameterError, WorkspaceError
-from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease, archive_text, now, read_archive, rows_to_csv
+from dpsyn.evaluation.experiments.archive import (
+    Archive,
+    Experiment,
+    MadeRelease,
+    archive_text,
+    now,
+    read_archive,
+    read_entries,
+)
+from dpsyn.evaluation.experiments.rows import rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.schema import checked, read_json
 
+T = TypeVar("T")
 _SQLITE, _SQLITE_VERSION = "dpsyn.sqlite", 1
 """What earlier versions kept everything in."""
 
@@ -61,38 +74,27 @@ class Workspace:
         except OSError as fault:
             what = "made" if not self.folder.is_dir() else "written to"
             raise ParameterError("folder", str(folder), f"a folder that can be {what} ({fault.strerror})") from fault
+        self._lost: list[str] = []
         old = self.folder / _SQLITE
         if old.exists():
-            for thing in _of_sqlite(old):
+            for thing in _of_sqlite(old, self._lost):
                 self.keep(thing)
             with suppress(FileNotFoundError):  # another visit has taken it over at the same time
                 old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
 
-    def releases(self) -> list[MadeRelease]:
-        """All releases, oldest first.
-
-        Raises:
-            DataError: a file in the folder is wrong; the message names it.
-        """
+    def read(self) -> Archive:
+        """All releases, and all experiments with their results, oldest first; what is wrong is set aside, untouched."""
+        found = Archive([], [], list(self._lost))
         with self._there():
-            found = [(path.stem, _read(path)[0][0]) for path in self._releases.glob("*.json")]
-        return sorted((replace(made, key=key) for key, made in found), key=lambda made: (made.when, made.key))
-
-    def experiments(self) -> list[Experiment]:
-        """All experiments with their results, oldest first.
-
-        Raises:
-            DataError: a file in the folder is wrong; the message names it.
-        """
-        found: list[Experiment] = []
-        with self._there():
+            for path in self._releases.glob("*.json"):
+                for archive in _load(path, _not_empty, found.set_aside):
+                    found.releases.extend(replace(made, key=path.stem) for made in archive.releases[:1])
             for path in self._experiments.glob("*/experiment.json"):
-                (experiment,) = _read(path)[1]
-                of_cell = {p.stem: _result(p) for p in path.parent.glob("results/*.json")}
-                place = {cell.key: at for at, cell in enumerate(experiment.cells)}
-                results = dict(sorted(of_cell.items(), key=lambda found: place.get(found[0], len(place))))
-                found.append(replace(experiment, key=path.parent.name, results=results))
-        return sorted(found, key=lambda experiment: (experiment.when, experiment.key))
+                for archive in _load(path, _not_empty, found.set_aside):
+                    found.experiments.extend(_with_results(e, path, found.set_aside) for e in archive.experiments[:1])
+        found.releases.sort(key=lambda made: (made.when, made.key))
+        found.experiments.sort(key=lambda experiment: (experiment.when, experiment.key))
+        return found
 
     def keep(self, thing: MadeRelease | Experiment) -> None:
         """Write a release, or an experiment with its results, in place of what the folder has of it."""
@@ -163,24 +165,45 @@ def _write(path: Path, text: str) -> None:
     beside.replace(path)
 
 
-def _read(path: Path) -> tuple[list[MadeRelease], list[Experiment]]:
+def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[T]:
+    """What is in a file; nothing if another visit has removed it meanwhile, or if it is wrong: then it is set aside."""
     try:
-        return read_archive(path.read_bytes())
-    except DataError as fault:
-        raise DataError(f"{path}: {fault}") from fault
+        return [read(path.read_bytes())]
+    except FileNotFoundError:
+        return []
+    except OSError as fault:
+        set_aside.append(f"{path}: it cannot be read ({fault.strerror})")
+    except DpsynError as fault:
+        set_aside.append(f"{path}: {fault}")
+    return []
 
 
-def _result(path: Path) -> CellResult:
-    try:
-        return CellResult.from_dict(json.loads(path.read_bytes()))
-    except (ValueError, TypeError, KeyError) as fault:
-        raise DataError(f"{path} cannot be read ({fault})") from fault
+def _not_empty(data: bytes) -> Archive:
+    found = read_archive(data)
+    if found.set_aside or not (found.releases or found.experiments):
+        raise DataError("; ".join(found.set_aside) or "it is empty")
+    return found
 
 
-def _of_sqlite(path: Path) -> Iterator[MadeRelease | Experiment]:
-    """What an earlier version kept. Keys follow from what never changes, so that reading it twice doubles nothing."""
+def _with_results(experiment: Experiment, path: Path, set_aside: list[str]) -> Experiment:
+    def read(data: bytes) -> CellResult:
+        return experiment.result_of(read_json(data))
+
+    found = [result for file in path.parent.glob("results/*.json") for result in _load(file, read, set_aside)]
+    place = {cell.key: at for at, cell in enumerate(experiment.cells)}
+    found.sort(key=lambda result: place.get(result.key, len(place)))
+    return replace(experiment, key=path.parent.name, results={result.key: result for result in found})
+
+
+def _of_sqlite(path: Path, set_aside: list[str]) -> Iterator[MadeRelease | Experiment]:
+    """What an earlier version kept. Keys follow from what never changes, so that reading it twice doubles nothing.
+
+    Raises:
+        DataError: it is no workspace, or one of a later version.
+    """
     try:
         with closing(sqlite3.connect(path, timeout=20)) as database:
+            database.text_factory = lambda data: data.decode(errors="replace")
             version = int(database.execute("PRAGMA user_version").fetchone()[0])
             if version > _SQLITE_VERSION:
                 raise DataError(f"{path} was written by a later dpsyn (version {version}); use that one")
@@ -188,21 +211,29 @@ def _of_sqlite(path: Path) -> Iterator[MadeRelease | Experiment]:
             names = "number, made, dataset, fingerprint, name, grid, facts"
             grids = database.execute(f"SELECT {names} FROM grids ORDER BY number").fetchall()
             results = database.execute("SELECT grid, result FROM results ORDER BY rowid").fetchall()
-    except sqlite3.Error as fault:
+    except (sqlite3.Error, OverflowError) as fault:
         raise DataError(f"{path} is not a workspace ({fault}): name another folder") from fault
-    try:
-        for number, made, dataset, label, text, rows in runs:
-            record = json.loads(text)
+
+    def release(_: int, row: tuple[Any, ...]) -> MadeRelease:
+        number, made, dataset, label, text, rows = row
+        record = checked(dict[str, Any], read_json(text))
+        checked(Columns, record.get("domain"))
+        try:
             written = rows_to_csv(pd.read_parquet(io.BytesIO(rows)), Domain.from_dict(record["domain"]))
-            entry = {"made": made, "dataset": dataset, "label": label, "record": record, "rows": written}
-            yield replace(MadeRelease.from_dict(0, entry), key=_key(number, made, dataset))
-        for number, made, dataset, fingerprint, name, grid, facts in grids:
-            entry = {"made": made, "dataset": dataset, "fingerprint": fingerprint, "name": name, "grid": json.loads(grid)}
-            own = [json.loads(result) for of, result in results if of == number]
-            experiment = Experiment.from_dict(0, entry | {"facts": json.loads(facts), "results": own})
-            yield replace(experiment, key=_key(number, made, fingerprint))
-    except (DpsynError, TypeError, KeyError, AttributeError, ValueError) as fault:
-        raise DataError(f"{path} cannot be read ({fault}); nothing of it was changed") from fault
+        except (ValueError, TypeError, OSError) as fault:
+            raise DataError(f"its rows cannot be read ({fault})") from fault
+        entry = {"made": made, "dataset": dataset, "label": label, "record": record, "rows": written}
+        return replace(MadeRelease.from_dict(0, entry), key=_key(number, made, dataset))
+
+    def experiment(_: int, row: tuple[Any, ...]) -> Experiment:
+        number, made, dataset, fingerprint, name, grid, facts = row
+        own = [read_json(result) for of, result in results if of == number]
+        entry = {"made": made, "dataset": dataset, "fingerprint": fingerprint, "name": name, "grid": read_json(grid)}
+        entry |= {"facts": read_json(facts), "results": own}
+        return replace(Experiment.from_dict(0, entry, set_aside), key=_key(number, made, fingerprint))
+
+    yield from read_entries(runs, release, f"{path}: run", set_aside)
+    yield from read_entries(grids, experiment, f"{path}: experiment", set_aside)
 
 
 def _key(*parts: object) -> str:

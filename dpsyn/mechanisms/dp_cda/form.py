@@ -56,14 +56,12 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
             bind="query-params",
             placeholder="No column has 2 to 50 categories and no empty cells",
         )
-        way = st.segmented_control(
+        way = widgets.one_of(
             "A row averages",
             list(WAYS),
             default="fixed_size",
-            required=True,
             format_func=WAYS.__getitem__,
             key="cda_way",
-            bind="query-params",
             help="Poisson: every record is taken with probability l/Nₖ and the sum divided by l; half the noise is enough, "
             "and a wrong class size costs no privacy. As published: the paper's own algorithm, to see what it does.",
         )

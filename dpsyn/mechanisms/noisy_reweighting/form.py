@@ -300,14 +300,12 @@ def switch(
     label: str, key: str, options: Mapping[Choice, str], help_text: str | None = None, default: Choice | None = None
 ) -> Choice:
     """One of a few options side by side; the first by default."""
-    return st.segmented_control(
+    return widgets.one_of(
         label,
         list(options),
         default=next(iter(options)) if default is None else default,
-        required=True,
         format_func=options.__getitem__,
         key=key,
-        bind="query-params",
         help=help_text,
     )
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from dpsyn.errors import DataError
-from dpsyn.mechanisms.noisy_reweighting import FLOATING_POINT, NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS
-from dpsyn.privacy.spec import Guarantee, Status
+from dpsyn.privacy.spec import Guarantee
 from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
 
 PAPER = Paper(
@@ -21,7 +18,6 @@ PAPER = Paper(
 """Where its theorems stand."""
 _ADD_REMOVE = "Laplace mechanism with exact sensitivities (our proof)"
 _PUBLISHED = ("as_published", "continuous_laplace")
-_ROUNDING = 1e-9
 
 
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
@@ -36,32 +32,6 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
     if settings["accounting"] == "pure":
         return (_laplace(guarantee, ledger, most),)
     return _gaussian(guarantee, ledger, most, exact=settings["accounting"] == "exact")
-
-
-def as_known(guarantee: Guarantee, settings: Mapping[str, Any]) -> Guarantee:
-    """The claim of a record as it stands, or what is true of continuous Laplace noise: ε = 2|F|/(nσ) at least, in real
-    arithmetic. Earlier versions called noise as published proven, and gave statistics of the user's own too little of it.
-
-    Raises:
-        DataError: the settings do not say how much of that noise there was.
-    """
-    if settings.get("noise") not in _PUBLISHED:
-        return guarantee
-    # What is said of a domain that nobody confirmed stays among the assumptions.
-    called_true = guarantee.status in ("proven", "unconfirmed_domain")
-    status: Status = "real_arithmetic" if called_true else guarantee.status
-    assumptions = guarantee.assumptions
-    if FLOATING_POINT not in assumptions:
-        assumptions = (*assumptions, FLOATING_POINT)
-    try:
-        count, n = float(settings["statistic_count"]), float(settings["n"])
-        needed = 2 * count / (n * float(settings["noise_scale_on_averages"]))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as fault:
-        raise DataError("its settings do not say how much noise as published there was") from fault
-    if not (math.isfinite(needed) and needed > 0):
-        raise DataError("its settings have no sensible amount of noise as published")
-    epsilon = needed if needed > guarantee.epsilon * (1 + _ROUNDING) else guarantee.epsilon
-    return replace(guarantee, epsilon=epsilon, status=status, assumptions=assumptions)
 
 
 def _nothing_moves(guarantee: Guarantee) -> ClaimFormula:

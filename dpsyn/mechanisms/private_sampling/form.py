@@ -72,14 +72,12 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
 
 
 def _reduced_space() -> tuple[str, int | None]:
-    space = st.segmented_control(
+    space = widgets.one_of(
         "Reduced space S is taken from",
         list(_SPACES),
         format_func=_SPACES.__getitem__,
         default="auto",
-        required=True,
         key="ps_space",
-        bind="query-params",
         help="The paper's cube needs columns of two values. Categories take the product of their values: as one-hot bits "
         "almost no point of the cube would be a row.",
     )

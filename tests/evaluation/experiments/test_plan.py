@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.mechanisms.dp_cda import DPCDA
@@ -94,7 +94,7 @@ def test_what_makes_no_experiment(changes: dict[str, object], field: str) -> Non
 def test_unknown_settings_are_named() -> None:
     with pytest.raises(ParameterError, match="a setting of Noisy reweighting"):
         config_from_dict({"mechanism": "noisy_reweighting", "colour": 3})
-    with pytest.raises(ParameterError, match="without 'configs'"):
+    with pytest.raises(DataError, match="missing required field 'configs'"):
         Grid.from_dict({})
 
 

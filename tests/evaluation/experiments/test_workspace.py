@@ -42,12 +42,14 @@ def test_runs_survive(tmp_path: Path) -> None:
     other = replace(kept("private_sampling"), number=2, name="demo", when="2025-01-02T03:04:05+00:00")
     for each in (other, made):
         Workspace(tmp_path).keep(each)
-    first, second = Workspace(tmp_path).releases()
+    first, second = Workspace(tmp_path).read().releases
     assert (first.key, second.key) == (made.key, other.key)
-    assert first.release.guarantee == made.release.guarantee
+    # These rows are of other columns than its settings.
+    assert first.release.guarantee == replace(made.release.guarantee, status="stated")
+    assert second.release.guarantee == other.release.guarantee
     pd.testing.assert_frame_equal(first.release.rows, rows)
     Workspace(tmp_path).remove(first)
-    assert [run.name for run in Workspace(tmp_path).releases()] == ["demo"]
+    assert [run.name for run in Workspace(tmp_path).read().releases] == ["demo"]
 
 
 def test_a_release_is_replaced_and_one_that_is_gone_stays_gone(tmp_path: Path) -> None:
@@ -55,7 +57,7 @@ def test_a_release_is_replaced_and_one_that_is_gone_stays_gone(tmp_path: Path) -
     Workspace(tmp_path).keep(made)
     Workspace(tmp_path).keep_changes(replace(made, name="the best"))
     Workspace(tmp_path).keep_changes(gone)
-    (run,) = Workspace(tmp_path).releases()
+    (run,) = Workspace(tmp_path).read().releases
     assert run.name == "the best"
     pd.testing.assert_frame_equal(run.release.rows, made.release.rows)
 
@@ -65,15 +67,15 @@ def test_experiments_survive_with_what_has_been_run(tmp_path: Path) -> None:
     Workspace(tmp_path).keep(experiment)
     for at, status in enumerate(("done", "crashed")):
         assert Workspace(tmp_path).add_result(experiment, result(at, status))
-    (found,) = Workspace(tmp_path).experiments()
+    (found,) = Workspace(tmp_path).read().experiments
     assert found.grid == GRID
     assert found.target == "age"
     assert list(found.results.values()) == [result(0), result(1, "crashed")]
     Workspace(tmp_path).add_result(found, result(1))
-    (found,) = Workspace(tmp_path).experiments()
+    (found,) = Workspace(tmp_path).read().experiments
     assert [r.status for r in found.results.values()] == ["done", "done"]
     Workspace(tmp_path).remove(found)
-    assert Workspace(tmp_path).experiments() == []
+    assert Workspace(tmp_path).read().experiments == []
     assert list(tmp_path.glob("experiments/*")) == []
 
 
@@ -81,8 +83,8 @@ def test_every_file_of_a_release_or_an_experiment_is_an_export(tmp_path: Path) -
     Workspace(tmp_path).keep(kept())
     Workspace(tmp_path).keep(planned())
     (release,), (experiment,) = tmp_path.glob("releases/*"), tmp_path.glob("experiments/*/*.json")
-    assert [len(found) for found in read_archive(release.read_bytes())] == [1, 0]
-    assert [len(found) for found in read_archive(experiment.read_bytes())] == [0, 1]
+    assert [len(found) for found in read_archive(release.read_bytes())] == [1, 0, 0]
+    assert [len(found) for found in read_archive(experiment.read_bytes())] == [0, 1, 0]
 
 
 def test_folders_that_cannot_be(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_a_result_of_an_experiment_that_is_gone_is_not_kept(tmp_path: Path) -> N
 def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "gone")
     shutil.rmtree(workspace.folder)
-    for do in (workspace.releases, workspace.experiments, lambda: workspace.keep(kept()), lambda: workspace.remove(kept())):
+    for do in (workspace.read, lambda: workspace.keep(kept()), lambda: workspace.remove(kept())):
         with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
             do()
     with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
@@ -114,15 +116,18 @@ def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
 
 
 def test_a_later_version_and_a_broken_file_are_named_and_left_alone(tmp_path: Path) -> None:
-    made = kept()
+    made, other = kept(), kept()
     Workspace(tmp_path).keep(made)
     (path,) = tmp_path.glob("releases/*.json")
+    Workspace(tmp_path).keep(other)
     later = json.dumps(json.loads(path.read_text()) | {"version": 99})
     for text, said in ((later, "version 99"), (later[:100], "no JSON file")):
         path.write_text(text)
-        with pytest.raises(DataError, match=said) as fault:
-            Workspace(tmp_path).releases()
-        assert str(path) in str(fault.value)
+        found = Workspace(tmp_path).read()
+        assert [release.key for release in found.releases] == [other.key]
+        (why,) = found.set_aside
+        assert said in why
+        assert why.startswith(f"{path}: ")
         assert path.read_text() == text
 
 
@@ -138,7 +143,7 @@ def test_a_write_that_breaks_off_leaves_what_was_there(tmp_path: Path, monkeypat
         with pytest.raises(WorkspaceError, match="No space left"):
             Workspace(tmp_path).keep(replace(made, name="half written"))
     (tmp_path / "releases" / ".x.part").write_text("of a process that died")
-    (back,) = Workspace(tmp_path).releases()
+    (back,) = Workspace(tmp_path).read().releases
     assert back.name == "mine"
     assert len(list(tmp_path.glob("releases/*.json"))) == 1
 
@@ -154,30 +159,29 @@ def test_visits_on_one_folder_lose_nothing_of_each_other(tmp_path: Path) -> None
             workspace.keep(made[at])
             workspace.add_result(experiment, result(at))
             workspace.keep_changes(experiment)
-            workspace.releases()
-            workspace.experiments()
+            assert workspace.read().set_aside == []
 
     visits = [threading.Thread(target=visit, args=(at,)) for at in range(4)]
     for each in visits:
         each.start()
     for each in visits:
         each.join()
-    assert {found.key for found in Workspace(tmp_path).releases()} == {each.key for each in made}
-    assert [r.status for r in Workspace(tmp_path).experiments()[0].results.values()] == ["done"] * 4
+    assert {found.key for found in Workspace(tmp_path).read().releases} == {each.key for each in made}
+    assert [r.status for r in Workspace(tmp_path).read().experiments[0].results.values()] == ["done"] * 4
 
 
 def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
     shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
     workspace = Workspace(tmp_path)
-    check_the_old_ones(workspace.releases(), workspace.experiments())
+    check_the_old_ones(workspace.read())
     (beside,) = tmp_path.glob("dpsyn.sqlite*")
     assert beside.read_bytes() == OLD.read_bytes()
     # Nothing is read twice, and what was removed since does not come back.
-    workspace.remove(workspace.releases()[0])
-    assert len(Workspace(tmp_path).releases()) == 2
+    workspace.remove(workspace.read().releases[0])
+    assert len(Workspace(tmp_path).read().releases) == 2
     # A take-over that broke off is done again, and doubles nothing.
     shutil.copy(OLD, tmp_path / "dpsyn.sqlite")
-    check_the_old_ones(Workspace(tmp_path).releases(), Workspace(tmp_path).experiments())
+    check_the_old_ones(Workspace(tmp_path).read())
 
 
 def test_an_earlier_workspace_of_a_later_version_is_left_alone(tmp_path: Path) -> None:

@@ -49,9 +49,7 @@ def _formula(current: Dataset, inside: Inside) -> None:
     private = st.session_state.get("in_cda_sizes", THEIRS) == OURS
     with panel("What the formula says, and what is true", private, caption):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            sizes = st.segmented_control(
-                "Sizes", (THEIRS, OURS), default=THEIRS, required=True, key="in_cda_sizes", bind="query-params"
-            )
+            sizes = widgets.one_of("Sizes", (THEIRS, OURS), default=THEIRS, key="in_cda_sizes")
             facts = PAPER if sizes == THEIRS else _stated(inside)
             smallest = facts.smallest
             options = [order for order in (1, 4, 16, 64, 128, 256, 512) if order <= smallest]

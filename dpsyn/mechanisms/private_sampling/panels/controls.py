@@ -129,8 +129,8 @@ def choose(current: Dataset) -> Settings | None:
             help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
         )  # fmt: skip
         with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            degree = st.segmented_control(
-                "d, degree of marginals", [1, 2, 3], default=2, required=True, key="is_degree", bind="query-params",
+            degree = widgets.one_of(
+                "d, degree of marginals", [1, 2, 3], default=2, key="is_degree",
                 width="content",
             )  # fmt: skip
             if not columns:
@@ -144,8 +144,8 @@ def choose(current: Dataset) -> Settings | None:
 def _reduced_space(sizes: tuple[int, ...], degree: int) -> tuple[int | None, int]:
     degree, cells = min(degree, len(sizes)), math.prod(sizes)
     fits = largest_whole(sizes, degree)
-    kind = st.segmented_control(
-        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, required=True, key="is_space", bind="query-params",
+    kind = widgets.one_of(
+        "Reduced space S", [WHOLE, DRAWN], default=WHOLE, key="is_space",
         disabled=not fits, width="content", help=None if fits else "The whole domain is too large for these pictures.",
     )  # fmt: skip
     if fits and kind == WHOLE:

@@ -80,13 +80,11 @@ def show(explorer: Explorer) -> None:
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
     show_chart(draw_lines(certificates_info(setting, vary=vary)), key="certificates")
     widgets.heading("Where data would have to lie", explorer.private)
-    spread = st.segmented_control(
+    spread = widgets.one_of(
         "‖f‖∞ on the map is",
         list(_SPREADS),
         default="data",
-        required=True,
         key="f_spread",
-        bind="query-params",
         format_func=_SPREADS.__getitem__,
     )
     show_chart(draw_plane(plane_info(setting, _others(explorer), spread=spread)), key="plane")
@@ -108,13 +106,11 @@ def show(explorer: Explorer) -> None:
 
 def overview(explorer: Explorer) -> None:
     """The two pictures below the verdicts: how many rows, and how large a reduced space."""
-    case = st.segmented_control(
+    case = widgets.one_of(
         "In the pictures, n is",
         list(_CASES),
         default="yours",
-        required=True,
         key="f_case",
-        bind="query-params",
         format_func=_CASES.__getitem__,
     )
     widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
@@ -207,8 +203,8 @@ def show_tables(explorer: Explorer) -> None:
         "What Pierquin, Zimmermann and Boussard (2023) print, the same recomputed by their relaxed formulas, and recomputed "
         "exactly with C = C(p, ≤ 2). The settings of these tables are the paper's, whatever the sliders say."
     )
-    epsilon = st.segmented_control(
-        "Table 3 at ε", [0.1, 1.0, 10.0], default=10.0, required=True, key="f_table_epsilon", bind="query-params",
+    epsilon = widgets.one_of(
+        "Table 3 at ε", [0.1, 1.0, 10.0], default=10.0, key="f_table_epsilon",
         format_func=lambda e: f"{e:g}", help="The paper prints the column for ε = 10.",
     )  # fmt: skip
     for table in paper_tables(epsilon):

@@ -1,0 +1,78 @@
+"""The one door for what comes from an address: what no setting can have is dropped before any widget reads it, and named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpsyn.kit import widgets
+
+_LONGEST = 10_000
+_ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
+
+
+def admit() -> None:
+    """Drop what is unfit from the address. To be called before anything reads it."""
+    address = {name: st.query_params.get_all(name) for name in st.query_params}
+    unfit = [name for name, texts in address.items() if not all(map(_fit, (name, *texts)))]
+    context = get_script_run_ctx()
+    if unfit and context is not None:
+        # st.query_params keeps what a widget is bound to, and widgets read what the address said at first.
+        with context.session_state.query_params() as params:
+            for name in unfit:
+                params.remove_param(name)
+            params.set_initial_query_params_from_current()
+    # What a widget has said already is no link's word any more.
+    asked = {name: texts for name, texts in address.items() if name not in unfit and name not in st.session_state}
+    st.session_state[_ASKED] = asked, unfit
+
+
+def _fit(text: str) -> bool:
+    """Whether any setting could have it: it is not endless in any sense."""
+    if len(text) > _LONGEST:
+        return False
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return True
+
+
+@contextmanager
+def refusals(page: str) -> Iterator[None]:
+    """Around a page: above it stands which settings of the address it did not take, until another page is opened."""
+    place = st.empty()
+    try:
+        yield
+    finally:  # a page may end early
+        asked, unfit = st.session_state[_ASKED]
+        # Streamlit takes away what a widget cannot have, and what is its default.
+        gone = [name for name in asked if name not in st.query_params and name in st.session_state]
+        before = st.session_state.get(_REFUSED, ("", []))
+        names = [*(before[1] if before[0] == page else ()), *unfit]
+        names += [name for name in gone if not _says(asked[name], st.session_state[name])]
+        st.session_state[_REFUSED] = page, list(dict.fromkeys(names))
+        if names:
+            said = ", ".join(widgets.plain_text(name[:60]) for name in dict.fromkeys(names))
+            place.warning(
+                f"Not taken from the link, since no setting can have such a value: {said}.", icon=":material/link_off:"
+            )
+
+
+def _says(texts: list[str], value: Any) -> bool:
+    """Whether a link's words for a setting may be those for this value; options are written as people read them."""
+    if isinstance(value, list | tuple):
+        return len(texts) == len(value) and all(_says([text], part) for text, part in zip(texts, value, strict=True))
+    said, number = texts[-1].casefold(), isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        return float(said.replace(",", "")) == value if number else _letters(said) == _letters(str(value).casefold())
+    except ValueError:
+        return False
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))

@@ -1,0 +1,77 @@
+"""The one door for what comes as JSON: a file, an archive, an address. It is read, and its shape is checked, by msgspec."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, TypeVar
+
+from dpsyn.errors import DataError
+
+T = TypeVar("T")
+_MOST_LEVELS = 50
+_WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "a text",
+    "bool": "true or false",
+    "datetime": "a date with a time",
+    "array": "a list",
+    "object": "an object with names",
+    "null": "nothing",
+}
+
+
+def read_json(data: bytes | str) -> Any:
+    """What JSON text says. A number that is not finite stays a text, so that it is no number for :func:`checked`.
+
+    Raises:
+        DataError: it is no JSON, or is nested too deeply.
+    """
+    try:
+        return json.loads(data, parse_float=_finite, parse_constant=str)
+    except (ValueError, TypeError, RecursionError) as fault:
+        raise DataError("this is no JSON text, or it is nested too deeply") from fault
+
+
+def checked(kind: type[T], data: Any) -> T:
+    """The data as a value of a type: a dataclass, or whatever else msgspec takes. Nothing but whole numbers is converted.
+
+    Raises:
+        DataError: it is of another shape, nested too deeply, or not Unicode; the message names the place.
+    """
+    import msgspec
+
+    if not _within(data, _MOST_LEVELS):
+        raise DataError(f"it is nested more than {_MOST_LEVELS} levels deep, or a text in it is no Unicode")
+    try:
+        return msgspec.convert(data, kind, dec_hook=_of_no_json)
+    except (msgspec.ValidationError, ArithmeticError) as fault:
+        said, _, place = str(fault).partition(" - at `$")
+        said = re.sub(r"`([^`]+)`", _in_words, said)
+        place = place.strip("`.")
+        raise DataError(f"{place}: {said[0].lower()}{said[1:]}" if place else said) from fault
+
+
+def _within(data: Any, levels: int) -> bool:
+    if isinstance(data, str):
+        return data.isascii() or not re.search("[\ud800-\udfff]", data)
+    parts = [*data, *data.values()] if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return levels > 0 and all(_within(part, levels - 1) for part in parts)
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+def _of_no_json(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"a {kind.__name__} cannot be read from a file")
+    return value
+
+
+def _in_words(found: re.Match[str]) -> str:
+    kinds = found[1].split(" | ")
+    return " or ".join(_WORDS[kind] for kind in kinds) if set(kinds) <= _WORDS.keys() else repr(found[1])

@@ -1,0 +1,186 @@
+"""Links: whatever an address says, no page fails, and what no setting can have is named."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.runtime.state.query_params import QueryParams
+from streamlit.testing.v1 import AppTest
+
+from dpsyn.app.address import _fit, _says
+from dpsyn.app.lab.planner import values_of
+from dpsyn.app.share import NAMES
+from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments import read_archive
+from tests.pages.test_settings_in_links import STATES
+from tests.robustness.test_archives import OLD
+
+ROOT = Path(__file__).parents[2]
+BAD: list[list[str]] = [
+    ["inf"], ["nan"], ["-inf"], ["1e400"], ["-1"], ["-1e400"], [""], ["x" * 20_000], ["9" * 5_000], ["1,2," * 2_000], ["0"],
+    ["1e300"], ["½", "\0"], ["\u202e∞ ε"], ["1", "2", "1"], ["", ""], ["**b** ![i](http://example.org/x) <b>"], ["true"],
+    ["None"], ["[" * 5_000], ["1; DROP"], ["2024-01-01"], ["0x10"], ["99999999999999999999"], ["0.123456789"],
+]  # fmt: skip
+ALL = os.environ.get("DPSYN_FUZZ") == "random"
+MORE: dict[str, tuple[str, dict[str, str | list[str]]]] = {
+    "mwem": ("generator", {"mechanism": "MWEM", "mwem_best": "false"}),
+    "a release": ("comparison", {}),
+}
+NOTHING_OF_THEIR_OWN = {
+    "data", "data, numeric", "feasibility, Verdict", "feasibility, DP-CDA", "private sampling, all of it",
+    "noisy reweighting, marginals", "dp-cda, class by class", "inside sampling, 1 · Reduced space",
+    "inside sampling, 2 · Why λ", "inside sampling, 5 · Time", "inside sampling, draws",
+    "inside reweighting, Fitted statistics",
+    "inside reweighting, Audit", "inside mixing, Noise and budget", "inside mixing, What mixing does",
+    "inside mixing, Order of mixture", "comparison",
+}  # fmt: skip
+"""States all of whose settings another one shows, too."""
+TRIED = {name: state for name, state in (STATES | MORE).items() if ALL or name not in NOTHING_OF_THEIR_OWN}
+asked: set[str] = set()
+"""Keys that pages have asked an address for."""
+
+
+@pytest.mark.parametrize("shift", range(len(BAD)) if ALL else (6,))
+@pytest.mark.parametrize("name", TRIED)
+def test_bad_values_for_every_setting_of_a_page(name: str, shift: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every setting that the page has is given one bad value or another by the address, whatever the setting is called."""
+    page, query = TRIED[name]
+    of_link = QueryParams.get_initial_value
+
+    def bad(params: QueryParams, key: str) -> str | list[str] | None:
+        asked.add(key)
+        if key in query:
+            return of_link(params, key)
+        texts = BAD[(zlib.crc32(f"{key} {name}".encode()) + shift) % len(BAD)]
+        return (texts if len(texts) > 1 else texts[0]) if all(map(_fit, texts)) else None
+
+    monkeypatch.setattr(QueryParams, "get_initial_value", bad)
+    app = opened(page, releases=name == "a release", **query)
+    assert query.keys() <= app.query_params.keys(), "this state is not what its name says"
+
+
+def opened(page: str, *, releases: bool = False, **query: str | list[str]) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
+    if releases:
+        app.session_state["releases"] = read_archive(OLD.read_bytes()).releases
+    app.query_params.update(query)
+    app = app.switch_page(f"{page}.py").run()
+    assert not app.exception, (query, app.exception)
+    assert not any("Traceback" in error.value for error in app.error)
+    return app
+
+
+def said(app: AppTest) -> str:
+    return " ".join(warning.value for warning in app.warning).replace("\\", "")
+
+
+def test_every_setting_in_the_source_was_asked_for() -> None:
+    """Whoever adds a setting that no state above shows has to add a state."""
+    if not asked:
+        pytest.skip("it needs the pages above")
+    unseen = []
+    asked.add("comparison_column")  # once something has been measured, which takes a job: one of the columns
+    for path in [*(ROOT / "pages").glob("*.py"), *(ROOT / "dpsyn").rglob("*.py")]:
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            given = {k.arg: k.value for k in call.keywords} if isinstance(call, ast.Call) else {}
+            key, bound = given.get("key"), "bind" in given or "widgets.one_of(" in ast.unparse(call)[:15]
+            if bound and isinstance(key, ast.Constant | ast.JoinedStr):
+                parts = key.values if isinstance(key, ast.JoinedStr) else [key]
+                pattern = "".join(re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in parts)
+                if not any(re.fullmatch(pattern, one) for one in asked):
+                    unseen.append(f"{path.relative_to(ROOT)}:{call.lineno} {pattern}")
+    assert unseen == []
+
+
+ENDLESS = {
+    "generator": [
+        ({"demo": "true"}, ["seed"]),
+        ({"ps_most": "false", "ps_whole": "false"}, ["ps_m", "ps_rows"]),
+        ({"mechanism": "Noisy reweighting", "nr_more": "true"}, ["nr_rows_asia", "nr_refinements"]),
+        ({"mechanism": "DP-CDA", "cda_estimate": "false"}, ["cda_rows_asia", "cda_sizes"]),
+    ],
+    "comparison": [({"comparison_what": "Experiments"}, ["lab_seed", "lab_repeats", "lab_values_epsilon_asia"])],
+    "inside": [({"inside_mechanism": "Noisy reweighting"}, ["in_nr_seed"])],
+}
+
+
+@pytest.mark.parametrize("text", ["inf", "nan"])
+@pytest.mark.parametrize("page", ENDLESS)
+def test_numbers_without_end_are_dropped_and_named(page: str, text: str) -> None:
+    for query, keys in ENDLESS[page]:
+        app = opened(page, **query, **dict.fromkeys(keys, text))
+        assert not set(keys) & set(app.query_params)
+        assert f"Not taken from the link, since no setting can have such a value: {', '.join(keys)}." in said(app)
+
+
+def test_what_a_widget_cannot_have_is_named_and_its_default_is_not() -> None:
+    app = opened("generator", mechanism="Private sampling", ps_degree="-1", ps_floor="0.25", ps_epsilon="x", ps_most="true")
+    assert "such a value: ps_degree, ps_epsilon." in said(app)
+    assert "ps_degree" in said(app.run())
+    assert "Not taken from the link" not in said(app.switch_page("lessons.py").run())
+
+
+def test_a_setting_that_goes_back_to_its_default_is_no_refusal() -> None:
+    app = opened("generator", ps_degree="3")
+    app.slider(key="ps_degree").set_value(2).run()
+    app.query_params.pop("ps_degree", None)
+    assert "Not taken from the link" not in said(app.run())
+
+
+def test_a_key_that_nobody_has_is_left_alone() -> None:
+    app = opened("home", utm_source="x", **{"__proto__": "1", "𝔘": "ü"})
+    assert "Not taken from the link" not in said(app)
+    long = opened("home", **{"k" * 20_000: "1"})
+    assert "such a value: " + "k" * 60 + "." in said(long)
+
+
+@pytest.mark.parametrize("key", NAMES)
+def test_bad_values_about_the_data(key: str) -> None:
+    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
+    hostile = [
+        '{"doors":{"public":"no"}}',
+        '{"doors":[]}',
+        '{"doors":{"lower":1e400}}',
+        '{"doors":{"bins":' + "9" * 400 + "}}",
+    ]
+    hostile += [
+        '{"doors":{"kind":"numeric","lower":0,"upper":' + "9" * 400 + "}}",
+        "[" * 9_000,
+        '{"\\ud800":null}',
+        "null",
+        "3",
+    ]
+    for texts in [[text] for text in hostile] if key == "data_columns" else BAD[::4]:
+        app.query_params = {"data": "car", key: texts}
+        app.run()
+        assert not app.exception, (key, texts, app.exception)
+
+
+def test_the_door_itself() -> None:
+    assert [_fit(text) for text in ("", "3", "1e300", "asia", "x" * 10_000)] == [True] * 5
+    assert [_fit(text) for text in ("inf", " NaN ", "-Infinity", "1e309", "9" * 400, "x" * 10_001)] == [False] * 6
+    same: list[tuple[str, Any]] = [
+        ("TRUE", True),
+        ("2", 2),
+        ("1,000", 1000),
+        ("1e-5", 1e-5),
+        ("Private sampling", "private_sampling"),
+    ]
+    assert all(_says([text], value) for text, value in same)
+    assert not any(_says([text], value) for text, value in [("-1", 2), ("x", 2), ("false", True), ("colour", "epsilon")])
+    assert _says(["a", "b"], ["a", "b"])
+    assert not _says(["a"], ["a", "b"])
+
+
+@pytest.mark.parametrize("text", ["inf", "1, nan", "1e400", "1 2 x", "0x10", " ".join(["1"] * 51)])
+def test_values_of_an_experiment_are_finite_numbers(text: str) -> None:
+    with pytest.raises(DataError):
+        values_of(text)
+    assert all(map(math.isfinite, values_of("1, 2; 3e300")))
