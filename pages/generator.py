@@ -82,6 +82,7 @@ def settings(name: str) -> None:
                 mechanism=mechanism,
                 table=learn,
                 seed=seed,
+                **state.kept_by_workspace(state.keep_release),
             )
         )
         st.rerun()

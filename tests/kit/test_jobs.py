@@ -133,7 +133,7 @@ def first_record(job):
 
 def test_what_was_handed_out_survives_a_death():
     job = start(hand_out_and_vanish)
-    job.process.wait()
+    job.wait()
     assert job.records() == [{"number": 1}, {"number": 2}]
     assert job.outcome().error is not None
 
