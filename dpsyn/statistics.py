@@ -83,17 +83,30 @@ def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
     return keys
 
 
-def statistics_of_codes(
-    codes: Codes, domain: Domain, *, name: str = "data", two_valued_as_bit: bool = False
+@dataclass(frozen=True)
+class EqualRows:
+    """Rows, different ones among them, and the most that are equal."""
+
+    n: int
+    distinct: int
+    largest: int
+
+    @classmethod
+    def of(cls, codes: Codes, sizes: Sequence[int]) -> EqualRows:
+        """Those of encoded rows. Binarisation is injective, so equal codes are equal points of the cube."""
+        counts = np.unique(row_keys(codes, sizes), return_counts=True)[1]
+        return cls(len(codes), len(counts), int(counts.max()))
+
+
+def statistics_of(
+    rows: EqualRows, domain: Domain, *, name: str = "data", two_valued_as_bit: bool = False
 ) -> DatasetStatistics:
-    """Exact statistics of encoded rows. Binarisation is injective, so equal codes are equal points of the cube."""
-    counts = np.unique(row_keys(codes, domain.shape), return_counts=True)[1]
-    n = len(codes)
+    """Exact statistics of rows over a domain."""
     return DatasetStatistics(
         p=sum(bits_of(a, two_valued_as_bit=two_valued_as_bit) for a in domain.attributes),
-        n=n,
-        max_frequency=int(counts.max()) / n,
-        distinct_rows=len(counts),
+        n=rows.n,
+        max_frequency=rows.largest / rows.n,
+        distinct_rows=rows.distinct,
         sizes=domain.shape,
         name=name,
     )

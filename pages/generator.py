@@ -73,6 +73,7 @@ def settings(name: str) -> None:
             "revision": current.revision,
             "table": learn,
             "config": config,
+            **state.kept_by_workspace(state.keep_release),
         }
         visit.set_job(
             jobs.start(
@@ -82,7 +83,6 @@ def settings(name: str) -> None:
                 mechanism=mechanism,
                 table=learn,
                 seed=seed,
-                **state.kept_by_workspace(state.keep_release),
             )
         )
         st.rerun()

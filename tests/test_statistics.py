@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.statistics import DatasetStatistics, binarise, bits_of, row_keys, statistics_of_codes
+from dpsyn.statistics import DatasetStatistics, EqualRows, binarise, bits_of, row_keys, statistics_of
 
 Codes = npt.NDArray[np.int32]
 
@@ -20,7 +20,7 @@ Codes = npt.NDArray[np.int32]
 def test_statistics_against_counting_rows(codes: Codes) -> None:
     domain = Domain.of(Attribute(f"c{j}", "categorical", ("a", "b", "c")) for j in range(codes.shape[1]))
     counts = Counter(map(tuple, codes.tolist()))
-    statistics = statistics_of_codes(codes, domain)
+    statistics = statistics_of(EqualRows.of(codes, domain.shape), domain)
     assert statistics.p == 3 * codes.shape[1]
     assert statistics.max_frequency == max(counts.values()) / len(codes)
     assert statistics.distinct_rows == len(counts)
@@ -48,7 +48,7 @@ def test_truth_values_are_one_bit_and_others_one_hot() -> None:
     assert [bits_of(a) for a in domain.attributes] == [1, 2, 3]
     assert binarise(codes, domain).tolist() == [[-1, -1, 1, -1, -1, 1], [1, 1, -1, 1, -1, -1]]
     assert binarise(codes, domain, two_valued_as_bit=True).tolist() == [[-1, 1, -1, -1, 1], [1, -1, 1, -1, -1]]
-    assert statistics_of_codes(codes, domain, two_valued_as_bit=True).p == 5
+    assert statistics_of(EqualRows.of(codes, domain.shape), domain, two_valued_as_bit=True).p == 5
 
 
 @pytest.mark.parametrize(

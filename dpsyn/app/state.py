@@ -94,7 +94,7 @@ def _release_of(context: Mapping[str, Any], release: Release, number: int) -> Ma
 
 
 def kept_by_workspace(keep: Callable[[Workspace, Job], None]) -> dict[str, Any]:
-    """Arguments of ``jobs.start`` by which the job goes on without its visitor, if a workspace is open."""
+    """What the context of a job holds by which it goes on without its visitor, if a workspace is open."""
     folder = workspace()
     return {} if folder is None else {"kept_in": str(folder.folder), "keep": partial(keep, folder)}
 
@@ -191,7 +191,13 @@ def start(experiment: Experiment) -> None:
         jobs.start(
             "dpsyn.evaluation.experiments.run:run_experiment",
             label=experiment.name,
-            context={"experiment": experiment, "taken": 0, "take_in": take_in, "done": _crashed},
+            context={
+                "experiment": experiment,
+                "taken": 0,
+                "take_in": take_in,
+                "done": _crashed,
+                **kept_by_workspace(_keep_results),
+            },
             cells=experiment.missing,
             table=learn,
             holdout=held_out,
@@ -199,7 +205,6 @@ def start(experiment: Experiment) -> None:
             degrees=experiment.degrees,
             classifiers=experiment.classifiers,
             workers=min(2, os.cpu_count() or 1),
-            **kept_by_workspace(_keep_results),
         )
     )
 
@@ -229,7 +234,7 @@ def _take_in(job: Job, in_workspace: Callable[[Callable[[Workspace], Any]], Any]
         elif "result" in record:
             result = CellResult.from_dict(record["result"])
             experiment.results[result.key] = result
-            if in_workspace(lambda workspace, result=result: workspace.add_result(experiment, result)) is False:
+            if in_workspace(partial(Workspace.add_result, experiment=experiment, result=result)) is False:
                 # Another visit has removed it from the workspace; this one goes on with it.
                 in_workspace(lambda workspace: workspace.keep(experiment))
     job.context["taken"] = len(records)

@@ -211,18 +211,10 @@ class Job:
         return os.pread(self._work.messages.fileno(), size, 0).decode(errors="replace").splitlines()
 
 
-def start(
-    task: str,
-    *,
-    label: str,
-    context: dict[str, Any] | None = None,
-    kept_in: str | None = None,
-    keep: Callable[[Job], None] | None = None,
-    **arguments: Any,
-) -> Job:
+def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arguments: Any) -> Job:
     """Have ``module:function(**arguments, progress=…)`` run in a process of its own, as soon as it is the visitor's turn.
 
-    ``kept_in`` and ``keep``, if a workspace keeps what the job brings: see :class:`Job`.
+    Where a workspace keeps what the job brings, its context says so by ``kept_in`` and ``keep``: see :class:`Job`.
 
     Raises:
         ParameterError: the limits that were set for this server make no sense.
@@ -231,6 +223,7 @@ def start(
     given = tempfile.TemporaryFile()  # noqa: SIM115  # handed to the child
     pickle.dump((task, arguments), given, protocol=pickle.HIGHEST_PROTOCOL)
     given.seek(0)
-    job = Job(label, given, context or {}, visitor.current(), kept_in, keep)
+    context = context or {}
+    job = Job(label, given, context, visitor.current(), context.get("kept_in"), context.get("keep"))
     queue.submit(job)
     return job

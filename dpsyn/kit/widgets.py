@@ -266,7 +266,7 @@ def _watch(every: float | None) -> None:
             return
         if job.running:
             step, share = job.progress()
-            st.progress(share, text=f"{job.label}: {step} … ({job.seconds:.0f} s)")
+            st.progress(share, text=f"{plain_text(job.label)}: {step} … ({job.seconds:.0f} s)")
             if st.button("Cancel", icon=":material/stop:", key="cancel"):
                 visit.cancel_job()
                 st.rerun()
@@ -344,8 +344,6 @@ def _take(key: str) -> None:
         visit.use_upload(file.getvalue(), file.name)
     except InputError as fault:
         st.session_state["upload_fault"] = f"{file.name}: {fault}"
-    else:
-        st.session_state[visit.SAMPLE_KEY] = None
 
 
 def path_counter() -> None:
