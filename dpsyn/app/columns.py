@@ -113,6 +113,8 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
 
 def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
     """Texts back to values: those of the old categories or of the data, else the text itself (a number among numbers)."""
+    if not old.is_binned and texts == [str(c) for c in old.categories[:SHOWN_CATEGORIES]]:
+        return old.categories
     if old.is_binned and not texts:
         return tuple(sorted(column.dropna().unique().tolist()))
     known = {str(c): c for c in [*column.dropna().unique().tolist(), *old.categories]}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 
 from dpsyn.errors import ParameterError
 from dpsyn.memory import available_memory
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
-from dpsyn.solvers.operator import block_bounds
+from dpsyn.solvers.operator import largest_block
 from dpsyn.solvers.points import DigitLayout
 
 NEAR_ENTRIES = 1 << 25
@@ -64,7 +63,7 @@ def estimate_memory(
     columns = sum(size > 1 for size in sizes)
     functions = contrast_dimension(sizes, degree)
     width = max(1, min(degree, columns))
-    largest = max(b - a for a, b in pairwise(block_bounds(count)))
+    largest = largest_block(count)
     # A thread holds the digits that it reads, one index for each of them, and a few vectors as long as the block.
     per_thread = largest * (8 * len(layout.groups) + 4 * width + 48) + 16 * functions
     prepared = functions * (8 * width + 40)
