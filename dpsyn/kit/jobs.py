@@ -88,8 +88,16 @@ class Job:
 
     def begin(self, memory: int) -> None:
         """Start the process, which may take so many bytes. For the scheduler."""
-        work = self._work
         self.started = time.monotonic()
+        try:
+            self._begin(memory)
+        except (OSError, ValueError) as fault:  # no process to be had, or cancelled at this very moment
+            self.end(f"The run could not be started ({fault}): try again later.")
+        if self._ended is not None:
+            self._work.kill()
+
+    def _begin(self, memory: int) -> None:
+        work = self._work
         work.process = subprocess.Popen(
             [sys.executable, "-c", "from dpsyn.kit.worker import main; main()"],
             stdin=work.given,
@@ -110,10 +118,10 @@ class Job:
         """Bytes that the process and all that it has started hold for themselves."""
         used = 0
         if self._work.process is not None:
-            with contextlib.suppress(psutil.NoSuchProcess):
+            with contextlib.suppress(psutil.Error):
                 first = psutil.Process(self._work.process.pid)
                 for process in [first, *first.children(recursive=True)]:
-                    with contextlib.suppress(psutil.NoSuchProcess):
+                    with contextlib.suppress(psutil.Error):
                         found = process.memory_info()
                         used += found.rss - getattr(found, "shared", 0)
         return used

@@ -139,7 +139,11 @@ class Scheduler:
     def _take_in(job: Job) -> None:
         """Put into the workspace what nobody else takes."""
         if not job.closed and job.keep is not None:
-            job.keep(job)
+            try:
+                job.keep(job)
+            except Exception as fault:  # noqa: BLE001  # the watch over all jobs must not end with one of them
+                job.keep = None
+                job.end(f"What the run brought could not be kept ({type(fault).__name__}).")
 
     def _in_turn(self) -> list[Job]:
         """What waits, in order: first whoever has the fewest jobs at work, then whose turn was longest ago."""

@@ -174,6 +174,16 @@ def test_what_a_kept_job_has_brought_is_put_into_the_workspace_at_its_end():
     assert job.saved == ["kept"]
 
 
+def test_work_that_cannot_be_kept_is_ended_and_harms_no_other():
+    scheduler, visitor = queue(workers=2), Someone("a", present=False)
+    [job] = submitted(scheduler, visitor, kept_in="/folder")
+    [other] = submitted(scheduler, Someone("b"))
+    job.keep = lambda job: 1 / 0
+    scheduler.tend(0.0)
+    assert "could not be kept (ZeroDivisionError)" in job._ended
+    assert other.running
+
+
 def test_a_worker_beyond_its_share_is_ended_and_its_visitor_told():
     scheduler = queue(share=2 * GB)
     small, large = submitted(scheduler, Someone("a"), Someone("b"))
@@ -182,6 +192,7 @@ def test_a_worker_beyond_its_share_is_ended_and_its_visitor_told():
     assert small.running
     small.bytes += 1
     scheduler.tend(0.0)
+    assert not small.running
     assert "more memory than its share of this server, 2 GB: take fewer columns" in small.outcome().error
     assert large.state == "working"
 
