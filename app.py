@@ -7,10 +7,13 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 
+from dpsyn.kit.scheduler import scheduler
+
 
 @asynccontextmanager
-async def open_browser(_: st.App) -> AsyncIterator[None]:
-    """Show the app to whoever started it: Streamlit itself does that only for a script, not for an App."""
+async def begin(_: st.App) -> AsyncIterator[None]:
+    """Check the limits, and show the app to whoever started it: Streamlit itself does that only for a script."""
+    scheduler()  # limits that make no sense are refused now, not when the first visitor starts something
     if not st.get_option("server.headless"):
         address = st.get_option("server.address")
         host = "localhost" if address in {None, "0.0.0.0", "::"} else address
@@ -20,4 +23,4 @@ async def open_browser(_: st.App) -> AsyncIterator[None]:
 
 
 # Without an App, a folder `pages/` beside this file makes Streamlit answer the first visit by older rules, past the router.
-app = st.App("pages/_router.py", lifespan=open_browser)
+app = st.App("pages/_router.py", lifespan=begin)

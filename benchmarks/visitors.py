@@ -49,19 +49,18 @@ class Tally:
 class Visitor:
     """One session on one page."""
 
-    def __init__(self, number: int, page: str, tally: Tally) -> None:
-        self.page, self.tally = page, tally
+    def __init__(self, number: int, page: str, tally: Tally, query: str = "") -> None:
+        self.page, self.tally, self.query = page, tally, query
         self.random = random.Random(number)
         self.sliders: dict[str, tuple[Any, str]] = {}
         self.states: dict[str, WidgetState] = {}
+        self.polls: dict[str, float] = {}
         self.page_hash = ""
         self.count = 0
 
     async def live(self, url: str, interactions: int, pause: float) -> None:
         """Open the page and move sliders."""
-        async with websockets.connect(
-            f"{url}/_stcore/stream", subprotocols=[websockets.Subprotocol("streamlit")], max_size=None, max_queue=None
-        ) as socket_:
+        async with connected(url) as socket_:
             await self._run(socket_, "")
             if not self.sliders:
                 self.tally.errors.append(f"{self.page}: there is no slider")
@@ -92,16 +91,20 @@ class Visitor:
         message = BackMsg()
         message.rerun_script.page_name = self.page if not self.page_hash else ""
         message.rerun_script.page_script_hash = self.page_hash
+        message.rerun_script.query_string = self.query
         message.rerun_script.fragment_id = fragment
         message.rerun_script.widget_states.widgets.extend(self.states.values())
         await socket_.send(message.SerializeToString())
         if not fragment:
             self.sliders.clear()
+            self.polls.clear()
         while True:
             found = ForwardMsg()
             found.ParseFromString(await asyncio.wait_for(socket_.recv(), 60))
             kind = found.WhichOneof("type")
-            if kind == "navigation":
+            if kind == "auto_rerun":
+                self.polls[found.auto_rerun.fragment_id] = found.auto_rerun.interval
+            elif kind == "navigation":
                 self.page_hash = found.navigation.page_script_hash
             elif kind == "delta":
                 self._element(found.delta)
@@ -117,6 +120,13 @@ class Visitor:
             self.tally.errors.append(f"{self.page}: {element.exception.type}: {element.exception.message}"[:300])
         elif kind == "slider" and not element.slider.disabled and len(element.slider.default) == 1:
             self.sliders[element.slider.id] = (element.slider, delta.fragment_id)
+
+
+def connected(url: str) -> Any:
+    """The connection of one tab."""
+    return websockets.connect(
+        f"{url}/_stcore/stream", subprotocols=[websockets.Subprotocol("streamlit")], max_size=None, max_queue=None
+    )
 
 
 @contextlib.contextmanager

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -129,7 +130,11 @@ class Attribute:
         """Whether there is one value only, so that the column says nothing."""
         return self.size == 1 and not self.is_binned
 
-    @property
+    def encodes_as(self, other: Attribute) -> bool:
+        """Whether both give every cell the same code: they differ at most in what is known of them."""
+        return self == other or self == replace(other, public=self.public)
+
+    @cached_property
     def size(self) -> int:
         """Number of codes, the one for missing values included."""
         return (self.effective_bins if self.is_binned else len(self.categories)) + int(self.missing)

@@ -6,6 +6,7 @@ data is marked ``public=False`` until somebody confirms it; the guarantees of a 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -78,22 +79,27 @@ class Domain:
             )
         return self._index[name]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names."""
         return tuple(a.name for a in self.attributes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of codes of each column."""
         return tuple(a.size for a in self.attributes)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of rows that are possible: the product of the shape (an exact integer, however large)."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
+    def mark(self) -> str:
+        """Tells domains apart, also where their categories are equal and of other types."""
+        return hashlib.sha256(repr(self.attributes).encode()).hexdigest()
+
+    @cached_property
     def is_public(self) -> bool:
         """Whether every attribute has been confirmed as public knowledge."""
         return all(a.public for a in self.attributes)
@@ -107,7 +113,7 @@ class Domain:
         shown = listed(inferred, 5)
         return f"NOT YET TRUE: the domain of {shown} was inferred from the private data and nobody confirmed it as public."
 
-    @property
+    @cached_property
     def is_binary(self) -> bool:
         """Whether every column has two codes, so that the domain is the Boolean cube {-1, 1}^p."""
         return all(size == 2 for size in self.shape)

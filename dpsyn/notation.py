@@ -7,6 +7,7 @@ import re
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_TO = 999_999.5
+_PLAIN_COUNT = 10**18
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)")
 _RAISED = re.compile(r"(?<=\d)\^(-?\d+)")
 _LONG = re.compile(r"(?<![\w.,'\"])[1-9]\d{4,}(?!\w|[.,]\d|['\"])")
@@ -31,6 +32,11 @@ def short(value: float, digits: int = 6) -> str:
     """A number of so many significant digits at most: 0.25, 20,000, 1.2 × 10⁷, 10⁻⁵."""
     text = f"{value:,.{digits}g}"
     return f"{value:,.0f}" if "e+" in text and abs(value) < _PLAIN_TO else readable(text)
+
+
+def counted(count: int) -> str:
+    """A count, however large: 20,000, about 10⁴⁷⁷¹."""
+    return f"{count:,}" if count < _PLAIN_COUNT else f"about 10{superscript(round(math.log10(count)))}"
 
 
 def gigabytes(count: float) -> str:

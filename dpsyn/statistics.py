@@ -70,17 +70,6 @@ def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:
     return attribute.size
 
 
-def _check_codes(codes: Codes, domain: Domain) -> None:
-    checks.instance("domain", domain, Domain, "a domain")
-    shape = (len(codes), len(domain)) if isinstance(codes, np.ndarray) and codes.ndim else None
-    if shape is None or codes.shape != shape or codes.dtype.kind not in "iu":
-        raise ParameterError("codes", codes, f"an array of whole numbers with {len(domain)} columns")
-    for j, attribute in enumerate(domain.attributes):
-        column = codes[:, j]
-        if len(column) and not 0 <= column.min() <= column.max() < attribute.size:
-            raise ParameterError("codes", column, f"from 0 to {attribute.size - 1} in column {attribute.name!r}")
-
-
 def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
     """One integer a row, equal exactly where the rows are equal. Shape (n,).
 
@@ -98,24 +87,36 @@ def row_keys(codes: Codes, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
     return keys
 
 
-def statistics_of_codes(
-    codes: Codes, domain: Domain, *, name: str = "data", two_valued_as_bit: bool = False
+@dataclass(frozen=True)
+class EqualRows:
+    """Rows, different ones among them, and the most that are equal."""
+
+    n: int
+    distinct: int
+    largest: int
+
+    @classmethod
+    def of(cls, codes: Codes, sizes: Sequence[int]) -> EqualRows:
+        """Those of encoded rows. Binarisation is injective, so equal codes are equal points of the cube."""
+        counts = np.unique(row_keys(codes, sizes), return_counts=True)[1]
+        return cls(len(codes), len(counts), int(counts.max(initial=0)))
+
+
+def statistics_of(
+    rows: EqualRows, domain: Domain, *, name: str = "data", two_valued_as_bit: bool = False
 ) -> DatasetStatistics:
-    """Exact statistics of encoded rows. Binarisation is injective, so equal codes are equal points of the cube.
+    """Exact statistics of rows over a domain.
 
     Raises:
-        ParameterError: there is no row, ``codes`` are none of this domain's, or ``two_valued_as_bit`` is no truth value.
+        ParameterError: there is no row, or ``two_valued_as_bit`` is no truth value.
     """
-    _check_codes(codes, domain)
-    if len(codes) == 0:
+    if rows.n == 0:
         raise ParameterError("n", 0, "at least 1 row")
-    counts = np.unique(row_keys(codes, domain.shape), return_counts=True)[1]
-    n = len(codes)
     return DatasetStatistics(
         p=sum(bits_of(a, two_valued_as_bit=two_valued_as_bit) for a in domain.attributes),
-        n=n,
-        max_frequency=int(counts.max()) / n,
-        distinct_rows=len(counts),
+        n=rows.n,
+        max_frequency=rows.largest / rows.n,
+        distinct_rows=rows.distinct,
         sizes=domain.shape,
         name=name,
     )

@@ -12,7 +12,7 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.statistics import DatasetStatistics, statistics_of_codes
+from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,13 @@ class Table:
         object.__setattr__(self, "frame", frame.loc[:, list(domain.names)].reset_index(drop=True))
         _ = self.codes
 
+    def _of(self, frame: pd.DataFrame, domain: Domain, codes: Codes) -> Table:
+        """Some of the rows and columns, whose codes are known."""
+        made = object.__new__(Table)
+        facts = {"frame": frame.reset_index(drop=True), "domain": domain, "name": self.name, "codes": codes}
+        made.__dict__.update(facts)
+        return made
+
     @cached_property
     def codes(self) -> Codes:
         """Integer codes of the rows, shape (n, number of columns)."""
@@ -55,7 +62,11 @@ class Table:
         Raises:
             ParameterError: there is no row, or ``two_valued_as_bit`` is neither True nor False.
         """
-        return statistics_of_codes(self.codes, self.domain, name=self.name, two_valued_as_bit=two_valued_as_bit)
+        return statistics_of(self._equal_rows, self.domain, name=self.name, two_valued_as_bit=two_valued_as_bit)
+
+    @cached_property
+    def _equal_rows(self) -> EqualRows:
+        return EqualRows.of(self.codes, self.domain.shape)
 
     def smallest_class(self, column: str) -> int:
         """Rows of the rarest value of a column: 0 if the domain has a value that no row has. It reads private rows.
@@ -73,7 +84,9 @@ class Table:
             DomainError: there is no such column.
             ParameterError: ``columns`` is no list.
         """
-        return Table(self.frame, self.domain.project(columns), self.name)
+        domain = self.domain.project(columns)
+        at = [self.domain.index(name) for name in domain.names]
+        return self._of(self.frame.loc[:, list(domain.names)], domain, np.asfortranarray(self.codes[:, at]))
 
     def with_domain(self, domain: Domain) -> Table:
         """The same rows over another domain (of all or some of the columns).
@@ -82,7 +95,16 @@ class Table:
             DomainError: a column is absent, or a value lies outside the domain.
             ParameterError: it is no domain.
         """
-        return Table(self.frame, domain, self.name)
+        checks.instance("domain", domain, Domain, "a domain")
+        changed = [a for a in domain.attributes if a.name not in self.domain or not a.encodes_as(self.domain[a.name])]
+        if len(changed) == len(domain):
+            return Table(self.frame, domain, self.name)
+        new = Table(self.frame, Domain.of(changed), self.name) if changed else None
+        codes = np.empty((self.n, len(domain)), dtype=np.int32, order="F")
+        for j, name in enumerate(domain.names):
+            of = self if new is None or name not in new.domain else new
+            codes[:, j] = of.codes[:, of.domain.index(name)]
+        return self._of(self.frame.loc[:, list(domain.names)], domain, codes)
 
     def take(self, rows: np.ndarray) -> Table:
         """The table of some of the rows, by position.
@@ -98,7 +120,8 @@ class Table:
         whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or len(chosen) == 0)
         if not whole or (len(chosen) and not -self.n <= chosen.min() <= chosen.max() < self.n):
             raise ParameterError("rows", rows, f"positions of rows, from 0 to {self.n - 1}")
-        return Table(self.frame.iloc[chosen.astype(np.int64)], self.domain, self.name)
+        chosen = chosen.astype(np.int64)
+        return self._of(self.frame.iloc[chosen], self.domain, np.asfortranarray(self.codes[chosen]))
 
     def split(self, held_out: float, generator: np.random.Generator) -> tuple[Table, Table]:
         """A random split into a part to learn from and a held-out part; each has at least one row.

@@ -71,6 +71,7 @@ def settings(name: str) -> None:
             "revision": current.revision,
             "table": learn,
             "config": config,
+            **state.kept_by_workspace(state.keep_release),
         }
         visit.set_job(
             jobs.start(

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn.app import columns
-from dpsyn.app.columns import SHOWN_CATEGORIES, edited_domain, editor_lines
+from dpsyn.app.columns import SHOWN_CATEGORIES, SHOWN_COLUMNS, edited_domain, editor_lines
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import KINDS
 from dpsyn.errors import InputError
@@ -26,6 +26,8 @@ def take_sample() -> None:
         visit.use_sample(chosen)
 
 
+widgets.watch_job()
+widgets.show_message()
 left, right = st.columns([3, 2], gap="large")
 with left:
     st.pills(
@@ -83,11 +85,17 @@ with domain_tab:
         "data is marked until you confirm it. Edits count once you press one of the two buttons below; numbers outside the "
         "bounds are moved to them."
     )
+    part = ""
+    if len(current.full.domain) > SHOWN_COLUMNS:
+        part = st.text_input(
+            "Columns with this in their name", key="columns_part", placeholder="all", persist_state="session"
+        )
+    shown, cut = columns.shown_columns(current.full.domain, part)
     with st.form(f"domain_{current.revision}", border=False):
         lines = st.data_editor(
-            editor_lines(current.full, current.table.domain),
+            editor_lines(current.full, current.table.domain, shown),
             hide_index=True,
-            height=min(35 * (len(current.full.domain) + 1) + 2, 422),
+            height=min(35 * (len(shown) + 1) + 2, 422),
             placeholder="",
             column_config={
                 "use": st.column_config.CheckboxColumn("Use", width=50),
@@ -108,8 +116,10 @@ with domain_tab:
                 "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
                 "public": st.column_config.CheckboxColumn("Public", width="small", help="Known without looking at the data"),
             },
-            key=f"lines_{current.revision}",
+            key=f"lines_{current.revision}_{part}",
         )
+        if cut:
+            st.caption(cut)
         with st.container(horizontal=True):
             apply = st.form_submit_button("Apply changes", icon=":material/check:")
             confirm = st.form_submit_button(
@@ -127,8 +137,10 @@ with domain_tab:
             st.rerun()
 with rows_tab:
     widgets.badge(True)
-    st.dataframe(current.table.frame.head(200), hide_index=True, height=380)
-    st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows.")
+    rows, width = current.table.frame, len(current.table.domain)
+    st.dataframe(rows.iloc[:200, :SHOWN_COLUMNS], hide_index=True, height=380)
+    of_columns = f", and the first {SHOWN_COLUMNS} of {width:,} columns" if width > SHOWN_COLUMNS else ""
+    st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")
 with roles_tab:
     widgets.badge(not current.table.domain.is_public)
     with st.form(f"roles_{current.revision}", border=False):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsyn.notation import gigabytes, readable, short
+from dpsyn.notation import counted, gigabytes, readable, short
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,13 @@ def test_short_numbers(value: float, digits: int, text: str) -> None:
 )
 def test_memory_in_words(count: float, text: str) -> None:
     assert gigabytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(20_000, "20,000"), (10**17, f"{10**17:,}"), pytest.param(3**10_000, "about 10⁴⁷⁷¹", id="huge")]
+)
+def test_counts_however_large(count: int, text: str) -> None:
+    assert counted(count) == text
 
 
 def test_numbers_in_a_sentence() -> None:

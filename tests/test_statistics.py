@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.statistics import DatasetStatistics, bits_of, row_keys, statistics_of_codes
+from dpsyn.statistics import DatasetStatistics, EqualRows, bits_of, row_keys, statistics_of
 
 Codes = npt.NDArray[np.int32]
 
@@ -20,7 +20,7 @@ Codes = npt.NDArray[np.int32]
 def test_statistics_against_counting_rows(codes: Codes) -> None:
     domain = Domain.of(Attribute(f"c{j}", "categorical", ("a", "b", "c")) for j in range(codes.shape[1]))
     counts = Counter(map(tuple, codes.tolist()))
-    statistics = statistics_of_codes(codes, domain)
+    statistics = statistics_of(EqualRows.of(codes, domain.shape), domain)
     assert statistics.p == 3 * codes.shape[1]
     assert statistics.max_frequency == max(counts.values()) / len(codes)
     assert statistics.distinct_rows == len(counts)
@@ -46,7 +46,7 @@ def test_truth_values_are_one_bit_and_others_one_hot() -> None:
     )
     codes = np.array([[0, 1, 2], [1, 0, 0]], dtype=np.int32)
     assert [bits_of(a) for a in domain.attributes] == [1, 2, 3]
-    assert statistics_of_codes(codes, domain, two_valued_as_bit=True).p == 5
+    assert statistics_of(EqualRows.of(codes, domain.shape), domain, two_valued_as_bit=True).p == 5
 
 
 @pytest.mark.parametrize(

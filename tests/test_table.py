@@ -32,6 +32,41 @@ def test_project_take_and_another_domain() -> None:
     assert table().with_domain(finer).codes[:, 1].tolist() == list(range(10))
 
 
+def test_codes_of_a_part_are_those_of_its_own_cells() -> None:
+    whole = table()
+    renamed = Attribute("a", "categorical", ("y", "x"))
+    confirmed = whole.domain.confirmed()
+    finer = Attribute("n", "numeric", lower=0, upper=10, bins=10)
+    parts = [
+        whole.project(["n", "a"]),
+        whole.take(np.array([4, 1, 1])),
+        whole.with_domain(confirmed),
+        whole.with_domain(Domain.of([finer, confirmed["a"]])),
+        whole.with_domain(DOMAIN.replace(renamed)),
+        whole.take(np.array([2, 3])).with_domain(Domain.of([finer])),
+    ]
+    for part in parts:
+        assert part.codes.tolist() == part.domain.encode(part.frame).tolist()
+        assert part.codes.flags.f_contiguous
+        assert part.frame.columns.tolist() == list(part.domain.names)
+        assert part.frame.index.tolist() == list(range(part.n))
+    assert parts[2].domain.is_public
+
+
+def test_only_columns_that_changed_are_encoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, seen = table(), []
+    monkeypatch.setattr(Attribute, "encode", lambda attribute, column: seen.append(attribute.name) or [0] * len(column))
+    whole.take(np.array([0])).project(["a"]).with_domain(DOMAIN.confirmed().project(["a"]))
+    assert seen == []
+    whole.with_domain(DOMAIN.replace(Attribute("n", "numeric", lower=0, upper=9, bins=5)))
+    assert seen == ["n"]
+
+
+def test_a_value_outside_another_domain_is_found() -> None:
+    with pytest.raises(DomainError, match="row 2 has 'y'"):
+        table().with_domain(DOMAIN.replace(Attribute("a", "categorical", ("x",))))
+
+
 def test_a_split_shares_every_row_out_once() -> None:
     learn, test = table().split(0.3, np.random.default_rng(0))
     assert (learn.n, test.n) == (7, 3)

@@ -18,14 +18,30 @@ from dpsyn.kit.widgets import plain_text
 from dpsyn.table import Table
 
 SHOWN_CATEGORIES = 500
+SHOWN_COLUMNS = 200
+"""At once on the page Data: a browser takes long over more."""
+_SHOWN_NOTES = 20
 _MOST_ALIKE = 3
+_FIELDS = ("use", "column", "kind", "categories", "lower", "upper", "bins", "missing", "public")
 
 
-def editor_lines(full: Table, current: Domain) -> pd.DataFrame:
-    """One line per column of the data: use, column, kind, categories, lower, upper, bins, missing, public."""
+def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
+    """The columns whose name has this part, the first ``SHOWN_COLUMNS`` of them, and a sentence if that is not all."""
+    found = [name for name in full.names if part.casefold() in name.casefold()]
+    if len(found) == len(full) <= SHOWN_COLUMNS:
+        return found, None
+    what = f"with “{part}” in their name" if part else "of the data"
+    return found[:SHOWN_COLUMNS], (
+        f"Here are the first {min(SHOWN_COLUMNS, len(found)):,} of the {len(found):,} columns {what}. The buttons leave "
+        "the other columns as they are, but for “confirm everything”, which confirms them too."
+    )
+
+
+def editor_lines(full: Table, current: Domain, shown: Sequence[str] | None = None) -> pd.DataFrame:
+    """One line per column of the data, or of those ``shown``: what it is, and what may be said of it."""
     lines = []
     kept = {attribute.name: attribute for attribute in current.attributes}
-    for read in full.domain.attributes:
+    for read in full.domain.attributes if shown is None else map(full.domain.__getitem__, shown):
         attribute = kept.get(read.name, read)
         lines.append(
             {
@@ -40,7 +56,7 @@ def editor_lines(full: Table, current: Domain) -> pd.DataFrame:
                 "public": attribute.public,
             }
         )
-    return pd.DataFrame(lines).astype({"bins": "Int64"})
+    return pd.DataFrame(lines, columns=list(_FIELDS)).astype({"bins": "Int64"})
 
 
 def _bound_text(attribute: Attribute, bound: float | None) -> str:
@@ -52,7 +68,7 @@ def _bound_text(attribute: Attribute, bound: float | None) -> str:
 
 
 def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
-    """The domain that edited lines describe.
+    """The domain that edited lines describe; columns without a line stay as they are.
 
     A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
     gives it; that is inferred, so the column is not public, whatever the line says: what nobody has seen yet cannot be
@@ -61,13 +77,16 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
     Raises:
         DomainError: a line cannot be understood, or no column is left; the message names the column.
     """
+    edited = {
+        str(record["column"]): {str(key): value for key, value in record.items()} for record in lines.to_dict("records")
+    }
     attributes = []
-    for record in lines.to_dict("records"):
-        line = {str(key): value for key, value in record.items()}
-        if line["use"]:
-            name = str(line["column"])
-            old = (current if name in current else full.domain)[name]
-            attributes.append(_attribute(line, old, full.frame[name]))
+    for name in full.domain.names:
+        old = (current if name in current else full.domain)[name]
+        if name not in edited:
+            attributes += [old] if name in current else []
+        elif edited[name]["use"]:
+            attributes.append(_attribute(edited[name], old, full.frame[name]))
     if not attributes:
         raise DomainError("no column is in use: tick at least one")
     return Domain.of(attributes)
@@ -94,6 +113,8 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
 
 def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
     """Texts back to values: those of the old categories or of the data, else the text itself (a number among numbers)."""
+    if not old.is_binned and texts == [str(c) for c in old.categories[:SHOWN_CATEGORIES]]:
+        return old.categories
     if old.is_binned and not texts:
         return tuple(sorted(column.dropna().unique().tolist()))
     known = {str(c): c for c in [*column.dropna().unique().tolist(), *old.categories]}
@@ -141,7 +162,10 @@ def notes_in_use(current: Dataset) -> list[str]:
     """The notes of reading the file but for those about columns that were dropped since, and the columns of one value."""
     dropped = [f"Column {name!r}" for name in current.full.domain.names if name not in current.table.domain]
     notes = [note for note in current.notes if not note.startswith(tuple(dropped))]
-    single = [attribute.name for attribute in current.table.domain.attributes if _is_single(current, attribute)]
+    codes = current.table.codes
+    same = (codes == codes[:1]).all(axis=0)
+    attributes = current.table.domain.attributes
+    single = [attribute.name for at, attribute in enumerate(attributes) if _is_single(current, attribute, bool(same[at]))]
     if single:
         one = len(single) == 1
         said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
@@ -155,7 +179,8 @@ def notes_in_use(current: Dataset) -> list[str]:
                 f"Column {attribute.name!r}: categories that differ only in capitals or blanks count as different: "
                 f"{groups}{more}. If they mean the same, write them alike in the file and load it again."
             )
-    return notes
+    beyond = len(notes) - _SHOWN_NOTES
+    return [*notes[:_SHOWN_NOTES], f"And {beyond:,} more of this kind."] if beyond > 0 else notes
 
 
 def _alike(categories: Sequence[object]) -> list[list[str]]:
@@ -167,11 +192,11 @@ def _alike(categories: Sequence[object]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _is_single(current: Dataset, attribute: Attribute) -> bool:
-    """One value in the domain, or in a column of the user's with more than one row."""
+def _is_single(current: Dataset, attribute: Attribute, same: bool) -> bool:
+    """One value in the domain, or in a column of the user's with more than one row, which all have the same code."""
     if attribute.is_constant:
         return True
-    if current.sample is not None or current.table.n < 2:
+    if not same or current.sample is not None or current.table.n < 2:
         return False
     return int(current.table.frame[attribute.name].nunique(dropna=False)) == 1
 
@@ -179,8 +204,9 @@ def _is_single(current: Dataset, attribute: Attribute) -> bool:
 def not_classes(current: Dataset) -> str | None:
     """Which columns the choice of the target leaves out, and why; None if it has all."""
     reasons: dict[str, list[str]] = {}
+    classes = set(current.classes)
     for attribute in current.table.domain.attributes:
-        if attribute.name not in current.classes:
+        if attribute.name not in classes:
             reasons.setdefault(_reason(attribute), []).append(attribute.name)
     if not reasons:
         return None

@@ -6,14 +6,17 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from dpsyn.errors import DataError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, MadeRelease, Workspace
-from dpsyn.kit import jobs, visit
+from dpsyn.kit import jobs, visit, visitor
 from dpsyn.kit.jobs import Job
+from dpsyn.kit.scheduler import scheduler
 from dpsyn.mechanisms.base import Release
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import rounded_up
@@ -68,15 +71,60 @@ def add(new: MadeRelease) -> MadeRelease:
 
 def take_release(context: Mapping[str, Any], release: Release) -> None:
     """A ``done`` of a job that made a release; ``context`` says what it was made from."""
+    st.session_state["newest"] = add(_release_of(context, release, visit.next_number("release"))).number
+
+
+def keep_release(folder: Workspace, job: Job) -> None:
+    """Put what became of a job that made a release into the workspace, while nobody looks."""
+    if not job.running:
+        context = {**job.context, "seconds": job.seconds}
+        outcome = job.outcome()
+        if outcome.error is None:
+            with suppress(WorkspaceError):
+                folder.keep(_release_of(context, outcome.value, 0))
+
+
+def _release_of(context: Mapping[str, Any], release: Release, number: int) -> MadeRelease:
     claim = f"ε = {rounded_up(release.guarantee.epsilon, 3)}"
     if release.guarantee.status == "published_but_wrong":
         claim = "no guarantee"
     name = f"{context['title']} · {claim}" + (" · demonstration" if release.seeded else "")
-    number, table, seed = visit.next_number("release"), context["table"], context["seed"]
-    new = MadeRelease(
-        number, name, release, seed, table.name, table.domain, seconds=context["seconds"], config=context["config"]
-    )
-    st.session_state["newest"] = add(new).number
+    table, seed, seconds = context["table"], context["seed"], context["seconds"]
+    return MadeRelease(number, name, release, seed, table.name, table.domain, seconds, context["config"])
+
+
+def kept_by_workspace(keep: Callable[[Workspace, Job], None]) -> dict[str, Any]:
+    """What the context of a job holds by which it goes on without its visitor, if a workspace is open."""
+    folder = workspace()
+    return {} if folder is None else {"kept_in": str(folder.folder), "keep": partial(keep, folder)}
+
+
+def close_workspace() -> None:
+    """Keep nothing there any more; what runs ends with this visit again."""
+    st.session_state.pop("workspace")
+    job = visit.job()
+    if job is not None:
+        job.kept_in = job.keep = None
+
+
+def left_behind(folder: Workspace) -> Job | None:
+    """A job that goes on without its visitor because of this workspace; from now on it is this visitor's."""
+    job = scheduler().left_behind(str(folder.folder))
+    if job is not None:
+        job.visitor = visitor.current()
+    return job
+
+
+def watch_again(job: Job) -> None:
+    """Follow a job that was :func:`left_behind`; of an experiment take in all that it has found."""
+    if "experiment" in job.context:
+        key = job.context["experiment"].key
+        found = next((experiment for experiment in experiments() if experiment.key == key), None)
+        if found is None:
+            job.cancel()
+            return
+        job.context |= {"experiment": found, "taken": 0}
+    visit.set_job(job)
 
 
 def fingerprint(table: Table, holdout: Table | None) -> str:
@@ -143,7 +191,13 @@ def start(experiment: Experiment) -> None:
         jobs.start(
             "dpsyn.evaluation.experiments.run:run_experiment",
             label=experiment.name,
-            context={"experiment": experiment, "taken": 0, "take_in": take_in, "done": _crashed},
+            context={
+                "experiment": experiment,
+                "taken": 0,
+                "take_in": take_in,
+                "done": _crashed,
+                **kept_by_workspace(_keep_results),
+            },
             cells=experiment.missing,
             table=learn,
             holdout=held_out,
@@ -157,22 +211,33 @@ def start(experiment: Experiment) -> None:
 
 def take_in(job: Job) -> None:
     """Move what the job has handed out since the last time into its experiment, and into the workspace."""
+    _take_in(job, with_workspace)
+
+
+def _keep_results(folder: Workspace, job: Job) -> None:
+    """:func:`take_in` while nobody looks; nor could anybody let it go on."""
+    if job.paused and job.running:
+        job.pause(False)
+    try:
+        _take_in(job, lambda do: do(folder))
+    except WorkspaceError as fault:
+        job.end(str(fault))
+
+
+def _take_in(job: Job, in_workspace: Callable[[Callable[[Workspace], Any]], Any]) -> None:
     experiment: Experiment = job.context["experiment"]
     records = job.records()
     for record in records[job.context["taken"] :]:
         if "references" in record:
             experiment.references = record["references"]
-            _keep_changes(experiment)
+            in_workspace(lambda workspace: workspace.keep_changes(experiment))
         elif "result" in record:
-            _take_result(experiment, CellResult.from_dict(record["result"]))
+            result = CellResult.from_dict(record["result"])
+            experiment.results[result.key] = result
+            if in_workspace(partial(Workspace.add_result, experiment=experiment, result=result)) is False:
+                # Another visit has removed it from the workspace; this one goes on with it.
+                in_workspace(lambda workspace: workspace.keep(experiment))
     job.context["taken"] = len(records)
-
-
-def _take_result(experiment: Experiment, result: CellResult) -> None:
-    experiment.results[result.key] = result
-    if with_workspace(lambda workspace: workspace.add_result(experiment, result)) is False:
-        # Another visit has removed it from the workspace; this one goes on with it.
-        with_workspace(lambda workspace: workspace.keep(experiment))
 
 
 def _crashed(context: Mapping[str, Any], _count: int) -> str | None:

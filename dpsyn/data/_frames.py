@@ -53,6 +53,8 @@ class Parquet:
         try:
             with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as file:
                 yield file
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             said = f"the Parquet file cannot be read ({reason}); it is damaged or uses an unknown feature"
@@ -107,6 +109,8 @@ def as_frame(table: Any) -> pd.DataFrame:
         frame: pd.DataFrame = table.to_pandas(
             ignore_metadata=True, date_as_object=False, types_mapper={**whole, pa.bool_(): pd.BooleanDtype()}.get
         )
+    except MemoryError:
+        raise
     except (pa.ArrowException, ValueError) as error:
         raise DataError(f"the table holds values that cannot be used ({error})") from error
     return frame

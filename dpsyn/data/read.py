@@ -12,18 +12,22 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.attribute import Attribute
-from dpsyn.data._delimited import Batch, Delimited
+from dpsyn.data._delimited import SEPARATORS, Batch, Delimited
 from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, ParameterError
+from dpsyn.memory import available_memory
+from dpsyn.notation import gigabytes
 from dpsyn.table import Table
 
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
+_LEAST_PER_CELL = 8
+"""Bytes: four for its code, and as many for its value."""
 
 
 def read_table(
@@ -45,6 +49,7 @@ def read_with_notes(
     name: str | None = None,
     columns: Sequence[str] | None = None,
     wide: Wide = "refuse",
+    most: tuple[int, int] | None = None,
 ) -> tuple[Table, tuple[str, ...]]:
     """Read a table, and say in full sentences what reading it had to decide.
 
@@ -61,12 +66,13 @@ def read_with_notes(
         columns: the columns to keep, in this order; by default the domain's, or all.
         wide: what to do with a text column of more than 10,000 distinct values when inferring: refuse the file, or leave
             the column out and say so in a note.
+        most: cells and columns of a file that are read; None for what fits into memory.
 
     Returns:
         The table and the notes, of which there may be none.
 
     Raises:
-        DataError: the source is no table; ``line`` and ``column`` say where, the message what to do.
+        DataError: the source is no table, or too large; ``line`` and ``column`` say where, the message what to do.
         DomainError: a column of the domain is absent, or a cell lies outside it.
         ParameterError: another argument is something else than described.
     """
@@ -78,12 +84,40 @@ def read_with_notes(
     title = name or title
     if data[:4] == PARQUET:
         file = Parquet(data)
+        _check_size(title, file.rows, len(file.names), most)
         table, more = _from_frame(file.frame(), domain, stem(title), columns, wide)
         return table, (*file.notes, *more)
     if title.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(title)
     text = Delimited(look(lambda: io.BytesIO(data)), tabs=title.lower().endswith(TAB_NAMES))
-    return _from_text(text, domain, stem(title), columns, wide)
+    _check_size(title, 0, len(text.names), most)
+    return _from_text(text, domain, title, columns, wide, most)
+
+
+def announced(data: bytes) -> tuple[int, int]:
+    """Rows and columns of a file as it says itself, before it is read; a text says nothing of its rows, which count as 0.
+
+    Raises:
+        DataError: it is Parquet, and damaged or of values that cannot be used.
+    """
+    if data[:4] == PARQUET:
+        file = Parquet(data)
+        return file.rows, len(file.names)
+    first_line = data.lstrip().partition(b"\n")[0]
+    return 0, 1 + max(first_line.count(separator.encode()) for separator in SEPARATORS)
+
+
+def _check_size(title: str, rows: int, columns: int, most: tuple[int, int] | None) -> None:
+    """Refuse what is larger than allowed, or does not fit into memory whatever its values are, before they are read."""
+    what = f"{title!r} holds {rows:,} rows of {columns:,} columns"
+    todo = "take a sample of its rows, or leave columns out"
+    if most is not None and columns > most[1]:
+        raise DataError(f"{title!r} has {columns:,} columns, and at most {most[1]:,} are read here: leave columns out")
+    if most is not None and rows * columns > most[0]:
+        raise DataError(f"{what}, {rows * columns:,} cells, and at most {most[0]:,} are read here: {todo}")
+    needed, available = _LEAST_PER_CELL * rows * columns, available_memory()
+    if needed > available:
+        raise DataError(f"{what}; they need more than {gigabytes(needed)}, and {gigabytes(available)} may be used: {todo}")
 
 
 def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> None:
@@ -158,12 +192,18 @@ def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Seque
 
 
 def _from_text(
-    text: Delimited, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
+    text: Delimited,
+    domain: Domain | None,
+    title: str,
+    columns: Sequence[str] | None,
+    wide: Wide,
+    most: tuple[int, int] | None,
 ) -> tuple[Table, tuple[str, ...]]:
     import pyarrow as pa
 
-    wanted = chosen_columns(text.names, domain, columns)
+    wanted, name = chosen_columns(text.names, domain, columns), stem(title)
     batches = text.gather(range(len(text.names)), list[Batch], list.append)
+    _check_size(title, text.rows, len(text.names), most)
     cells = {column: pa.chunked_array([batch[j] for batch in batches]) for j, column in enumerate(text.names)}
     del batches
     notes = (*text.text.notes, *text.header_notes([column[0].as_py() for column in cells.values()]))

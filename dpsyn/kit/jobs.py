@@ -16,29 +16,120 @@ import sys
 import tempfile
 import time
 import weakref
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from itertools import count
 from typing import IO, Any
 
-from dpsyn.kit.worker import CONTROL, PAUSE, Outcome
+import psutil
+
+from dpsyn.kit import visitor
+from dpsyn.kit.scheduler import scheduler
+from dpsyn.kit.visitor import Visitor
+from dpsyn.kit.worker import CONTROL, PAUSE, SHARE, Outcome
+
+_WAIT = 0.02
 
 
-@dataclass(eq=False)
+_numbers = count(1)
+
+
+class _Work:
+    """The process of a job, once it has begun, and the files between the two: what has to end with the job."""
+
+    def __init__(self, given: IO[bytes]) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.given = given
+        self.output, self.messages, self.control = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115  # they live as long as the job
+
+    def kill(self) -> None:
+        """End the process and all that it has started."""
+        if self.process is not None and self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def drop(self) -> None:
+        """Let go of everything."""
+        self.kill()
+        for file in (self.given, self.output, self.messages, self.control):
+            file.close()
+
+
 class Job:
-    """A running or finished task.
+    """A waiting, running or finished task.
 
     Attributes:
         label: how to call it on a page.
         context: whatever the page wants back with the outcome.
+        visitor: for whom it is.
+        number: jobs in the order in which they were asked for.
+        kept_in: folder of the workspace that keeps its work, so that it goes on without its visitor.
+        keep: puts into that workspace what the job has brought so far, while nobody looks.
+        started: when it began, or was asked for.
     """
 
-    label: str
-    process: subprocess.Popen[bytes]
-    output: IO[bytes]
-    messages: IO[bytes]
-    control: IO[bytes]
-    context: dict[str, Any] = field(default_factory=dict)
-    started: float = field(default_factory=time.monotonic)
-    paused: bool = False
+    def __init__(
+        self,
+        label: str,
+        given: IO[bytes],
+        context: dict[str, Any],
+        visitor: Visitor,
+        kept_in: str | None = None,
+        keep: Callable[[Job], None] | None = None,
+    ) -> None:
+        self.label, self.context, self.visitor, self.kept_in, self.keep = label, context, visitor, kept_in, keep
+        self.number = next(_numbers)
+        self.started = time.monotonic()
+        self.paused = False
+        self._work = _Work(given)
+        self._ended: str | None = None
+        # A visit that is over drops its job: nobody would take the outcome.
+        weakref.finalize(self, self._work.drop)
+
+    def begin(self, memory: int) -> None:
+        """Start the process, which may take so many bytes. For the scheduler."""
+        self.started = time.monotonic()
+        try:
+            self._begin(memory)
+        except (OSError, ValueError) as fault:  # no process to be had, or cancelled at this very moment
+            self.end(f"The run could not be started ({fault}): try again later.")
+        if self._ended is not None:
+            self._work.kill()
+
+    def _begin(self, memory: int) -> None:
+        work = self._work
+        work.process = subprocess.Popen(
+            [sys.executable, "-c", "from dpsyn.kit.worker import main; main()"],
+            stdin=work.given,
+            stdout=work.output,
+            stderr=work.messages,
+            close_fds=True,
+            pass_fds=(work.control.fileno(),),
+            env={**os.environ, CONTROL: str(work.control.fileno()), SHARE: str(memory)},
+            start_new_session=True,
+        )
+
+    def end(self, reason: str) -> None:
+        """End it for a reason that whoever asks for its outcome is told. For the scheduler."""
+        self._ended = self._ended or reason
+        self._work.kill()
+
+    def used_memory(self) -> int:
+        """Bytes that the process and all that it has started hold for themselves."""
+        used = 0
+        if self._work.process is not None:
+            with contextlib.suppress(psutil.Error):
+                first = psutil.Process(self._work.process.pid)
+                for process in [first, *first.children(recursive=True)]:
+                    with contextlib.suppress(psutil.Error):
+                        found = process.memory_info()
+                        used += found.rss - getattr(found, "shared", 0)
+        return used
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The worker, once it has begun."""
+        return self._work.process
 
     @property
     def seconds(self) -> float:
@@ -46,13 +137,28 @@ class Job:
         return time.monotonic() - self.started
 
     @property
+    def waiting(self) -> bool:
+        """Whether it has not begun yet."""
+        return self.process is None and self._ended is None
+
+    @property
     def running(self) -> bool:
-        """Whether the process still runs."""
-        return self.process.poll() is None
+        """Whether it waits or works."""
+        return self.waiting or (self.process is not None and self.process.poll() is None)
+
+    @property
+    def closed(self) -> bool:
+        """Whether its outcome was taken, or it was cancelled."""
+        return self._work.output.closed
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        while self.running:
+            time.sleep(_WAIT)
 
     def pause(self, wanted: bool = True) -> None:
         """Ask the task to begin nothing new, or to go on. Only tasks that look (``worker.paused``) heed it."""
-        os.pwrite(self.control.fileno(), PAUSE if wanted else b" ", 0)
+        os.pwrite(self._work.control.fileno(), PAUSE if wanted else b" ", 0)
         self.paused = wanted
 
     def records(self) -> list[Any]:
@@ -69,6 +175,9 @@ class Job:
 
     def progress(self) -> tuple[str, float]:
         """The newest step and the share of the work done."""
+        if self.waiting:
+            ahead = scheduler().ahead(self)
+            return f"waiting for its turn, {ahead} before you" if ahead else "waiting for its turn, you are the next", 0.0
         step, share = "starting", 0.0
         for line in self._lines():
             try:
@@ -80,65 +189,49 @@ class Job:
 
     def outcome(self) -> Outcome:
         """What came of the job, once: waits for its end. A process that died without a word gives an error that says so."""
-        self.process.wait()
-        self.output.seek(0)
-        data = self.output.read()
+        self.wait()
+        if self.closed:
+            return Outcome(error=self._ended or "What came of the run was taken before.")
+        self._work.output.seek(0)
+        data = self._work.output.read()
         lines = self._lines()
-        self._close()
-        if self.process.returncode == 0 and data:
+        self._work.drop()
+        code = None if self.process is None else self.process.returncode
+        if code == 0 and data:
             result = pickle.loads(data)
             if isinstance(result, Outcome):
                 return result
-        reason = (
-            "was stopped by the system, most likely for want of memory" if self.process.returncode < 0 else "ended early"
-        )
+        if self._ended is not None:
+            return Outcome(error=self._ended)
+        reason = "was stopped by the system, most likely for want of memory" if code and code < 0 else "ended early"
         return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(lines[-20:]))
 
     def cancel(self) -> None:
         """Kill the process and all that it has started; nothing of its work is kept but what was taken from ``records``."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self._close()
-
-    def _close(self) -> None:
-        self.output.close()
-        self.messages.close()
-        self.control.close()
+        self.end("The run was cancelled.")
+        self._work.drop()
 
     def _lines(self) -> list[str]:
+        if self.closed:
+            return []
         # The child shares the file's offset, so read through a position of our own instead of seeking.
-        size = os.fstat(self.messages.fileno()).st_size
-        return os.pread(self.messages.fileno(), size, 0).decode(errors="replace").splitlines()
+        size = os.fstat(self._work.messages.fileno()).st_size
+        return os.pread(self._work.messages.fileno(), size, 0).decode(errors="replace").splitlines()
 
 
 def start(task: str, *, label: str, context: dict[str, Any] | None = None, **arguments: Any) -> Job:
-    """Start ``module:function(**arguments, progress=…)`` in a process of its own."""
-    given = tempfile.TemporaryFile()  # noqa: SIM115  # handed to the child, closed below
+    """Have ``module:function(**arguments, progress=…)`` run in a process of its own, as soon as it is the visitor's turn.
+
+    Where a workspace keeps what the job brings, its context says so by ``kept_in`` and ``keep``: see :class:`Job`.
+
+    Raises:
+        ParameterError: the limits that were set for this server make no sense.
+    """
+    queue = scheduler()
+    given = tempfile.TemporaryFile()  # noqa: SIM115  # handed to the child
     pickle.dump((task, arguments), given, protocol=pickle.HIGHEST_PROTOCOL)
     given.seek(0)
-    output, messages, control = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115  # they live as long as the job
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from dpsyn.kit.worker import main; main()"],
-        stdin=given,
-        stdout=output,
-        stderr=messages,
-        close_fds=True,
-        pass_fds=(control.fileno(),),
-        env={**os.environ, CONTROL: str(control.fileno())},
-        start_new_session=True,
-    )
-    given.close()
-    job = Job(label, process, output, messages, control, context or {})
-    # A visit that is over drops its job: nobody would take the outcome.
-    weakref.finalize(job, _end, process, (output, messages, control))
+    context = context or {}
+    job = Job(label, given, context, visitor.current(), context.get("kept_in"), context.get("keep"))
+    queue.submit(job)
     return job
-
-
-def _end(process: subprocess.Popen[bytes], files: tuple[IO[bytes], ...]) -> None:
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for file in files:
-        file.close()

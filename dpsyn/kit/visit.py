@@ -13,10 +13,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import streamlit as st
 
-from dpsyn.data.read import read_with_notes
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
+from dpsyn.errors import DataError
+from dpsyn.kit import jobs, reading
 from dpsyn.kit.jobs import Job
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -98,7 +99,7 @@ class Dataset:
             return self.sample if self.target == SAMPLES[self.sample].target else f"own_{mark}"
         return f"own_{mark}"
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """Columns that can be predicted: truth or categorical with 2 to 50 categories, and never empty."""
         every = self.table.domain.attributes
@@ -149,14 +150,29 @@ def bundled(name: str) -> Dataset:
 
 
 def use_upload(data: bytes, name: str) -> None:
-    """Read an uploaded file.
+    """Read an uploaded file: at once if that is quick, else as a job.
 
     Raises:
-        InputError: it cannot be read; the session keeps the dataset it had.
+        InputError: it cannot be read, or not while another job runs; the session keeps the dataset it had.
     """
-    table, notes = read_with_notes(data, name=name, wide="leave_out")
-    new = Dataset(table=table, full=table, notes=notes)
+    most = reading.most_cells()
+    if reading.is_quick(data):
+        _take_upload({}, reading.read(data, name, most, _quietly))
+        return
+    if job() is not None:
+        raise DataError("a file of this size is read in the background, where something runs: wait for it, or cancel it")
+    done = {"done": _take_upload}
+    set_job(jobs.start("dpsyn.kit.reading:read", label=f"Reading {name}", context=done, data=data, name=name, most=most))
+
+
+def _take_upload(_context: dict[str, Any], found: reading.Read) -> None:
+    new = Dataset(table=found.table, full=found.table, notes=found.notes)
     use(replace(new, target=new.classes[-1] if new.classes else None))
+    st.session_state[SAMPLE_KEY] = None
+
+
+def _quietly(step: str, share: float) -> None:
+    """Report nothing."""
 
 
 def read_statistics() -> dict[str, DatasetStatistics]:
@@ -205,7 +221,7 @@ def finish_job() -> None:
         return
     context = current.context
     if "take_in" in context:
-        current.process.wait()
+        current.wait()
         context["take_in"](current)
     seconds, outcome = current.seconds, current.outcome()
     if outcome.error is not None:
@@ -226,7 +242,7 @@ def keep_value(context: dict[str, Any], value: Any) -> None:
 def calibrated(config: Calibrates[M_co], spec: PrivacySpec, table: Table) -> M_co:
     """``config.calibrate(...)``, remembered within the session (from public facts only)."""
     memory: dict[str, M_co] = st.session_state.setdefault("calibrations", {})
-    key = repr((config, spec, table.domain, table.n, _rows_of_its_own(config)))
+    key = repr((config, spec, table.domain.mark, table.n, _rows_of_its_own(config)))
     if key not in memory:
         if len(memory) >= _REMEMBERED:
             memory.pop(next(iter(memory)))

@@ -262,7 +262,13 @@ def plain_text(text: str) -> str:
 
 def watch_job() -> None:
     """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
-    _watch(0.4 if visit.job() else None)
+    _watch(poll_every(0.4))
+
+
+def poll_every(seconds: float) -> float | None:
+    """How often a panel looks after the job of this visit: so often while it works, seldom while it waits for its turn."""
+    job = visit.job()
+    return None if job is None else _WAITING if job.waiting else seconds
 
 
 def _watch(every: float | None) -> None:
@@ -271,9 +277,11 @@ def _watch(every: float | None) -> None:
         job = visit.job()
         if job is None:
             return
+        if every == _WAITING and not job.waiting:
+            st.rerun()
         if job.running:
             step, share = job.progress()
-            st.progress(share, text=f"{job.label}: {step} … ({job.seconds:.0f} s)")
+            st.progress(share, text=f"{plain_text(job.label)}: {step} … ({job.seconds:.0f} s)")
             if st.button("Cancel", icon=":material/stop:", key="cancel"):
                 visit.cancel_job()
                 st.rerun()
@@ -328,6 +336,7 @@ def empty(reason: str) -> None:
     st.info(reason, icon=":material/info:")
 
 
+_WAITING = 2.0
 TYPES = ("csv", "tsv", "txt", "parquet")
 
 
@@ -351,8 +360,6 @@ def _take(key: str) -> None:
         visit.use_upload(file.getvalue(), file.name)
     except InputError as fault:
         st.session_state["upload_fault"] = f"{file.name}: {fault}"
-    else:
-        st.session_state[visit.SAMPLE_KEY] = None
 
 
 def path_counter() -> None:

@@ -2,7 +2,8 @@
 
 Standard input: a pickled pair ("module:function", keyword arguments). Standard output: a pickled :class:`Outcome`.
 Standard error: one JSON line ``{"step": …, "share": …}`` per step, and ``{"record": …}`` for what is handed out on the way.
-The descriptor named by the environment variable ``CONTROL`` holds one byte that says whether to pause. Started by
+The descriptor named by the environment variable ``CONTROL`` holds one byte that says whether to pause; ``SHARE`` holds the
+bytes of memory that the process may take. Started by
 :func:`dpsyn.kit.jobs.start`, which imports this module under its name: run as ``__main__`` its classes could not be
 unpickled on the other side.
 """
@@ -12,20 +13,28 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import resource
 import signal
 import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from dpsyn.errors import DpsynError
+import psutil
 
-CONTROL = "DPSYN_JOB_CONTROL"
+from dpsyn.errors import DpsynError
+from dpsyn.memory import allow
+from dpsyn.notation import gigabytes
+
+CONTROL, SHARE = "DPSYN_JOB_CONTROL", "DPSYN_JOB_MEMORY"
 PAUSE = b"P"
 _WATCH = 1.0
+_NICE = 5
+"""Pages answer before work goes on."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,24 @@ def paused() -> bool:
     return descriptor is not None and os.pread(int(descriptor), 1, 0) == PAUSE
 
 
+def too_much_memory(share: int) -> str:
+    """What to tell the visitor whose job took more than its share."""
+    return (
+        f"The run needs more memory than its share of this server, {gigabytes(share)}: take fewer columns, bins, rows or a "
+        "lower degree. Whoever runs the server can allow more (DPSYN_MEMORY, DPSYN_WORKERS)."
+    )
+
+
+def _keep_to_share() -> None:
+    """Refuse memory beyond the share to this process, its libraries not counted."""
+    share = int(os.environ[SHARE])
+    allow(share)
+    # Not all systems count what is taken so; the scheduler looks at what is in use, too.
+    with suppress(OSError, ValueError, AttributeError):
+        limit = share + psutil.Process().memory_info().data
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
 def _end_with_parent() -> None:
     """End this process and all that it has started as soon as the parent is gone: nobody would take the outcome."""
     parent = os.getppid()
@@ -75,7 +102,7 @@ def run(task: str, arguments: dict[str, Any]) -> Outcome:
     except DpsynError as error:
         return Outcome(error=str(error))
     except MemoryError:
-        return Outcome(error="The run needs more memory than there is: take fewer columns, bins, rows or a lower degree.")
+        return Outcome(error=too_much_memory(int(os.environ[SHARE])))
     except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
         return Outcome(error=f"The run stopped unexpectedly ({type(error).__name__}).", details=traceback.format_exc())
 
@@ -86,6 +113,8 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that a library's print cannot spoil the outcome
     report("starting", 0.0)
     _end_with_parent()
+    os.nice(_NICE)
     task, arguments = pickle.load(sys.stdin.buffer)
+    _keep_to_share()
     with out:
         pickle.dump(run(task, arguments), out, protocol=pickle.HIGHEST_PROTOCOL)

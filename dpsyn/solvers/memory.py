@@ -1,16 +1,15 @@
-"""How much memory operators and solvers take, known before any point is drawn, and how much there is."""
+"""How much memory operators and solvers take, known before any point is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
-from pathlib import Path
 
 from dpsyn.errors import ParameterError
+from dpsyn.memory import available_memory
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.functions import MOST_FOR_PRODUCTS
-from dpsyn.solvers.operator import block_bounds
+from dpsyn.solvers.operator import largest_block
 from dpsyn.solvers.points import DigitLayout
 
 NEAR_ENTRIES = 1 << 25
@@ -64,7 +63,7 @@ def estimate_memory(
     columns = sum(size > 1 for size in sizes)
     functions = contrast_dimension(sizes, degree)
     width = max(1, min(degree, columns))
-    largest = max(b - a for a, b in pairwise(block_bounds(count)))
+    largest = largest_block(count)
     # A thread holds the digits that it reads, one index for each of them, and a few vectors as long as the block.
     per_thread = largest * (8 * len(layout.groups) + 4 * width + 48) + 16 * functions
     prepared = functions * (8 * width + 40)
@@ -93,12 +92,6 @@ def solver_bytes(functions: int, points: int, *, dense: bool) -> int:
     return matrices + near + 8 * points * (_VECTORS if dense else 2)
 
 
-def available_memory() -> int | None:
-    """Bytes that this process may still take without swapping, or None where the system does not say."""
-    known = [found for found in (_machine(), _control_group()) if found is not None]
-    return min(known, default=None)
-
-
 def require_memory(field: str, value: object, needed: int, limit: int | None = None, detail: str = "") -> None:
     """Refuse what does not fit.
 
@@ -113,7 +106,7 @@ def require_memory(field: str, value: object, needed: int, limit: int | None = N
         ParameterError: more is needed than is allowed; the message has both numbers.
     """
     allowed = available_memory() if limit is None else limit
-    if allowed is not None and needed > allowed:
+    if needed > allowed:
         says = f"it needs about {_readable(needed)} of memory and {_readable(allowed)} may be used"
         raise ParameterError(field, value, f"{says}. {detail}".rstrip(". "))
 
@@ -130,28 +123,3 @@ def require_solver_memory(functions: int, points: int, *, dense: bool, limit: in
 
 def _readable(count: int) -> str:
     return f"{count / 1e9:.2f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
-
-
-def _machine() -> int | None:
-    lines = _words(Path("/proc/meminfo"))
-    return int(lines["MemAvailable:"]) * 1024 if "MemAvailable:" in lines else None
-
-
-def _control_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What a container may still take: its limit less what it uses, files that can be dropped not counted."""
-    try:
-        most = (folder / "memory.max").read_text(encoding="ascii").strip()
-        used = int((folder / "memory.current").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-    if not most.isdigit():
-        return None
-    return max(0, int(most) - used + int(_words(folder / "memory.stat").get("inactive_file", "0")))
-
-
-def _words(path: Path) -> dict[str, str]:
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return {}
-    return {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}

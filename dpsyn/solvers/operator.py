@@ -266,8 +266,16 @@ PointOperator = BlockOperator | DenseOperator
 
 def block_bounds(count: int) -> tuple[int, ...]:
     """Where the blocks of m points begin and end: a function of m alone."""
-    size = min(max(-(-count // 2), SMALLEST_BLOCK), LARGEST_BLOCK)
-    return (*range(0, count, size), count)
+    return (*range(0, count, _block_size(count)), count)
+
+
+def _block_size(count: int) -> int:
+    return min(max(-(-count // 2), SMALLEST_BLOCK), LARGEST_BLOCK)
+
+
+def largest_block(count: int) -> int:
+    """The points of the largest block of m points, of which there may be too many to list their blocks."""
+    return min(count, _block_size(count))
 
 
 def _shard_edges(blocks: int) -> list[int]:

@@ -94,14 +94,18 @@ def _packed(sizes: Sequence[int], most_cells: int) -> tuple[DigitGroup, ...]:
     """Groups of columns with at most ``most_cells`` joint values, or of one column that has more. First fit, decreasing."""
     bins: list[list[int]] = []
     room: list[int] = []
+    at = before = 0
     for column in sorted((c for c, size in enumerate(sizes) if size > 1), key=lambda c: (-sizes[c], c)):
-        at = next((i for i, free in enumerate(room) if free >= sizes[column]), None)
-        if at is None:
-            bins.append([column])
-            room.append(most_cells // sizes[column])
-        else:
-            bins[at].append(column)
-            room[at] //= sizes[column]
+        # What had no room for a column of this size has none for the next one either.
+        at = at if sizes[column] == before else 0
+        before = sizes[column]
+        while at < len(bins) and room[at] < before:
+            at += 1
+        if at == len(bins):
+            bins.append([])
+            room.append(max(most_cells, before))
+        bins[at].append(column)
+        room[at] //= before
     ordered = sorted(tuple(sorted(chosen)) for chosen in bins)
     return tuple(DigitGroup(chosen, tuple(sizes[c] for c in chosen)) for chosen in ordered)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dpsyn.app.columns import edited_domain, editor_lines
+import dpsyn
+from dpsyn.app.columns import edited_domain, editor_lines, notes_in_use, shown_columns
 from dpsyn.data.read import read_table
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError
+from dpsyn.kit import visit
 from dpsyn.table import Table
 
 CSV = b"""who,ill,age,born,score
@@ -40,6 +43,41 @@ def edit(full: Table, column: str, **changes) -> pd.DataFrame:
     for name, value in changes.items():
         lines.at[at, name] = value
     return lines
+
+
+def test_lines_of_some_columns_leave_the_others_as_they_are(full):
+    current = full.domain.project([name for name in full.domain.names if name != "born"])
+    lines = editor_lines(full, current, ["score", "who"])
+    assert lines["column"].tolist() == ["score", "who"]
+    assert edited_domain(lines, full, current) == current
+    lines.at[1, "use"] = False
+    assert edited_domain(lines, full, current).names == ("ill", "age", "score")
+    none = editor_lines(full, current, [])
+    assert edited_domain(none, full, current) == current
+
+
+def test_columns_are_shown_by_a_part_of_their_name_and_not_all_of_them():
+    domain = Domain.of(Attribute(f"c{j}", "categorical", ("a", "b")) for j in range(1_234))
+    found, said = shown_columns(domain, "")
+    assert found == list(domain.names[:200])
+    assert "first 200 of the 1,234 columns of the data" in said
+    found, said = shown_columns(domain, "C123")
+    assert found == ["c123", "c1230", "c1231", "c1232", "c1233"]
+    assert "first 5 of the 5 columns with “C123” in their name" in said
+    small = domain.project(domain.names[:200])
+    assert shown_columns(small, "") == (list(small.names), None)
+
+
+def test_of_many_notes_the_first_are_shown(monkeypatch):
+    monkeypatch.setattr(visit, "next_number", lambda counter: 1)
+    frame = pd.DataFrame(
+        {f"c{j}": [f"a {j}", f"A {j}", "x"] for j in range(25)} | {"same": ["u"] * 3, "bin": [1.0, 1.1, 9.0]}
+    )
+    table = dpsyn.read_table(frame)
+    notes = notes_in_use(visit.Dataset(table=table, full=table))
+    assert len(notes) == 21
+    assert "Column 'same': one value only" in notes[0]
+    assert notes[-1] == "And 6 more of this kind."
 
 
 def test_untouched_lines_give_the_domain_back(full):

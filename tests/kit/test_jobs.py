@@ -113,6 +113,28 @@ def test_nothing_with_a_name_is_left_on_disk(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
+def test_without_a_process_to_be_had_there_is_a_message(monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(jobs.subprocess, "Popen", refuse)
+    job = start(answer, value=1)
+    assert not job.running
+    assert "could not be started ([Errno 12] Cannot allocate memory): try again later" in job.outcome().error
+
+
+def test_a_job_that_is_cancelled_while_it_waits_never_begins(monkeypatch):
+    monkeypatch.setattr(jobs.scheduler(), "_begin", lambda: None)
+    job = start(answer, value=1)
+    assert job.waiting
+    assert job.progress() == ("waiting for its turn, you are the next", 0.0)
+    job.cancel()
+    assert not job.running
+    job.begin(1 << 30)
+    assert job.process is None
+    assert job.outcome().error == "The run was cancelled."
+
+
 def test_an_unknown_task_is_a_message():
     outcome = jobs.start("dpsyn.evaluation.report:no_such_task", label="test").outcome()
     assert outcome.error is not None
@@ -133,7 +155,7 @@ def first_record(job):
 
 def test_what_was_handed_out_survives_a_death():
     job = start(hand_out_and_vanish)
-    job.process.wait()
+    job.wait()
     assert job.records() == [{"number": 1}, {"number": 2}]
     assert job.outcome().error is not None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpsyn.data.samples import SAMPLES
+from dpsyn.kit import jobs
+from tests.pages.conftest import finish_job
 
 
 def metrics(app):
@@ -133,3 +135,42 @@ def test_categories_that_differ_only_in_capitals_or_blanks_are_named(open_page):
     assert "Column 'ill': categories that differ only in capitals or blanks count as different: 'Y', 'y'." in said
     assert "'Old  town', 'old town'" in said
     assert "'other'" not in said
+
+
+def test_a_larger_file_is_read_in_the_background(open_page):
+    names = ",".join(f"c{j}" for j in range(400))
+    data = f"{names}\n{','.join('01' * 200)}\n{','.join('10' * 200)}\n".encode()
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("wide.csv", data, "text/csv").run()
+    assert app.session_state["dataset"].sample == "asia"
+    app = finish_job(app)
+    current = app.session_state["dataset"]
+    assert (current.table.name, current.table.n, len(current.table.domain)) == ("wide", 2, 400)
+    assert app.session_state["sample"] is None
+    captions = " ".join(c.value for c in app.caption)
+    assert "the first 200 of the 400 columns of the data" in captions
+    assert "and the first 200 of 400 columns" in captions
+
+    app.text_input(key="columns_part").set_value("C39").run()
+    assert "the first 11 of the 11 columns with “C39” in their name" in " ".join(c.value for c in app.caption)
+    next(b for b in app.button if b.label == "Apply changes").click().run()
+    assert not app.exception
+    assert app.session_state["dataset"].table.domain == current.table.domain
+
+
+def test_a_larger_file_that_is_no_table_leaves_the_data_as_they_were(open_page):
+    data = b",".join(b"c%d" % j for j in range(400)) + b"\n1,2\n"
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("wide.csv", data, "text/csv").run()
+    app = finish_job(app)
+    assert app.session_state["dataset"].sample == "asia"
+    assert any("Reading wide.csv: line 2 has 2 values" in e.value for e in app.error)
+
+
+def test_a_larger_file_waits_while_something_runs(open_page):
+    app = open_page("home")
+    app.session_state["job"] = running = jobs.start("time:sleep", label="Something")
+    app.file_uploader(key="upload").upload("wide.csv", b",".join([b"x"] * 400), "text/csv").run()
+    assert app.session_state["job"] is running
+    assert any("where something runs: wait for it, or cancel it" in e.value for e in app.error)
+    running.cancel()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
+from dataclasses import dataclass
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Workspace
+from dpsyn.kit.scheduler import scheduler
 from tests.pages.conftest import finish_job
 from tests.pages.test_experiments import plan, small, wait_for_results
 from tests.pages.test_kept_measures import open_workspace, said
@@ -154,6 +157,50 @@ def test_what_is_found_while_a_workspace_is_closed_is_kept_when_it_opens_again(o
     assert len(Workspace(tmp_path).read().experiments[0].results) < 4
     open_workspace(app, tmp_path)
     assert [len(e.results) for e in Workspace(tmp_path).read().experiments] == [4]
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A visitor whose page was closed."""
+
+    name: str = "gone"
+    present: bool = False
+
+
+def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page, tmp_path):
+    app = plan(open_workspace(small(open_page), tmp_path), repeats=1)
+    app.button(key="lab_start").click().run()
+    job = app.session_state["job"]
+    job.pause()
+    job.visitor = Gone()
+    again = experiments(open_page("home"), tmp_path)
+    assert again.session_state["job"] is job
+    assert again.button(key="lab_cancel")
+    again = finish_job(again)
+    (experiment,) = again.session_state["experiments"]
+    assert len(experiment.results) == 2
+    assert [len(e.results) for e in Workspace(tmp_path).experiments()] == [2]
+
+
+def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):
+    app = plan(open_workspace(small(open_page), tmp_path), repeats=1)
+    app.button(key="lab_start").click().run()
+    job = app.session_state["job"]
+    job.pause()
+    job.visitor = Gone()
+    job.wait()
+    scheduler().tend(time.monotonic())
+    assert [len(e.results) for e in Workspace(tmp_path).experiments()] == [2]
+    app = app.switch_page("generator.py").run()
+    app = finish_job(app)
+    app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
+    app.button(key="run").click().run()
+    job = app.session_state["job"]
+    job.visitor = Gone()
+    job.wait()
+    scheduler().tend(time.monotonic())
+    (made,) = Workspace(tmp_path).releases()
+    assert made.release.mechanism == "noisy_reweighting"
 
 
 def test_a_job_that_is_killed_says_that_what_it_had_finished_is_kept(open_page):

@@ -22,7 +22,7 @@ import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import KINDS, Attribute, Domain
 from dpsyn.errors import DpsynError
-from dpsyn.statistics import DatasetStatistics, bits_of, statistics_of_codes
+from dpsyn.statistics import DatasetStatistics, bits_of
 from dpsyn.table import Table
 from tests.robustness.awkward_frames import objects
 
@@ -230,7 +230,6 @@ CALLED: dict[str, tuple[Callable[..., Any], tuple[st.SearchStrategy[Any], ...]]]
     "Table.split": (TABLE.split, (some(0.5), GENERATOR | ANY)),
     "DatasetStatistics": (DatasetStatistics, (some(5), some(10), some(0.5), some(None, 3), some(None, (2, 3)), some("x"))),
     "bits_of": (lambda a, bit: bits_of(a, two_valued_as_bit=bit), (A | ANY, some(True))),
-    "statistics_of_codes": (statistics_of_codes, (CODES | ANY, some(DOMAIN))),
     "load_sample": (load_sample, (ANY,)),
     "read_table": (
         lambda source, domain, name, columns, wide: dpsyn.read_table(

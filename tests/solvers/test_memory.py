@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.solvers import memory as module
 from dpsyn.solvers.executors import ThreadExecutor
 from dpsyn.solvers.functions import product_functions
-from dpsyn.solvers.memory import available_memory, estimate_memory, require_memory
+from dpsyn.solvers.memory import estimate_memory, require_memory
 from dpsyn.solvers.operator import BlockOperator
 
 
@@ -67,18 +66,3 @@ def test_what_does_not_fit_is_refused_with_both_numbers() -> None:
     assert caught.value.field == "reduced_space_size"
     with pytest.raises(ParameterError):
         require_memory("reduced_space_size", 10, 1 << 60)
-
-
-def test_available_memory_is_less_than_the_machine_has() -> None:
-    found = available_memory()
-    assert found is None or 1 << 20 < found < 1 << 50
-
-
-def test_a_container_limit_counts(tmp_path: Path) -> None:
-    assert module._control_group(tmp_path) is None
-    (tmp_path / "memory.max").write_text("1000\n")
-    (tmp_path / "memory.current").write_text("600\n")
-    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 100\n")
-    assert module._control_group(tmp_path) == 500
-    (tmp_path / "memory.max").write_text("max\n")
-    assert module._control_group(tmp_path) is None

@@ -17,7 +17,8 @@ from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis, walsh_matrix
 from dpsyn.solvers.executors import ThreadExecutor, one_blas_thread
 from dpsyn.solvers.functions import product_functions
-from dpsyn.solvers.operator import BlockOperator, block_bounds
+from dpsyn.solvers.memory import estimate_memory
+from dpsyn.solvers.operator import BlockOperator, block_bounds, largest_block
 from dpsyn.solvers.points import DigitLayout
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
@@ -269,6 +270,29 @@ def test_uniform_draws_depend_on_the_generator_alone_and_are_uniform() -> None:
     first, second = block_bounds(200_000)[:2][1], block_bounds(200_000)[2] - block_bounds(200_000)[1]
     assert (codes[:1000] != codes[first : first + 1000]).any()
     assert second > 0
+
+
+@given(count=st.integers(1, 3 * module.LARGEST_BLOCK))
+def test_the_largest_block_is_known_without_listing_all(count: int) -> None:
+    assert largest_block(count) == max(b - a for a, b in itertools.pairwise(block_bounds(count)))
+
+
+def test_memory_is_known_at_once_for_more_points_than_there_are_blocks_to_list() -> None:
+    assert estimate_memory((2,) * 100, 2, 10**30, 1).points > 10**30
+
+
+@given(sizes=st.lists(st.integers(1, 300), min_size=1, max_size=40))
+def test_every_column_is_put_into_the_first_digit_with_room(sizes: list[int]) -> None:
+    bins: list[list[int]] = []
+    for column in sorted((c for c, size in enumerate(sizes) if size > 1), key=lambda c: (-sizes[c], c)):
+        fits = (chosen for chosen in bins if math.prod(sizes[c] for c in chosen) * sizes[column] <= 256)
+        found = next(fits, None)
+        if found is None:
+            bins.append([column])
+        else:
+            found.append(column)
+    expected = sorted(tuple(sorted(chosen)) for chosen in bins) or [(0,)]
+    assert [group.columns for group in DigitLayout(sizes).groups] == expected
 
 
 def test_points_are_packed() -> None:

@@ -36,9 +36,9 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
         current: the data that is open.
         own: the experiment is about it. Of other data it cannot be resumed, and the panel says which data that is.
     """
-    running = state.running_of(experiment) is not None
+    every = widgets.poll_every(POLL) if state.running_of(experiment) is not None else None
 
-    @st.fragment(run_every=POLL if running else None)
+    @st.fragment(run_every=every)
     def panel() -> None:
         with st.container(border=True):
             contents()
@@ -56,6 +56,8 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
                 st.rerun(scope="app")
             if not job.running:
                 visit.finish_job()
+                st.rerun(scope="app")
+            if every is not None and every > POLL and not job.waiting:
                 st.rerun(scope="app")
             _progress(job)
         _findings(experiment, own=own)

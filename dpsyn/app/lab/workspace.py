@@ -42,7 +42,7 @@ def workspace_bar() -> None:
         else:
             st.caption(
                 f":material/folder: Runs and experiments are kept in `{workspace.folder}`; private rows never are. "
-                "After a reload of the page, open it again."
+                "What runs goes on when this page is closed. After a reload, open the workspace again."
             )
         if is_local():
             with st.popover("Workspace", icon=":material/folder_open:"):
@@ -71,12 +71,13 @@ def _chooser(workspace: Workspace | None) -> None:
             return
         st.rerun(scope="app")
     if workspace is not None and st.button("Close", icon=":material/close:", key="workspace_close"):
-        st.session_state.pop("workspace")
+        state.close_workspace()
         st.rerun(scope="app")
 
 
 def _take_over(opened: Workspace) -> None:
-    """The workspace's releases and experiments join the session's, and the other way about."""
+    """The workspace's releases and experiments join the session's, and the other way about; its job is watched again."""
+    job = state.left_behind(opened)
     releases, tried, st.session_state["set_aside"] = opened.read()
     st.session_state["workspace"] = opened
     st.session_state.pop("workspace_lost", None)
@@ -91,6 +92,8 @@ def _take_over(opened: Workspace) -> None:
     state.with_workspace(keep)
     state.made().extend(_numbered(made) for made in releases if made.key not in here)
     state.experiments().extend(_numbered(e) for e in tried if e.key not in here)
+    if job is not None:
+        state.watch_again(job)
 
 
 def _numbered(thing: Kept) -> Kept:

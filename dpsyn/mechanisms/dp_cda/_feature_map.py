@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Attribute, Domain
+from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -31,12 +31,14 @@ def simplex(size: int) -> Floats:
     (Helmert's), so that no noise is spent on the direction in which they agree. The nearest vertex to a point is the largest
     entry of the one-hot vector that the point stands for.
     """
-    basis = np.zeros((size, size - 1))
-    for j in range(1, size):
-        basis[:j, j - 1] = -1.0
-        basis[j, j - 1] = j
-        basis[:, j - 1] /= math.sqrt(j * (j + 1))
-    return basis * math.sqrt(size / max(size - 1, 1))
+    return _vertices(np.arange(size, dtype=np.int32), size)
+
+
+def _vertices(codes: Codes, size: int) -> Floats:
+    """Some of the vertices of :func:`simplex`, shape (number of codes, size - 1)."""
+    at, j = codes[:, None], np.arange(1.0, size)
+    basis = np.where(at < j, -1.0, np.where(at == j, j, 0.0)) / np.sqrt(j * (j + 1))
+    return np.asarray(basis * math.sqrt(size / max(size - 1, 1)))
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,12 @@ class FeatureMap:
     domain: Domain
 
     @cached_property
-    def _blocks(self) -> list[tuple[Attribute, slice, Floats]]:
-        """Attribute, its coordinates, and the vertices of a column that holds single values."""
+    def _blocks(self) -> list[tuple[Attribute, slice]]:
+        """Every attribute and its coordinates."""
         blocks, start = [], 0
         for attribute in self.domain.attributes:
-            vertices = np.zeros((0, 0)) if attribute.is_binned else simplex(attribute.size)
             width = 1 if attribute.is_binned else attribute.size - 1
-            blocks.append((attribute, slice(start, start + width), vertices))
+            blocks.append((attribute, slice(start, start + width)))
             start += width
         return blocks
 
@@ -81,29 +82,29 @@ class FeatureMap:
     @cached_property
     def numbers(self) -> list[Attribute]:
         """The numbers and dates, in order."""
-        return [attribute for attribute, _, _ in self._blocks if attribute.is_binned]
+        return [attribute for attribute, _ in self._blocks if attribute.is_binned]
 
     @cached_property
     def number_coordinates(self) -> npt.NDArray[np.int64]:
         """Their coordinates, shape (q,)."""
-        return np.array([at.start for attribute, at, _ in self._blocks if attribute.is_binned], dtype=np.int64)
+        return np.array([at.start for attribute, at in self._blocks if attribute.is_binned], dtype=np.int64)
 
     @cached_property
     def single(self) -> dict[str, int]:
         """The columns that are one coordinate each, and their coordinates."""
-        return {attribute.name: at.start for attribute, at, _ in self._blocks if at.stop == at.start + 1}
+        return {attribute.name: at.start for attribute, at in self._blocks if at.stop == at.start + 1}
 
     @cached_property
     def length(self) -> float:
         """Square root of the number of columns with coordinates: what points are divided by."""
-        return math.sqrt(max(1, sum(at.stop > at.start for _, at, _ in self._blocks)))
+        return math.sqrt(max(1, sum(at.stop > at.start for _, at in self._blocks)))
 
     def encode(self, table: Table, standard: Standard | None = None) -> Floats:
         """Points of the rows, shape (n, dimension); without ``standard`` each of Euclidean norm at most 1."""
         points = np.empty((table.n, self.dimension))
-        for attribute, at, vertices in self._blocks:
+        for attribute, at in self._blocks:
             if not attribute.is_binned:
-                points[:, at] = vertices[table.codes[:, table.domain.index(attribute.name)]]
+                points[:, at] = _vertices(table.codes[:, table.domain.index(attribute.name)], attribute.size)
         self._fill_numbers(points, table)
         middle, half, bound = self._units
         missing = any(attribute.missing for attribute in self.numbers)
@@ -123,7 +124,7 @@ class FeatureMap:
     def _units(self) -> tuple[Floats, Floats, Floats]:
         """Middle, half-width and largest value in these units of every coordinate; 0, 1 and ∞ where it is no number."""
         middle, half, bound = np.zeros(self.dimension), np.ones(self.dimension), np.full(self.dimension, np.inf)
-        for attribute, at, _ in self._blocks:
+        for attribute, at in self._blocks:
             if attribute.is_binned:
                 middle[at], half[at] = _middle_and_half(attribute)
                 bound[at] = 1.0
@@ -143,7 +144,7 @@ class FeatureMap:
         def is_plain(attribute: Attribute) -> bool:
             return attribute.kind == "numeric" and isinstance(frame[attribute.name].dtype, np.dtype)
 
-        at = {attribute.name: part for attribute, part, _ in self._blocks}
+        at = {attribute.name: part for attribute, part in self._blocks}
         for plain, run in groupby(self.numbers, is_plain):
             attributes = list(run)
             names = [attribute.name for attribute in attributes]
@@ -185,13 +186,13 @@ class FeatureMap:
             blocks = list(run)
             if key is not None:
                 part = values[:, blocks[0][1].start : blocks[-1][1].stop]
-                pieces.append(_frame_of_numbers([attribute for attribute, _, _ in blocks], part, key))
+                pieces.append(_frame_of_numbers([attribute for attribute, _ in blocks], part, key))
                 continue
-            for attribute, at, vertices in blocks:
+            for attribute, at in blocks:
                 if attribute.is_binned:
                     series = attribute.from_numbers(values[:, at.start])
                 else:
-                    nearest = np.argmax(values[:, at] @ vertices.T, axis=1).astype(np.int32)
+                    nearest = np.argmax(values[:, at] @ simplex(attribute.size).T, axis=1).astype(np.int32)
                     series = attribute.decode(nearest, generator)
                 pieces.append(series.to_frame(attribute.name))
         return pieces

@@ -17,6 +17,7 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config, Mechanism, Progress, Release
 from dpsyn.mechanisms.mwem.theorems import best_rounds
+from dpsyn.notation import counted
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import cell_numbers, cell_offsets
@@ -136,7 +137,7 @@ class MWEM(Config):
             allowed = (
                 f"at most {MOST_POINTS:,} rows that are possible: MWEM keeps a weight for each. Leave out columns or bins"
             )
-            raise ParameterError("domain", f"{domain.size:,} rows", allowed)
+            raise ParameterError("domain", f"{counted(domain.size)} rows", allowed)
         if self.degree > len(domain):
             raise ParameterError("degree", self.degree, f"at most the number of columns, {len(domain)}")
         queries = Queries(domain.shape, self.degree)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
-from dpsyn.data.read import read_table
+from dpsyn.data.read import read_with_notes
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.kit import widgets
@@ -322,6 +322,8 @@ def _size(usual: int, toggle_key: str, key: str) -> int | None:
     return int(st.number_input("m (points of the reduced space)", 10, 1_000_000, usual, key=key, bind="query-params"))
 
 
+_MOST_PUBLIC = (2_000_000, 10_000)
+"""Cells and columns of a file of public rows, which is read while the visitor waits."""
 _Kept = tuple[bytes, str, int, Table | str]
 """A file of this visit and its name, a revision of the data, and what the file became over it, or the fault."""
 
@@ -360,7 +362,7 @@ def _take_public(current: Dataset) -> None:
 def _keep_public(data: bytes, name: str, current: Dataset) -> Table | str:
     found: Table | str
     try:
-        found = read_table(data, domain=current.table.domain, name=name)
+        found = read_with_notes(data, domain=current.table.domain, name=name, most=_MOST_PUBLIC)[0]
     except InputError as fault:
         found = str(fault)
     kept: _Kept = (data, name, current.revision, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,10 +14,11 @@ import numpy.typing as npt
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import FailureError, ParameterError
 from dpsyn.mechanisms.base import Progress, no_progress
+from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.executors import Executor, available_processors
-from dpsyn.solvers.memory import available_memory, estimate_memory, solver_bytes
+from dpsyn.solvers.memory import estimate_memory, solver_bytes
 from dpsyn.solvers.operator import LARGEST_BLOCK, BlockOperator, DenseOperator, PointOperator
 from dpsyn.solvers.spectrum import conditioning, spectrum
 
@@ -123,15 +125,14 @@ def _bytes_needed(shape: Sequence[int], degree: int, m: int, *, elsewhere: bool 
     return operator + solver_bytes(dimension, points, dense=dimension * points <= _DENSE_UP_TO)
 
 
-def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool, allowed: int | None) -> None:
+def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool, allowed: int) -> None:
     needed = _bytes_needed(shape, degree, m, elsewhere=elsewhere)
-    if allowed is None or needed <= allowed:
+    if needed <= allowed:
         return
-    most = allowed
 
     def fits(points: int | None, shape: Sequence[int] = shape, degree: int = degree) -> bool:
         points = _default_size(shape, degree) if points is None else points
-        return _bytes_needed(shape, degree, points, elsewhere=elsewhere) <= most
+        return _bytes_needed(shape, degree, points, elsewhere=elsewhere) <= allowed
 
     low = contrast_dimension(shape, degree)
     says = f"with C = {low:,} functions it needs about {gigabytes(needed)}, and {gigabytes(allowed)} may be used"
@@ -148,17 +149,23 @@ def _require_memory(shape: tuple[int, ...], degree: int, m: int, elsewhere: bool
 def _what_fits(shape: Sequence[int], degree: int, fits: Callable[[Sequence[int], int], bool]) -> str:
     """Which lower degree, fewer columns or fewer bins would do, each with the rest as it is."""
     advice = []
-    lower = next((d for d in range(degree - 1, 0, -1) if fits(shape, d)), None)
+    lower = _largest(1, degree, lambda d: fits(shape, d))
     if lower is not None:
         advice.append(f"degree = {lower}")
     by_size = sorted(shape)
-    columns = next((q for q in range(len(shape) - 1, 0, -1) if fits(by_size[:q], degree)), None)
+    columns = _largest(1, len(shape), lambda q: fits(by_size[:q], degree))
     if columns is not None:
         advice.append(f"the {f'{columns} columns' if columns > 1 else 'column'} with the fewest values")
-    bins = next((b for b in range(max(shape) - 1, 1, -1) if fits([min(b, s) for s in shape], degree)), None)
+    bins = _largest(2, max(shape), lambda b: fits([min(b, s) for s in shape], degree))
     if bins is not None:
         advice.append(f"at most {bins} bins or categories a column")
     return "These would fit: " + ", or ".join(advice) if advice else "No lower degree fits: leave columns out"
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int | None:
+    """The largest number from ``low``, and below ``high``, that fits, where what is smaller fits too; None if none does."""
+    found = bisect_left(range(low, high), True, key=lambda number: not fits(number))
+    return low + found - 1 if found else None
 
 
 def _kind(domain: Domain, space: str | None) -> str:

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
@@ -218,6 +222,31 @@ def test_too_many_functions_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) 
     bins = int(re.search(r"at most (\d+) bins", str(caught.value))[1])
     PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(30,) * columns), n=10)
     PrivateSampling(degree=2).calibrate(LOOSE, _domain(*(bins,) * 12), n=10)
+
+
+@pytest.mark.parametrize("sizes", [(3,) * 3_000, (5_000, 5_000, 40)])
+def test_what_fits_is_found_in_a_few_steps_however_wide_the_table_is(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(sizes_module, "available_memory", lambda: 4_000_000_000)
+    asked = 0
+
+    def counted(shape: Sequence[int], *further: Any, **more: Any) -> int:
+        nonlocal asked
+        asked += 1
+        return needed(shape, *further, **more)
+
+    needed = sizes_module._bytes_needed
+    monkeypatch.setattr(sizes_module, "_bytes_needed", counted)
+    with pytest.raises(ParameterError, match="These would fit"):
+        sizes_module.space_size(_domain(*sizes), 2, None)
+    assert asked < 50
+
+
+@given(sizes=st.lists(st.integers(2, 9), min_size=1, max_size=6), most=st.integers(1, 60))
+def test_the_largest_that_fits_is_the_one_that_trying_all_finds(sizes: list[int], most: int) -> None:
+    tried = [q for q in range(1, len(sizes)) if sum(sorted(sizes)[:q]) <= most]
+    assert sizes_module._largest(1, len(sizes), lambda q: sum(sorted(sizes)[:q]) <= most) == max(tried, default=None)
 
 
 def test_too_many_points_say_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:

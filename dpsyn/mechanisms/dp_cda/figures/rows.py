@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.linalg import svds
 
 from dpsyn.data.images import pixel_range
 from dpsyn.errors import ParameterError
 from dpsyn.kit.plotly import GRID, dot_style, safe, shorten
-from dpsyn.mechanisms.dp_cda.inside import Inside, Records
+from dpsyn.mechanisms.dp_cda.inside import MOST_CELLS, Inside, Records
 from dpsyn.notation import short
 
 Floats = npt.NDArray[np.float64]
@@ -26,6 +27,8 @@ MOST_POINTS = 900
 _APART = 0.008
 """Share of the axes by which points that coincide are drawn apart."""
 _GAP = 1
+_WHOLE_SPECTRUM = 500
+"""Coordinates up to which all principal axes are found: 0.05 s; of more, the first two alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +219,8 @@ def points_info(
     chosen = (inside.kept if classes is None else list(classes))[:MOST_CLASSES]
     if not chosen or records.dimension == 0:
         raise ParameterError("records", len(records.points), "at least one class with l records, and one column of values")
-    drawn = inside.draw(seed, max(1, min(MOST_POINTS // len(chosen), 300)), chosen)
+    count = min(MOST_POINTS // len(chosen), 300, MOST_CELLS // (len(chosen) * records.dimension))
+    drawn = inside.draw(seed, max(1, count), chosen)
     kept = records.points[np.isin(records.labels, chosen)]
     if axes is None:
         directions, names = _principal(kept), ("first principal axis", "second principal axis")
@@ -246,9 +250,14 @@ def _principal(points: Floats) -> Floats:
     """Directions of largest variance, shape (d, 2); the sign makes the largest entry positive. One column has one only."""
     dimension = points.shape[1]
     centred = points - points.mean(axis=0)
-    _, vectors = np.linalg.eigh(centred.T @ centred)
     directions = np.zeros((dimension, 2))
-    found = vectors[:, ::-1][:, :2]
+    if dimension <= _WHOLE_SPECTRUM:
+        found = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :2]
+    elif min(centred.shape) <= 2 or not centred.any():
+        found = np.eye(dimension, 2)
+    else:
+        start = np.random.default_rng(0).normal(size=min(centred.shape))
+        found = svds(centred, k=2, v0=start, return_singular_vectors="vh")[2][::-1].T
     signs = np.sign(found[np.argmax(np.abs(found), axis=0), np.arange(found.shape[1])])
     directions[:, : found.shape[1]] = found * np.where(signs == 0, 1, signs)
     return directions

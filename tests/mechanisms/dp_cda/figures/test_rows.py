@@ -110,3 +110,22 @@ def test_points_that_coincide_are_drawn_apart_and_others_where_they_are(car: Rec
 def test_nothing_to_project_is_said(car: Records) -> None:
     with pytest.raises(ParameterError, match="at least one class"):
         figures.points_info(stated(car, 5000, 0.1, 5.0), 1)
+
+
+@pytest.mark.parametrize("shape", [(3, 20), (40, 20), (12, 30), (1, 8), (9, 8)])
+def test_two_axes_alone_are_those_of_the_whole_spectrum(monkeypatch, shape):
+    points = np.random.default_rng(1).normal(size=shape) * np.arange(1, shape[1] + 1)
+    whole = figures._principal(points)
+    monkeypatch.setattr(figures, "_WHOLE_SPECTRUM", 0)
+    found = figures._principal(points)
+    assert found.T @ found == pytest.approx(np.eye(2))
+    if shape[0] > 2:
+        assert found == pytest.approx(whole, abs=1e-6)
+    assert figures._principal(np.zeros(shape)).tolist() == np.eye(shape[1], 2).tolist()
+
+
+def test_of_many_coordinates_fewer_points_are_drawn(car, monkeypatch):
+    inside = stated(car, 2, 0.1, 5.0)
+    monkeypatch.setattr(figures, "MOST_CELLS", 7 * 4 * inside.records.dimension)
+    info = figures.points_info(inside, 1, classes=[0, 1, 2, 3])
+    assert [len(points) for points in info.points[0]] == [7] * 4

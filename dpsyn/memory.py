@@ -1,0 +1,36 @@
+"""How much memory this process may still take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+_most: int | None = None
+
+
+def allow(most: int) -> None:
+    """From now on this process may take ``most`` bytes, where the machine has as many."""
+    global _most  # noqa: PLW0603  # one process, one limit
+    _most = most
+
+
+def available_memory() -> int:
+    """Bytes that this process may still take without swapping: of the machine, of its container, and of what :func:`allow`
+    allows it."""
+    known: list[int | None] = [psutil.virtual_memory().available, _control_group(), _most]
+    return min(found for found in known if found is not None)
+
+
+def _control_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What a container may still take: its limit less what it uses, files that can be dropped not counted."""
+    try:
+        most = (folder / "memory.max").read_text(encoding="ascii").strip()
+        used = int((folder / "memory.current").read_text(encoding="ascii"))
+        lines = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return None
+    if not most.isdigit():
+        return None
+    droppable = next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
+    return max(0, int(most) - used + droppable)
