@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+_LONGEST = 200
+
+
+def _shown(value: object) -> str:
+    """The value as code, cut short; its type where Python cannot write it, as with a whole number of 5,000 digits."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # whatever an object of the caller's raises, the message must come
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
 
 class DpsynError(Exception):
     """Everything that dpsyn raises on purpose."""
@@ -39,7 +50,7 @@ class ParameterError(InputError):
     """A parameter has a value that it cannot have: ``field``, ``value`` and the ``allowed`` range."""
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
-        super().__init__(f"{field} = {value!r} is not possible: {allowed}")
+        super().__init__(f"{field} = {_shown(value)} is not possible: {allowed}")
         self.field = field
         self.value = value
         self.allowed = allowed

@@ -1,0 +1,130 @@
+"""The one door for arguments: each function gives the plain Python value, or raises a ParameterError that names the field.
+
+NumPy's scalars pass wherever Python's do. Truth values are no numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+
+from dpsyn.errors import ParameterError
+
+Kind = TypeVar("Kind")
+
+LARGEST_WHOLE = 2**53
+"""Numbers up to here fit floats and 64 bits, with room to be multiplied by a few columns."""
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+"""Lengths between these can be squared, divided by each other and split into fine steps without leaving normal doubles."""
+
+
+def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, why: str = "") -> int:
+    """A whole number from ``least`` to ``most``.
+
+    Raises:
+        ParameterError: it is none; ``why`` is what the message says besides.
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and least <= value <= most:
+        return operator.index(value)
+    allowed = f"at least {least}" if most == LARGEST_WHOLE else f"from {least} to {most:,}"
+    raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))
+
+
+def whole_or_none(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, why: str = "") -> int | None:
+    """The same, where None stands for a choice of our own."""
+    return None if value is None else whole(field, value, least, most, why)
+
+
+def number(
+    field: str,
+    value: object,
+    least: float = -math.inf,
+    most: float = math.inf,
+    *,
+    above: float = -math.inf,
+    below: float = math.inf,
+    why: str = "",
+) -> float:
+    """A finite number with ``least`` ≤ value ≤ ``most`` and ``above`` < value < ``below``.
+
+    Raises:
+        ParameterError: it is none; ``why`` is what the message says besides.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        try:
+            found = float(value)
+        except (OverflowError, ValueError):
+            found = math.inf
+        if math.isfinite(found) and least <= found <= most and above < found < below:
+            return found
+    limits = [
+        f"{sign} {limit:g}"
+        for sign, limit in ((">=", least), (">", above), ("<=", most), ("<", below))
+        if math.isfinite(limit)
+    ]
+    raise ParameterError(field, value, "a finite number " + " and ".join(limits) + f"; {why}" * bool(why))
+
+
+def share(field: str, value: object) -> float:
+    """A number strictly between 0 and 1."""
+    return number(field, value, above=0.0, below=1.0)
+
+
+def scale(field: str, value: object, why: str = "") -> float:
+    """A length that arithmetic can carry: from 1e-100 to 1e100."""
+    return number(field, value, SMALLEST_SCALE, LARGEST_SCALE, why=why)
+
+
+def flag(field: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(field, value, "True or False")
+    return bool(value)
+
+
+def choice(field: str, value: object, among: Iterable[str]) -> Any:
+    """One of several texts."""
+    every = list(among)
+    if not isinstance(value, str) or value not in every:
+        raise ParameterError(field, value, f"one of {', '.join(map(repr, every))}")
+    return value
+
+
+def text(field: str, value: object, why: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ParameterError(field, value, why)
+    return value
+
+
+@overload
+def instance(field: str, value: object, kind: type[Kind], why: str) -> Kind: ...
+@overload
+def instance(field: str, value: object, kind: type[Kind], why: str, *, optional: Literal[True]) -> Kind | None: ...
+def instance(field: str, value: object, kind: type[Kind], why: str, *, optional: bool = False) -> Kind | None:
+    """An object of a class; None too where it is optional."""
+    if isinstance(value, kind):
+        return value
+    if value is None and optional:
+        return None
+    raise ParameterError(field, value, why)
+
+
+def items(field: str, value: object, why: str) -> list[Any]:
+    """The members of a sequence; a text, a mapping and a single number are none."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return list(value)
+    if isinstance(value, Sequence | set | frozenset | range) and not isinstance(value, str | bytes):
+        return list(value)
+    raise ParameterError(field, value, why)
+
+
+def generator(field: str, value: object) -> np.random.Generator | None:
+    """A NumPy generator, or None."""
+    why = "a numpy.random.Generator, or None for the system's entropy"
+    return instance(field, value, np.random.Generator, why, optional=True)
