@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -12,8 +13,9 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.domain import Domain, listed
-from dpsyn.errors import InputError, NotCalibratedError, ParameterError
+from dpsyn.errors import DomainError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.table import Table
@@ -132,6 +134,10 @@ class Config(ABC):
         """
         return cls()
 
+    def _set(self, field: str, value: object) -> None:
+        """Keep a field as it was checked: for ``__post_init__``."""
+        object.__setattr__(self, field, value)
+
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(
             f"{type(self).__name__} is a configuration and has no guarantee yet: "
@@ -141,6 +147,32 @@ class Config(ABC):
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data."""
         return asdict(self)
+
+
+_NARROWEST = sys.float_info.min * 2.0**64
+"""Width of bounds that can be halved and cut into the steps of a double, all of them normal numbers."""
+
+
+def check_request(spec: PrivacySpec, domain: Domain, n: int) -> int:
+    """What every ``calibrate`` checks first; n as a plain number.
+
+    Here the public box of the domain becomes numbers that mechanisms compute with: a width that arithmetic cannot carry
+    would scale a record by 0.
+
+    Raises:
+        ParameterError: no specification, no domain, or n is no whole number from 1 on.
+        DomainError: the bounds of a column are too close together.
+    """
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
+    checks.instance("domain", domain, Domain, "a dpsyn.Domain, such as table.domain")
+    for attribute in domain.attributes:
+        if attribute.is_binned and float(attribute.upper or 0.0) - float(attribute.lower or 0.0) < _NARROWEST:
+            raise DomainError(
+                f"column {attribute.name!r}: the bounds {attribute.lower} and {attribute.upper} are closer together than "
+                f"{_NARROWEST:.0e}, which arithmetic cannot scale by; take wider bounds, or measure in a smaller unit",
+                column=attribute.name,
+            )
+    return checks.whole("n", n, why="the number of rows")
 
 
 def domain_warning(domain: Domain) -> str:

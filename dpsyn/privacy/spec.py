@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, get_args
 
+from dpsyn import checks
 from dpsyn.errors import DataError, ParameterError
 
 Neighbouring = Literal["replace_one", "add_remove"]
@@ -45,6 +46,9 @@ class PrivacySpec:
         delta: 0 <= δ < 1; 0 asks for pure ε-differential privacy.
         neighbouring: ``"replace_one"`` (one record changes, n is public) or ``"add_remove"``.
         unit: what one record is; ``"row"`` is the only unit so far.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     epsilon: float
@@ -53,14 +57,10 @@ class PrivacySpec:
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.epsilon, (int, float)) and math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise ParameterError("epsilon", self.epsilon, "a finite number > 0")
-        if not (isinstance(self.delta, (int, float)) and 0 <= self.delta < 1):
-            raise ParameterError("delta", self.delta, "a number with 0 <= delta < 1")
-        if self.neighbouring not in ("replace_one", "add_remove"):
-            raise ParameterError("neighbouring", self.neighbouring, "'replace_one' or 'add_remove'")
-        if self.unit != "row":
-            raise ParameterError("unit", self.unit, "'row' is the only unit of privacy so far")
+        object.__setattr__(self, "epsilon", checks.number("epsilon", self.epsilon, above=0.0))
+        object.__setattr__(self, "delta", checks.number("delta", self.delta, 0.0, below=1.0))
+        checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
+        checks.choice("unit", self.unit, ["row"])
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,12 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
 
     if excess(-shift / 2) <= 0:
         return 0.0
-    upper = max(float(-ndtri(delta)), -shift / 2) + 1e-9
+    # Below -40 the difference is 1 to the last bit.
+    lower = max(-shift / 2, -40.0)
+    upper = max(float(-ndtri(delta)), lower) + 1e-9
     while excess(upper) > 0:
         upper += 1.0
-    t = float(brentq(excess, -shift / 2, upper, xtol=1e-13, rtol=1e-14))
+    t = float(brentq(excess, lower, upper, xtol=1e-13, rtol=1e-14, maxiter=1_000))
     return shift * (t + shift / 2 + 1e-12) * (1 + 1e-14)
 
 

@@ -49,13 +49,12 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from dpsyn.errors import ParameterError
+from dpsyn import checks
 from dpsyn.mechanisms.dp_cda.accounting._pairs import (
     Change,
     MixedClass,
     Variant,
     check_clip_norm,
-    check_whole,
     dominating,
     mixed_classes,
 )
@@ -136,13 +135,13 @@ def calibrate_sigma(
         ParameterError: an argument is out of range.
         CalibrationError: no noise level reaches the target.
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ParameterError("epsilon", epsilon, "a finite number > 0")
+    epsilon, delta = checks.number("epsilon", epsilon, above=0.0), checked_delta(delta)
     classes = mixed_classes(order_of_mixture, class_sizes, rows, variant)
     checked_multiplier(order_of_mixture, 1.0, clip_norm, delta, variant)
     candidates = tuple((*parts, *beside) for parts in dominating(classes, neighbouring, variant))
     multiplier = _calibrated(candidates, epsilon, delta, tolerance)
     # The last factor covers the way back from σ to the multiplier.
+    clip_norm, order_of_mixture = float(clip_norm), int(order_of_mixture)
     return multiplier * (1 if variant == "poisson" else 2) * clip_norm / order_of_mixture * (1 + 1e-12)
 
 
@@ -195,13 +194,17 @@ def checked_multiplier(
     order_of_mixture: int, sigma: float, clip_norm: float, delta: float, variant: Variant = "fixed_size"
 ) -> float:
     """The noise multiplier of arguments that are in range."""
-    check_whole("order_of_mixture", order_of_mixture, "at least 1 record per average")
-    if not sigma >= 0:
-        raise ParameterError("sigma", sigma, "a number >= 0")
-    check_clip_norm(clip_norm)
-    if not 0 < delta < 1:
-        raise ParameterError("delta", delta, "DP-CDA needs delta > 0 (and < 1): Gaussian noise gives no pure epsilon-DP")
+    order_of_mixture = checks.whole("order_of_mixture", order_of_mixture, why="records per average")
+    sigma = checks.number("sigma", sigma, 0.0)
+    clip_norm = check_clip_norm("clip_norm", clip_norm)
+    checked_delta(delta)
     return noise_multiplier(order_of_mixture=order_of_mixture, sigma=sigma, clip_norm=clip_norm, variant=variant)
+
+
+def checked_delta(delta: float) -> float:
+    """δ, which Gaussian noise needs."""
+    why = "Gaussian noise gives no pure epsilon-differential privacy"
+    return checks.number("delta", delta, above=0.0, below=1.0, why=why)
 
 
 def _worst(
