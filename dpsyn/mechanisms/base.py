@@ -23,7 +23,6 @@ from dpsyn.table import Table
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
 
-DEMO_ASSUMPTION = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, bins) was known without looking at the data."
 
 
@@ -41,7 +40,7 @@ class Release:
         diagnostics: residuals, shrinkage, solver status, …; NOT private: never publish them.
         mechanism: registered name, e.g. ``"private_sampling"``.
         settings: the configuration and what calibration made of it; n only where it is public (replace-one).
-        seeded: the caller handed in the random generator, so the run may be repeatable.
+        seeded: the caller handed in the random generator, so the run may be repeatable: the claim is a demonstration's.
         name: how to call the release on a page.
     """
 
@@ -53,15 +52,17 @@ class Release:
     seeded: bool
     name: str = ""
 
-    def record(self, *, seed: int | None = None) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        if self.seeded:
+            object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
+
+    def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
-        A seed is kept only for a seeded run, which is marked as a demonstration.
+        No seed either: with it, anybody can take the noise off.
         """
-        if seed is not None and not self.seeded:
-            raise ParameterError("seed", seed, "this run drew on the system's entropy; it has no seed")
         tools = ("dpsyn", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "opendp", "dp-accounting")
-        record: dict[str, Any] = {
+        return {
             "mechanism": self.mechanism,
             "settings": dict(self.settings),
             "guarantee": self.guarantee.to_dict(),
@@ -70,7 +71,6 @@ class Release:
             "demonstration": self.seeded,
             "versions": {"python": platform.python_version(), **{tool: version(tool) for tool in tools}},
         }
-        return record | ({"seed": seed} if seed is not None else {})
 
 
 @dataclass(frozen=True)
@@ -213,6 +213,10 @@ class Mechanism(ABC):
         if self.guarantee.epsilon > self.spec.epsilon * (1 + 1e-9) or self.guarantee.delta > self.spec.delta * (1 + 1e-9):
             raise ParameterError("guarantee", str(self.guarantee), f"at most what was asked for, {self.spec}")
 
+    def claim(self, *, seeded: bool) -> Guarantee:
+        """What a release will claim, with a given generator or without one."""
+        return self.guarantee.of_a_demonstration() if seeded else self.guarantee
+
     def calibrated(self) -> dict[str, Any]:
         """What calibration added (noise scales, number of rows, …), from public facts only."""
         return {}
@@ -258,13 +262,10 @@ class Mechanism(ABC):
             raise ParameterError("n", table.n, f"the mechanism was calibrated to {self.n} rows; calibrate again")
         noise = NoiseSource(generator)
         rows, diagnostics = self._run(noise, table, progress)
-        assumptions = list(self.guarantee.assumptions)
-        if noise.seeded:
-            assumptions.append(DEMO_ASSUMPTION)
         progress("done", 1.0)
         return Release(
             rows=rows,
-            guarantee=replace(self.guarantee, assumptions=tuple(assumptions)),
+            guarantee=self.claim(seeded=noise.seeded),
             diagnostics=diagnostics,
             mechanism=self.config.name,
             settings=self.facts(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, get_args
 
@@ -12,7 +12,15 @@ from dpsyn import checks
 from dpsyn.errors import DataError, ParameterError
 
 Neighbouring = Literal["replace_one", "add_remove"]
-Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "published_but_wrong"]
+Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "demonstration", "published_but_wrong"]
+
+DEMO_ASSUMPTION = (
+    "A demonstration: everything was drawn from a given random generator, in floating point, without the exact samplers and "
+    "the rounding of a release. Whoever knows or guesses the seed can take the noise off, so no guarantee is claimed."
+)
+SYSTEM_NOISE = "The noise comes from NumPy's generator, keyed by the system's entropy"
+"""How an assumption about that noise begins: it is not true of a demonstration."""
+_OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -73,9 +81,11 @@ class Guarantee:
         source: theorem or proof.
         assumptions: what must hold outside the mechanism, in plain sentences.
         status: only ``"proven"`` claims certify a release; ``"unconfirmed_domain"`` becomes ``"proven"`` once somebody
-            confirms that the domain was known without looking at the data; ``"real_arithmetic"`` is proven of noise in real
-            numbers, and known to fail for the floating-point numbers of a computer; ``"published_but_wrong"`` is no
-            guarantee, and its ε is infinite, so that nothing that adds or compares ε can take it for one.
+            confirms that the domain was known without looking at the data; ``"real_arithmetic"`` is proven of exact
+            arithmetic (noise in real numbers, exact optima), which the floating-point numbers of a computer are not;
+            ``"demonstration"`` is what was drawn from a given generator: ε and δ are those of the same settings without
+            one; ``"published_but_wrong"`` is no guarantee, and its ε is infinite, so that nothing that adds or compares ε
+            can take it for one.
 
     Raises:
         ParameterError: a finite ε for what is published but wrong.
@@ -99,7 +109,16 @@ class Guarantee:
         epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
-        return f"{kind}-differentially private under {between}"
+        claim = f"{kind}-differentially private under {between}"
+        return f"a demonstration without a guarantee (without a seed: {claim})" if self.status == "demonstration" else claim
+
+    def of_a_demonstration(self) -> Guarantee:
+        """What is left of the claim where everything is drawn from a given generator."""
+        if self.status == "published_but_wrong":
+            return self
+        others = (a for a in self.assumptions if a not in (DEMO_ASSUMPTION, _OF_EARLIER_VERSIONS))
+        assumptions = (DEMO_ASSUMPTION, *(a for a in others if not a.startswith(SYSTEM_NOISE)))
+        return replace(self, status="demonstration", assumptions=assumptions)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a record of the run; an infinite ε is None, as JSON has no such number."""

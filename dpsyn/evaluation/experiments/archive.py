@@ -22,6 +22,7 @@ from dpsyn.attribute import Attribute, settled
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
+from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plain_config
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.mechanisms.base import Config, Release
@@ -81,13 +82,13 @@ class MadeRelease:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         record = {
-            "record": self.release.record(seed=self.seed),
+            "record": self.release.record(),
             "seed": self.seed,
             "domain": self.domain.to_dict(),
             "name": self.release.name,
             "seconds": self.seconds,
             "config": plain_config(self.config),
-            "measured": self.measured,
+            "measured": None if self.measured is None else dict(self.measured),
         }
         rows = rows_to_csv(self.release.rows, self.domain)
         return {"made": self.when, "dataset": self.dataset, "label": self.label, "record": record, "rows": rows}
@@ -228,9 +229,12 @@ class Experiment:
 
 
 def archive_text(releases: Sequence[MadeRelease], experiments: Sequence[Experiment]) -> str:
-    """The file's text."""
-    runs = [release.to_dict() for release in releases]
-    found = {"format": FORMAT, "version": VERSION, "runs": runs, "experiments": [e.to_dict() for e in experiments]}
+    """The file's text; marks of private rows are salted, anew in every file."""
+    runs, tried = [release.to_dict() for release in releases], [experiment.to_dict() for experiment in experiments]
+    salt = secrets.token_hex(8)
+    for marked in (*tried, *(run["record"]["measured"] for run in runs if run["record"]["measured"])):
+        marked |= {"fingerprint": salted(marked["fingerprint"], salt)}
+    found = {"format": FORMAT, "version": VERSION, "runs": runs, "experiments": tried}
     return json.dumps(found, indent=1, default=str)
 
 

@@ -21,7 +21,7 @@ from dpsyn.mechanisms.dp_cda._checks import (
     rows_of_classes,
 )
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
-from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism, changed_by_floating_point, floating_noise_assumption
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
@@ -40,12 +40,6 @@ PUBLIC_RATE_ASSUMPTION = (
 PUBLIC_N_ASSUMPTION = "The number of records n is public; the settings of the release name it."
 FIXED_SETTINGS_ASSUMPTION = (
     "l, c and the scaling were fixed without trying them on these records (what was tried counts as released)."
-)
-FLOATING_NOISE_ASSUMPTION = (
-    "The noise comes from NumPy's generator, keyed by the system's entropy, in floating point, so it is only nearly "
-    "Gaussian. Noisy averages are rounded to steps of about σ/64, so that low bits give nothing away; what floating point "
-    "gets wrong then changes a number with a probability of about 1e-12, which is taken for never. noise_sampler='exact' "
-    "closes that gap."
 )
 
 
@@ -172,6 +166,8 @@ class DPCDA(Config):
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
         check_count_noise(spec.epsilon, budget.count_noise_scale)
+        numbers = sum(rows) * features.dimension
+        system = self.noise_sampler == "system"
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -182,7 +178,11 @@ class DPCDA(Config):
                 delta=spec.delta,
                 neighbouring=spec.neighbouring,
                 source=self._source(budget),
-                assumptions=self._assumptions(spec, public_sizes=sizes is not None),
+                assumptions=(
+                    *self._assumptions(spec, public_sizes=sizes is not None),
+                    *([floating_noise_assumption(numbers)] if system else []),
+                ),
+                status="real_arithmetic" if system and changed_by_floating_point(numbers) > spec.delta else "proven",
             ),
             features=features,
             rows_per_class=rows,
@@ -208,6 +208,4 @@ class DPCDA(Config):
             found.append(PUBLIC_N_ASSUMPTION)
         if public_sizes:
             found.append(PUBLIC_SIZES_ASSUMPTION if self.variant == "fixed_size" else PUBLIC_RATE_ASSUMPTION)
-        if self.noise_sampler == "system":
-            found.append(FLOATING_NOISE_ASSUMPTION)
         return tuple(found)

@@ -121,19 +121,19 @@ class PrivateSampling(Config):
         most = n if spec.neighbouring == "replace_one" else MOST_ROWS
         rows = self.rows or (most if fitting is None else min(fitting, most))
         assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
-        source = RATIO_SOURCE
+        source, status = RATIO_SOURCE, "proven"
         if is_degenerate(self.floor, self.ceiling):
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
         elif per_row < ratio:
-            source = THEOREM_SOURCE
+            source, status = THEOREM_SOURCE, "real_arithmetic"
             assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
         return PrivateSamplingMechanism(
             config=self,
             spec=spec,
             domain=domain,
             n=n,
-            guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions)),
+            guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions), status),
             rows=int(rows),
             size=size,
             theorem_4_1_per_row=theorem,

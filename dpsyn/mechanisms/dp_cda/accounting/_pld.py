@@ -82,8 +82,9 @@ def composed_epsilon(
     Pairs and rates are those of :mod:`_pairs`, with μ = 1/z, z the noise multiplier (standard deviation
     over sensitivity), except for parts that bring a multiplier of their own.
 
-    The grid is refined by factors of 4 until the excess is below ``tolerance``·ε (it shrinks like the step squared) or the
-    arrays would become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
+    The grid is refined by factors of 4 until a step gains at most 8·``tolerance``·ε (what is left then is a fifteenth of it
+    if the excess shrinks like the step squared, and up to 1.7·``tolerance``·ε where it does not yet) or the arrays would
+    become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
     (p = 1, exact), so the smallest of all is returned. For a δ so small that the mass of single rows that is put at infinity
     would matter (1e-17 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``,
     or ε clearly more than ``too_much``.

@@ -61,7 +61,7 @@ from dpsyn.mechanisms.dp_cda.accounting._pairs import (
 from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, gaussian_multiplier, smallest_multiplier
 
 TOLERANCE = 1e-3
-"""Relative excess of ε that the discretisation may cause, and of σ that a calibration may have."""
+"""About the relative excess of ε that the discretisation causes, and of σ that a calibration has."""
 
 _ROUGH = 0.02
 _NEAR = 1.05
@@ -94,7 +94,7 @@ def change_epsilon(
         multiplier: z.
         delta: privacy δ, in (0, 1).
         variant: how records are drawn.
-        tolerance: relative excess of ε that the discretisation may cause; the result is an upper bound for every value.
+        tolerance: about the relative excess of ε by the discretisation; the result is an upper bound for every value.
         beside: what else is released from the same records, dominated by these pairs; composed with the rows.
         enough: an ε at most this need not be found more closely; the result is an upper bound then too.
         too_much: the same for an ε clearly above this.

@@ -50,8 +50,9 @@ def dp_cda_epsilon(
     variant: Variant = "fixed_size",
     tolerance: float = mixing.TOLERANCE,
 ) -> float:
-    """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by ``tolerance`` at most
-    (``"exact"``; by more where ε is small and δ below 1e-9 or so, because of the rounding of Fourier transforms).
+    """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by about ``tolerance``
+    (``"exact"``: at most 1.7 times it where measured; more where ε is small and δ below 1e-9 or so, because of the rounding
+    of Fourier transforms).
 
     Args:
         noise_scale: σ, standard deviation of the noise in each coordinate, in units of the scaled records; ≥ 0.
@@ -68,7 +69,8 @@ def dp_cda_epsilon(
         variant: ``"fixed_size"`` draws l records without replacement, an exchange moves an average by 2c/l. ``"poisson"``
             takes each record with probability l/N_k and divides the sum by l: one record moves it by c/l, and
             ``class_counts`` only sets the probability, whatever the true counts are.
-        tolerance: relative excess that the discretisation may cause; larger is faster.
+        tolerance: relative excess at which refining the discretisation stops, judged by what the last step gained; from
+            1e-6 to 0.5, larger is faster.
 
     Raises:
         ParameterError: an argument is out of range, or the accountant does not cover the case; the message says what does.
