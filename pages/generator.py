@@ -49,13 +49,13 @@ def settings(name: str) -> None:
             key="demo_only" if refuted else "demo",
             disabled=refuted,
             bind="query-params",
-            help="For teaching. Whoever knows the seed can undo the noise, so the release is marked as a demonstration.",
+            help="For teaching. Whoever knows the seed can take the noise off, so such a release has no guarantee.",
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", bind="query-params")) if demo else None
     if mechanism is not None:
         visit.offer(lambda: code.generator(current, config, spec, seed))
         widgets.badge(not current.table.domain.is_public)
-        widgets.guarantee_card(mechanism.guarantee, before=True, seeded=demo)
+        widgets.guarantee_card(mechanism.claim(seeded=demo), before=True)
         show_claim(config.name, mechanism.guarantee, mechanism.facts())
         for kind, sentence in expectations(mechanism):
             (st.warning if kind == "warning" else st.caption)(sentence)

@@ -38,7 +38,7 @@ def test_it_runs_and_takes_part_in_experiments(coin: type[Config]) -> None:
     table = dpsyn.load_sample("asia")
     release = coin().calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)(np.random.default_rng(1), table)
     assert list(release.rows) == list(table.domain.names)
-    assert release.guarantee.status == "proven"
+    assert release.guarantee.status == "demonstration"
     train, test = table.take(np.arange(600)), table.take(np.arange(600, 800))
     grid = Grid({"Coin": coin()}, dpsyn.PrivacySpec(1.0), "epsilon", (1.0,), repeats=1)
     (result,) = run_grid(grid, train, holdout=test, target=None, backend="here")

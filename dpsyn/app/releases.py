@@ -108,9 +108,9 @@ def as_shown(attribute: Attribute) -> Any:
 def show_release(made: MadeRelease) -> None:
     """Preview, downloads, the guarantee, and the diagnostics apart."""
     release = made.release
-    publishable = release.guarantee.status == "proven" and not release.seeded
+    publishable = release.guarantee.status == "proven"
     widgets.badge("release" if publishable else True)
-    widgets.guarantee_card(release.guarantee, before=False, seeded=release.seeded)
+    widgets.guarantee_card(release.guarantee, before=False)
     checked = release.guarantee.status != "stated"
     if checked:
         show_claim(release.mechanism, release.guarantee, release.settings)
@@ -143,7 +143,7 @@ def show_release(made: MadeRelease) -> None:
         )
         widgets.download(
             "Record of the run as JSON",
-            json.dumps(release.record(seed=made.seed), indent=2, default=str),
+            json.dumps(release.record(), indent=2, default=str),
             f"{stem}.json",
             key=f"record_{made.number}",
             icon="description",

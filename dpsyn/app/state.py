@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,13 +12,13 @@ import streamlit as st
 
 from dpsyn.errors import DataError, WorkspaceError
 from dpsyn.evaluation.experiments import CellResult, Experiment, MadeRelease, Workspace
+from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.kit import jobs, visit, visitor
 from dpsyn.kit.jobs import Job
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.mechanisms.base import Release
 from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import rounded_up
-from dpsyn.table import Table
 
 T = TypeVar("T")
 
@@ -127,14 +125,6 @@ def watch_again(job: Job) -> None:
     visit.set_job(job)
 
 
-def fingerprint(table: Table, holdout: Table | None) -> str:
-    """Tells whether an experiment is about these very rows: a hash of the domain and all codes."""
-    mark = hashlib.sha256(json.dumps(table.domain.to_dict(), sort_keys=True, default=str).encode())
-    for part in (table, holdout):
-        mark.update(b"" if part is None else part.codes.tobytes())
-    return mark.hexdigest()[:32]
-
-
 def experiments() -> list[Experiment]:
     """Those of this session, oldest first."""
     found: list[Experiment] = st.session_state.setdefault("experiments", [])
@@ -145,13 +135,13 @@ def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
     """Those about the current dataset as it is now, and all others; newest first."""
     current = visit.dataset()
     mark = fingerprint(*current.parts)
-    own = [e for e in reversed(experiments()) if e.fingerprint == mark]
+    own = [e for e in reversed(experiments()) if is_of(e.fingerprint, mark)]
     for experiment in own:
         if experiment.data is None:
             # It was kept without its columns. They are those of the same rows.
             experiment.data = current.source
             _keep_changes(experiment)
-    return own, [e for e in reversed(experiments()) if e.fingerprint != mark]
+    return own, [e for e in reversed(experiments()) if not is_of(e.fingerprint, mark)]
 
 
 def add_experiment(experiment: Experiment) -> None:
@@ -183,7 +173,7 @@ def start(experiment: Experiment) -> None:
         DataError: the data that is open is other data than the experiment's: its rows must not be mixed.
     """
     learn, held_out = visit.dataset().parts
-    if fingerprint(learn, held_out) != experiment.fingerprint:
+    if not is_of(experiment.fingerprint, fingerprint(learn, held_out)):
         raise DataError(
             f"{experiment.name} is about other rows or columns than those that are open: open {experiment.dataset}"
         )
@@ -257,14 +247,16 @@ def total_claim(releases: list[MadeRelease]) -> str:
     sentences = []
     for name in dict.fromkeys(made.dataset for made in releases):
         every = [made.release.guarantee for made in releases if made.dataset == name]
-        claims = [claim for claim in every if claim.status != "published_but_wrong"]
+        claims = [claim for claim in every if claim.status not in ("published_but_wrong", "demonstration")]
         if len(claims) < len(every):
-            sentences.append(f"{name}: what was made as published has no guarantee; publishing it costs everything")
+            sentences.append(
+                f"{name}: what was made as published, or with a seed, has no guarantee; publishing it costs everything"
+            )
         if not claims:
             continue
         epsilon, delta = sum(c.epsilon for c in claims), sum(c.delta for c in claims)
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
-        total += " in real arithmetic" if any(c.status == "real_arithmetic" for c in claims) else ""
+        total += " in exact arithmetic" if any(c.status == "real_arithmetic" for c in claims) else ""
         total += " if what their files state is true" if any(c.status == "stated" for c in claims) else ""
         count = "Its one release" if len(claims) == 1 else f"All {len(claims)} releases together"
         sentences.append(f"{name}: {count} cost {total}".replace("release cost", "release costs"))

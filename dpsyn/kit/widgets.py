@@ -86,12 +86,13 @@ def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: An
 def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
     """The privacy δ, logarithmic."""
     chosen = st.select_slider(
-        "δ (privacy failure probability)",
+        "δ (privacy slack)",
         DELTAS,
         value=value,
         format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
         key=key,
-        help="The probability with which the ε-guarantee may fail. Take it far below 1/n.",
+        help="What may be added to e^ε times a probability when a row changes. Take it far below 1/n: the loss of privacy "
+        "exceeds ε with a probability that is several times δ.",
         **options,
     )
     return float(chosen)
@@ -169,8 +170,8 @@ def dataset_bar() -> visit.Dataset:
     return current
 
 
-def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) -> None:
-    """The exact claim, whether it holds, and what it takes for granted; a seeded run is a demonstration."""
+def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
+    """The exact claim, whether it holds, and what it takes for granted."""
     if guarantee.status == "published_but_wrong":
         reasons = "\n".join(f"- {reason}" for reason in guarantee.assumptions)
         st.error(
@@ -182,20 +183,17 @@ def guarantee_card(guarantee: Guarantee, *, before: bool, seeded: bool = False) 
     title = {
         "proven": "This guarantee is proven",
         "unconfirmed_domain": "This guarantee holds only once the domain is confirmed as public",
-        "real_arithmetic": "This guarantee is proven in real arithmetic only: noise in floating point can break it",
+        "real_arithmetic": "This guarantee is proven in exact arithmetic only: floating point can break it",
         "experimental": "Experimental: not proven",
         "stated": "This guarantee is stated by the file, not checked by us",
+        "demonstration": "No guarantee: whoever knows the seed can take the noise off",
     }[guarantee.status]
-    show = st.success if guarantee.status == "proven" and not seeded else st.warning
-    if seeded:
-        title = (
-            f"A demonstration: whoever knows the seed can undo the noise. With a secret seed: {title[0].lower()}{title[1:]}"
-        )
+    show = st.success if guarantee.status == "proven" else st.warning
     tense = "The release will be" if before else "The release is"
     lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {humanise(guarantee.source)}."]
     if guarantee.assumptions:
         lines += ["", "It takes for granted:", *[f"- {humanise(a)}" for a in guarantee.assumptions]]
-    icon = ":material/verified_user:" if guarantee.status == "proven" and not seeded else ":material/gpp_maybe:"
+    icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
     show("\n".join(lines), icon=icon)
 
 

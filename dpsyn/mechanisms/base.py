@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -13,8 +14,9 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.domain import Domain
-from dpsyn.errors import InputError, NotCalibratedError, ParameterError
+from dpsyn.errors import DomainError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.table import Table
@@ -22,7 +24,6 @@ from dpsyn.table import Table
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
 
-DEMO_ASSUMPTION = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, bins) was known without looking at the data."
 
 
@@ -46,7 +47,7 @@ class Release:
         diagnostics: residuals, shrinkage, solver status, …; NOT private: never publish them.
         mechanism: registered name, e.g. ``"private_sampling"``.
         settings: the configuration and what calibration made of it; n only where it is public (replace-one).
-        seeded: the caller handed in the random generator, so the run may be repeatable.
+        seeded: the caller handed in the random generator, so the run may be repeatable: the claim is a demonstration's.
         name: how to call the release on a page.
     """
 
@@ -58,14 +59,16 @@ class Release:
     seeded: bool
     name: str = ""
 
-    def record(self, *, seed: int | None = None) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        if self.seeded:
+            object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
+
+    def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
-        A seed is kept only for a seeded run, which is marked as a demonstration.
+        No seed either: with it, anybody can take the noise off.
         """
-        if seed is not None and not self.seeded:
-            raise ParameterError("seed", seed, "this run drew on the system's entropy; it has no seed")
-        record: dict[str, Any] = {
+        return {
             "mechanism": self.mechanism,
             "settings": dict(self.settings),
             "guarantee": self.guarantee.to_dict(),
@@ -74,7 +77,6 @@ class Release:
             "demonstration": self.seeded,
             "versions": dict(_versions()),
         }
-        return record | ({"seed": seed} if seed is not None else {})
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,10 @@ class Config(ABC):
         """
         return cls()
 
+    def _set(self, field: str, value: object) -> None:
+        """Keep a field as it was checked: for ``__post_init__``."""
+        object.__setattr__(self, field, value)
+
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotCalibratedError(
             f"{type(self).__name__} is a configuration and has no guarantee yet: "
@@ -147,6 +153,32 @@ class Config(ABC):
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data."""
         return asdict(self)
+
+
+_NARROWEST = sys.float_info.min * 2.0**64
+"""Width of bounds that can be halved and cut into the steps of a double, all of them normal numbers."""
+
+
+def check_request(spec: PrivacySpec, domain: Domain, n: int) -> int:
+    """What every ``calibrate`` checks first; n as a plain number.
+
+    Here the public box of the domain becomes numbers that mechanisms compute with: a width that arithmetic cannot carry
+    would scale a record by 0.
+
+    Raises:
+        ParameterError: no specification, no domain, or n is no whole number from 1 on.
+        DomainError: the bounds of a column are too close together.
+    """
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
+    checks.instance("domain", domain, Domain, "a dpsyn.Domain, such as table.domain")
+    for attribute in domain.attributes:
+        if attribute.is_binned and float(attribute.upper or 0.0) - float(attribute.lower or 0.0) < _NARROWEST:
+            raise DomainError(
+                f"column {attribute.name!r}: the bounds {attribute.lower} and {attribute.upper} are closer together than "
+                f"{_NARROWEST:.0e}, which arithmetic cannot scale by; take wider bounds, or measure in a smaller unit",
+                column=attribute.name,
+            )
+    return checks.whole("n", n, why="the number of rows")
 
 
 @dataclass(frozen=True)
@@ -178,6 +210,10 @@ class Mechanism(ABC):
         if self.guarantee.epsilon > self.spec.epsilon * (1 + 1e-9) or self.guarantee.delta > self.spec.delta * (1 + 1e-9):
             raise ParameterError("guarantee", str(self.guarantee), f"at most what was asked for, {self.spec}")
 
+    def claim(self, *, seeded: bool) -> Guarantee:
+        """What a release will claim, with a given generator or without one."""
+        return self.guarantee.of_a_demonstration() if seeded else self.guarantee
+
     def calibrated(self) -> dict[str, Any]:
         """What calibration added (noise scales, number of rows, …), from public facts only."""
         return {}
@@ -191,11 +227,6 @@ class Mechanism(ABC):
             **self.config.settings(),
             **self.calibrated(),
         }
-
-    def claim(self, seeded: bool) -> Guarantee:
-        """The claim of one run; a seeded one is a demonstration."""
-        more = (DEMO_ASSUMPTION,) if seeded else ()
-        return replace(self.guarantee, assumptions=(*self.guarantee.assumptions, *more))
 
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """Rows drawn once more from what ``release`` has fitted, to tell the draw's error from that of the noise.
@@ -231,7 +262,7 @@ class Mechanism(ABC):
         progress("done", 1.0)
         return Release(
             rows=rows,
-            guarantee=self.claim(noise.seeded),
+            guarantee=self.claim(seeded=noise.seeded),
             diagnostics=diagnostics,
             mechanism=self.config.name,
             settings=self.facts(),

@@ -204,14 +204,10 @@ def _guarantee(spec: PrivacySpec, domain: Domain | None, *, seeded: bool) -> Gua
     ]
     if spec.neighbouring == "replace_one":
         assumptions.append("The number of rows is public.")
-    if seeded:
-        assumptions.append(
-            "The noise came from a given random generator: this is a demonstration, its seed must stay secret."
-        )
     confirmed = domain is not None and domain.is_public
     if not confirmed:
         assumptions.insert(0, "NOT YET TRUE: nobody confirmed that the domain is public.")
-    return Guarantee(
+    found = Guarantee(
         spec.epsilon,
         0.0,
         spec.neighbouring,
@@ -220,3 +216,4 @@ def _guarantee(spec: PrivacySpec, domain: Domain | None, *, seeded: bool) -> Gua
         "proven" if confirmed else "unconfirmed_domain",
         spec.unit,
     )
+    return found.of_a_demonstration() if seeded else found

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from dpsyn import checks
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.schema import checked
 
 Neighbouring = Literal["replace_one", "add_remove"]
-Status = Literal["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "published_but_wrong", "stated"]
+Status = Literal[
+    "proven", "real_arithmetic", "unconfirmed_domain", "experimental", "demonstration", "published_but_wrong", "stated"
+]
+
+DEMO_ASSUMPTION = (
+    "A demonstration: everything was drawn from a given random generator, in floating point, without the exact samplers and "
+    "the rounding of a release. Whoever knows or guesses the seed can take the noise off, so no guarantee is claimed."
+)
+SYSTEM_NOISE = "The noise comes from NumPy's generator, keyed by the system's entropy"
+"""How an assumption about that noise begins: it is not true of a demonstration."""
+_OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -46,6 +57,9 @@ class PrivacySpec:
         delta: 0 <= δ < 1; 0 asks for pure ε-differential privacy.
         neighbouring: ``"replace_one"`` (one record changes, n is public) or ``"add_remove"``.
         unit: what one record is; ``"row"`` is the only unit so far.
+
+    Raises:
+        ParameterError: a field has a value that it cannot have.
     """
 
     epsilon: float
@@ -54,14 +68,10 @@ class PrivacySpec:
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.epsilon, (int, float)) and math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise ParameterError("epsilon", self.epsilon, "a finite number > 0")
-        if not (isinstance(self.delta, (int, float)) and 0 <= self.delta < 1):
-            raise ParameterError("delta", self.delta, "a number with 0 <= delta < 1")
-        if self.neighbouring not in ("replace_one", "add_remove"):
-            raise ParameterError("neighbouring", self.neighbouring, "'replace_one' or 'add_remove'")
-        if self.unit != "row":
-            raise ParameterError("unit", self.unit, "'row' is the only unit of privacy so far")
+        object.__setattr__(self, "epsilon", checks.number("epsilon", self.epsilon, above=0.0))
+        object.__setattr__(self, "delta", checks.number("delta", self.delta, 0.0, below=1.0))
+        checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
+        checks.choice("unit", self.unit, ["row"])
 
 
 @dataclass(frozen=True)
@@ -74,10 +84,11 @@ class Guarantee:
         source: theorem or proof.
         assumptions: what must hold outside the mechanism, in plain sentences.
         status: only ``"proven"`` claims certify a release; ``"unconfirmed_domain"`` becomes ``"proven"`` once somebody
-            confirms that the domain was known without looking at the data; ``"real_arithmetic"`` is proven of noise in real
-            numbers, and known to fail for the floating-point numbers of a computer; ``"published_but_wrong"`` is no
-            guarantee, and its ε is infinite, so that nothing that adds or compares ε can take it for one; ``"stated"`` is
-            what a file says, and nobody has checked it.
+            confirms that the domain was known without looking at the data; ``"real_arithmetic"`` is proven of exact
+            arithmetic (noise in real numbers, exact optima), which the floating-point numbers of a computer are not;
+            ``"demonstration"`` is what was drawn from a given generator: ε and δ are those of the same settings without
+            one; ``"published_but_wrong"`` is no guarantee, and its ε is infinite, so that nothing that adds or compares ε
+            can take it for one; ``"stated"`` is what a file says, and nobody has checked it.
 
     Raises:
         ParameterError: a finite ε for what is published but wrong, or an ε or δ that cannot be.
@@ -105,7 +116,16 @@ class Guarantee:
         epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
-        return f"{kind}-differentially private under {between}"
+        claim = f"{kind}-differentially private under {between}"
+        return f"a demonstration without a guarantee (without a seed: {claim})" if self.status == "demonstration" else claim
+
+    def of_a_demonstration(self) -> Guarantee:
+        """What is left of the claim where everything is drawn from a given generator."""
+        if self.status == "published_but_wrong":
+            return self
+        others = (a for a in self.assumptions if a not in (DEMO_ASSUMPTION, _OF_EARLIER_VERSIONS))
+        assumptions = (DEMO_ASSUMPTION, *(a for a in others if not a.startswith(SYSTEM_NOISE)))
+        return replace(self, status="demonstration", assumptions=assumptions)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a record of the run; an infinite ε is None, as JSON has no such number."""

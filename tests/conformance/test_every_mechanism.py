@@ -14,8 +14,9 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import DpsynError, InputError, NotCalibratedError, ParameterError
-from dpsyn.mechanisms.base import DEMO_ASSUMPTION, Config
+from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.privacy.spec import DEMO_ASSUMPTION
 from tests.conformance.case import Case
 from tests.conftest import mixed_table
 
@@ -75,29 +76,33 @@ def test_without_a_generator_runs_differ_and_are_no_demonstration(name):
     first, second = run(case.config, case.spec, None), run(case.config, case.spec, None)
     assert not first.rows.equals(second.rows)
     assert not first.seeded
+    assert first.guarantee.status == "proven"
     assert DEMO_ASSUMPTION not in first.guarantee.assumptions
-    with pytest.raises(ParameterError, match="seed"):
-        first.record(seed=1)
 
 
 @each
 def test_a_seeded_run_says_that_it_is_a_demonstration(name):
     case = CASES[name]
     release = run(case.config, case.spec)
-    assert DEMO_ASSUMPTION in release.guarantee.assumptions
-    record = json.loads(json.dumps(release.record(seed=5)))
+    assert release.guarantee.status == "demonstration"
+    assert "without a guarantee" in str(release.guarantee)
+    assert release.guarantee.assumptions.count(DEMO_ASSUMPTION) == 1
+    mechanism = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)
+    assert mechanism.claim(seeded=True) == release.guarantee
+    assert mechanism.claim(seeded=False) == mechanism.guarantee
+    record = json.loads(json.dumps(release.record()))
     assert record["demonstration"] is True
-    assert record["seed"] == 5
+    assert record["guarantee"]["status"] == "demonstration"
     assert record["guarantee"]["epsilon"] == release.guarantee.epsilon
     assert record["versions"]["numpy"] == np.__version__
-    assert "seed" not in release.record()
+    assert "seed" not in record
 
 
 @each
 def test_the_guarantee_is_stated_before_the_run_and_is_what_was_asked_for(name):
     case = CASES[name]
     mechanism = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)
-    release = mechanism(np.random.default_rng(1), TABLE)
+    release = mechanism(None, TABLE)
     before, after = mechanism.guarantee, release.guarantee
     assert 0 < before.epsilon <= case.spec.epsilon
     assert before.delta <= case.spec.delta
@@ -115,7 +120,7 @@ def test_an_unconfirmed_domain_is_never_called_proven(name):
     case = CASES[name]
     age = replace(TABLE.domain["age"], public=False)
     table = TABLE.with_domain(TABLE.domain.replace(age))
-    guarantee = run(case.config, case.spec, table=table).guarantee
+    guarantee = run(case.config, case.spec, None, table).guarantee
     assert guarantee.status == "unconfirmed_domain"
     assert "age" in guarantee.assumptions[0]
 
@@ -197,5 +202,16 @@ def test_everything_survives_a_trip_to_another_process(name):
 @each
 def test_faults_are_of_our_own_kind(name):
     case = CASES[name]
-    with pytest.raises(DpsynError):
-        case.config.calibrate(case.spec, TABLE.domain, n=0)
+    for spec, domain, n in (
+        (case.spec, TABLE.domain, 0),
+        (case.spec, TABLE.domain, True),
+        (case.spec, TABLE.domain, 2.5),
+        (case.spec, TABLE.domain, None),
+        (1.0, TABLE.domain, TABLE.n),
+        (case.spec, TABLE, TABLE.n),
+    ):
+        with pytest.raises(DpsynError):
+            case.config.calibrate(spec, domain, n=n)
+    narrow = replace(TABLE.domain["dose"], lower=0.0, upper=5e-324, bins=1)
+    with pytest.raises(DpsynError, match="dose"):
+        case.config.calibrate(case.spec, TABLE.domain.replace(narrow), n=TABLE.n)

@@ -134,7 +134,7 @@ def test_as_published(open_page):
     config, spec = planned(app)
     assert config == dpsyn.NoisyReweighting.as_published(degree=1)
     assert spec == PrivacySpec(1.0)
-    assert "proven in real arithmetic only" in app.warning[0].value
+    assert "proven in exact arithmetic only" in app.warning[0].value
     assert not app.success
     assert charts(app) == 1
     app, made = run(app)

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpsyn.app import state
 from dpsyn.app.lab.releases import earlier_measures, take_comparison
 from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
 from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.figures import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table
 from dpsyn.evaluation.report import DEGREES, SCORES, Closeness, Report
 from dpsyn.kit import jobs, visit, widgets
@@ -70,7 +70,7 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             context={
                 "done": take_comparison,
                 "revision": current.revision,
-                "fingerprint": state.fingerprint(learn, held_out),
+                "fingerprint": fingerprint(learn, held_out),
                 "numbers": {label: releases[label].number for label in chosen},
                 "target": predicted,
             },

@@ -10,6 +10,7 @@ from dpsyn.app import state
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
+from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
     DRAWS,
     REPEATS,
@@ -148,7 +149,7 @@ def planner(current: visit.Dataset) -> None:
             number=0,
             name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {known[vary].symbol}",
             dataset=current.table.name,
-            fingerprint=state.fingerprint(*current.parts),
+            fingerprint=fingerprint(*current.parts),
             grid=grid,
             target=target,
             degrees=tuple(degrees),

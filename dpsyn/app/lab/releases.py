@@ -18,6 +18,7 @@ from dpsyn.errors import InputError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import now
+from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
 from dpsyn.kit import code, visit, widgets
@@ -30,7 +31,7 @@ _LONGEST = 100
 _listed = partial(listed, most=12)
 _STATUS = {
     "unconfirmed_domain": "domain not confirmed",
-    "real_arithmetic": "real arithmetic only",
+    "real_arithmetic": "exact arithmetic only",
     "published_but_wrong": "no guarantee",
     "stated": "stated by the file, not checked by us",
 }
@@ -49,7 +50,7 @@ def _line(made: MadeRelease) -> dict[str, Any]:
         "Mechanism": title(made.release.mechanism),
         "ε": _number(claim, claim.epsilon, 4),
         "δ": _number(claim, claim.delta, 3),
-        "Status": _STATUS.get(claim.status, claim.status) + (", demonstration" if made.release.seeded else ""),
+        "Status": _STATUS.get(claim.status, claim.status),
         "Rows": len(made.release.rows),
         "Made": _moment(made.when),
         "Seconds": round(made.seconds, 1),
@@ -148,8 +149,8 @@ def earlier_measures(current: Dataset, releases: list[MadeRelease]) -> bool:
     measured = [made for made in releases if made.measured is not None]
     if not measured:
         return False
-    mark = state.fingerprint(*current.parts)
-    others = sum(made.measured is not None and made.measured["fingerprint"] != mark for made in measured)
+    mark = fingerprint(*current.parts)
+    others = sum(made.measured is not None and not is_of(made.measured["fingerprint"], mark) for made in measured)
     with st.container(border=True):
         widgets.heading("Measures as they were kept", True)
         st.caption(

@@ -213,7 +213,7 @@ def _release(made: MadeRelease) -> Section:
     claim = made.release.guarantee
     status = {
         "unconfirmed_domain": "true once the domain is confirmed as public",
-        "real_arithmetic": "proven in real arithmetic only, not of the floating-point noise that was drawn",
+        "real_arithmetic": "proven in exact arithmetic only, not of the floating-point numbers of this run",
         "stated": "stated by the file, not checked by us",
     }.get(claim.status, claim.status.replace("_", " "))
     settings = [
@@ -232,7 +232,7 @@ def _release(made: MadeRelease) -> Section:
         "The first rows:",
         made.release.rows.head(8).astype(str),
     ]
-    return Section(made.label, RELEASED if claim.status == "proven" and not made.release.seeded else PRIVATE, parts)
+    return Section(made.label, RELEASED if claim.status == "proven" else PRIVATE, parts)
 
 
 def _short(value: Any) -> str:

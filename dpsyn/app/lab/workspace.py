@@ -160,7 +160,7 @@ def _content(thing: MadeRelease | Experiment) -> str:
     """Tells what a release or an experiment is, whatever it is called and wherever it was kept."""
     data = thing.to_dict()
     if isinstance(thing, Experiment):
-        return json.dumps([data["made"], data["fingerprint"], data["grid"]], default=str)
+        return json.dumps([data["made"], data["dataset"], data["grid"]], default=str)
     record = data["record"]["record"]
     claim = {k: v for k, v in record["guarantee"].items() if k != "assumptions"}
     return json.dumps([data["made"], data["dataset"], record["settings"], claim, data["rows"]], default=str)

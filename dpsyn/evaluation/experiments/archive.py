@@ -20,6 +20,7 @@ import pandas as pd
 from dpsyn.data.source import Columns, DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
+from dpsyn.evaluation.experiments.marks import salted
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plain_config, spec_from_dict
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
@@ -140,13 +141,13 @@ class MadeRelease:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         record = {
-            "record": self.release.record(seed=self.seed),
+            "record": self.release.record(),
             "seed": self.seed,
             "domain": self.domain.to_dict(),
             "name": self.release.name,
             "seconds": self.seconds,
             "config": plain_config(self.config),
-            "measured": self.measured,
+            "measured": None if self.measured is None else dict(self.measured),
         }
         rows = rows_to_csv(self.release.rows, self.domain)
         return {"made": self.when, "dataset": self.dataset, "label": self.label, "record": record, "rows": rows}
@@ -310,9 +311,12 @@ class Archive(NamedTuple):
 
 
 def archive_text(releases: Sequence[MadeRelease], experiments: Sequence[Experiment]) -> str:
-    """The file's text."""
-    runs = [release.to_dict() for release in releases]
-    found = {"format": FORMAT, "version": VERSION, "runs": runs, "experiments": [e.to_dict() for e in experiments]}
+    """The file's text; marks of private rows are salted, anew in every file."""
+    runs, tried = [release.to_dict() for release in releases], [experiment.to_dict() for experiment in experiments]
+    salt = secrets.token_hex(8)
+    for marked in (*tried, *(run["record"]["measured"] for run in runs if run["record"]["measured"])):
+        marked |= {"fingerprint": salted(marked["fingerprint"], salt)}
+    found = {"format": FORMAT, "version": VERSION, "runs": runs, "experiments": tried}
     return json.dumps(found, indent=1, default=str)
 
 
@@ -382,7 +386,8 @@ def _claim(
     try:
         # Under add_remove n is no part of the record, nor of anything that calibration makes of it.
         mechanism = made_with.calibrate(spec, domain, settings.get("n", len(rows)))
-        claim, facts = mechanism.claim(record["demonstration"]), json.loads(json.dumps(mechanism.facts(), default=str))
+        claim = mechanism.claim(seeded=record["demonstration"])
+        facts = json.loads(json.dumps(mechanism.facts(), default=str))
         between = (claim.neighbouring, claim.unit) == (stated.neighbouring, stated.unit)
         enough = stated.epsilon >= claim.epsilon * (1 - _ROUNDING) and stated.delta >= claim.delta * (1 - _ROUNDING)
         few = len(rows) <= (facts["rows"] if isinstance(facts.get("rows"), int) else len(rows))

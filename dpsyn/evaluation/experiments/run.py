@@ -116,7 +116,8 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
         if again is None:
             break
         measures.append(flat_measures(evaluate(baseline.table, again, baseline=baseline)))
-    return replace(result, measures=tuple(measures), seconds=time.perf_counter() - start)
+    claim = release.guarantee.to_dict()
+    return replace(result, guarantee=claim, measures=tuple(measures), seconds=time.perf_counter() - start)
 
 
 def _some_rows(table: Table, cell: Cell) -> Table:

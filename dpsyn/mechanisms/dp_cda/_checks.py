@@ -6,11 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from dpsyn import checks
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import check_whole
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 
 _LARGEST_COUNT_NOISE = 2.0**40
@@ -30,7 +28,7 @@ def rows_of_classes(rows: Mapping[Any, int] | int | None, attribute: Attribute, 
     """
     values = class_values(attribute)
     if not isinstance(rows, Mapping):
-        total = n if rows is None else int(rows)
+        total = n if rows is None else rows
         if total < len(values):
             allowed = (
                 f"at least {len(values)}, one for each class of {attribute.name!r}; "
@@ -67,7 +65,7 @@ def public_class_sizes(
         sizes = _in_code_order("class_sizes", declared, attribute)
     else:
         shown = declared
-        sizes = (int(declared),) * len(values)
+        sizes = (declared,) * len(values)
     smallest, value = min((size, position) for position, size in enumerate(sizes) if made[position] > 0)
     if min(sizes) < 0 or smallest < order_of_mixture:
         remedy = f"; order_of_mixture = {smallest} would do" if smallest >= 1 else ""
@@ -89,9 +87,7 @@ def _in_code_order(field: str, declared: Mapping[Any, int], attribute: Attribute
     if unknown or lost:
         problem = f"{unknown[0]!r} is not one of them" if unknown else f"{lost[0]!r} is missing"
         raise ParameterError(field, _shown(declared), f"one number for every class of {attribute.name!r}; {problem}")
-    if not all(isinstance(number, int | np.integer) and not isinstance(number, bool) for number in declared.values()):
-        raise ParameterError(field, _shown(declared), "whole numbers")
-    return tuple(int(declared[value]) for value in values)
+    return tuple(declared[value] for value in values)
 
 
 def _shown(declared: Mapping[Any, int]) -> dict[str, int]:
@@ -110,17 +106,19 @@ def count_margin(scale: float, classes: int, failure_probability: float) -> int:
     return max(0, math.ceil(scale * exponent * (1 + 1e-12) + 1e-12) - 1)
 
 
-def check_order_and_rows(order_of_mixture: object, rows: object) -> None:
-    """Raise unless both are whole numbers, at least 1; rows may be None or a mapping."""
-    check_whole("order_of_mixture", order_of_mixture, "at least 1")
-    if not (rows is None or isinstance(rows, Mapping)):
-        check_whole("rows", rows, "at least 1")
+def per_class(field: str, value: object) -> dict[Any, int] | int | None:
+    """A whole number from 1 on for all classes, one from 0 on for each, or None.
+
+    Raises:
+        ParameterError: it is none of these.
+    """
+    if isinstance(value, Mapping):
+        return {name: checks.whole(field, number, 0, why="for every class") for name, number in value.items()}
+    return checks.whole_or_none(field, value)
 
 
-def check_calibration(spec: PrivacySpec, n: int) -> None:
-    """Raise unless there are records and δ > 0."""
-    if n < 1:
-        raise ParameterError("n", n, "at least 1 row")
+def check_delta(spec: PrivacySpec, n: int) -> None:
+    """Raise unless δ > 0."""
     if spec.delta == 0:
         raise CalibrationError(
             "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "

@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, get_args
 
+from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config
+from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config, check_request
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import (
-    check_calibration,
     check_count_noise,
+    check_delta,
     check_features,
-    check_order_and_rows,
     class_column,
+    per_class,
     public_class_sizes,
     rows_of_classes,
 )
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
-from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism, changed_by_floating_point, floating_noise_assumption
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
@@ -39,12 +40,6 @@ PUBLIC_RATE_ASSUMPTION = (
 PUBLIC_N_ASSUMPTION = "The number of records n is public; the settings of the release name it."
 FIXED_SETTINGS_ASSUMPTION = (
     "l, c and the scaling were fixed without trying them on these records (what was tried counts as released)."
-)
-FLOATING_NOISE_ASSUMPTION = (
-    "The noise comes from NumPy's generator, keyed by the system's entropy, in floating point, so it is only nearly "
-    "Gaussian. Noisy averages are rounded to steps of about σ/64, so that low bits give nothing away; what floating point "
-    "gets wrong then changes a number with a probability of about 1e-12, which is taken for never. noise_sampler='exact' "
-    "closes that gap."
 )
 
 
@@ -99,17 +94,15 @@ class DPCDA(Config):
     noise_is_draw: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_order_and_rows(self.order_of_mixture, self.rows)
-        for field in ("count_share", "scaling_share"):
-            if not 0 < getattr(self, field) < 1:
-                raise ParameterError(field, getattr(self, field), "a share strictly between 0 and 1")
-        check_clip_norm(self.clip_norm)
+        checks.text("target", self.target, "the name of a column")
         for field, kinds in (("variant", Variant), ("scaling", Scaling), ("noise_sampler", Sampler)):
-            if getattr(self, field) not in get_args(kinds):
-                raise ParameterError(field, getattr(self, field), f"one of {', '.join(map(repr, get_args(kinds)))}")
+            checks.choice(field, getattr(self, field), get_args(kinds))
+        self._set("order_of_mixture", checks.whole("order_of_mixture", self.order_of_mixture))
+        self._set("clip_norm", check_clip_norm("clip_norm", self.clip_norm))
+        for field in ("count_share", "scaling_share"):
+            self._set(field, checks.share(field, getattr(self, field)))
         for field in ("rows", "class_sizes"):
-            if isinstance(getattr(self, field), Mapping):
-                object.__setattr__(self, field, dict(getattr(self, field)))
+            self._set(field, per_class(field, getattr(self, field)))
 
     @classmethod
     def as_published(
@@ -128,7 +121,7 @@ class DPCDA(Config):
         settings = asdict(self)
         for field in ("rows", "class_sizes"):
             if isinstance(settings[field], Mapping):
-                settings[field] = {str(value): int(number) for value, number in settings[field].items()}
+                settings[field] = {str(value): number for value, number in settings[field].items()}
         return settings
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> DPCDAMechanism:
@@ -156,7 +149,8 @@ class DPCDA(Config):
             ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, another column has
                 a single value, or ``rows`` is None and n is not public.
         """
-        check_calibration(spec, n)
+        n = check_request(spec, domain, n)
+        check_delta(spec, n)
         if self.rows is None and spec.neighbouring == "add_remove":
             allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"
             raise ParameterError("rows", None, allowed)
@@ -172,6 +166,8 @@ class DPCDA(Config):
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
         check_count_noise(spec.epsilon, budget.count_noise_scale)
+        numbers = sum(rows) * features.dimension
+        system = self.noise_sampler == "system"
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -182,7 +178,11 @@ class DPCDA(Config):
                 delta=spec.delta,
                 neighbouring=spec.neighbouring,
                 source=self._source(budget),
-                assumptions=self._assumptions(spec, public_sizes=sizes is not None),
+                assumptions=(
+                    *self._assumptions(spec, public_sizes=sizes is not None),
+                    *([floating_noise_assumption(numbers)] if system else []),
+                ),
+                status="real_arithmetic" if system and changed_by_floating_point(numbers) > spec.delta else "proven",
             ),
             features=features,
             rows_per_class=rows,
@@ -208,6 +208,4 @@ class DPCDA(Config):
             found.append(PUBLIC_N_ASSUMPTION)
         if public_sizes:
             found.append(PUBLIC_SIZES_ASSUMPTION if self.variant == "fixed_size" else PUBLIC_RATE_ASSUMPTION)
-        if self.noise_sampler == "system":
-            found.append(FLOATING_NOISE_ASSUMPTION)
         return tuple(found)

@@ -110,8 +110,10 @@ class FeatureMap:
         missing = any(attribute.missing for attribute in self.numbers)
         centre, spread = self._standard(standard)
         for block in _cached(points):
-            np.subtract(block, middle, out=block)
-            np.divide(block, half, out=block)
+            # A cell far outside narrow bounds may overflow: clipping takes it for infinite.
+            with np.errstate(over="ignore"):
+                np.subtract(block, middle, out=block)
+                np.divide(block, half, out=block)
             np.clip(block, -bound, bound, out=block)
             if missing:
                 np.nan_to_num(block, copy=False, nan=0.0)
@@ -243,12 +245,16 @@ def clip_to_ball(points: Floats, radius: float) -> tuple[Floats, float]:
 
 
 def clip_in_place(points: Floats, radius: float) -> float:
-    """As :func:`clip_to_ball`, without a copy; the share of rows that were shortened (not private)."""
+    """As :func:`clip_to_ball`, without a copy; the share of rows that were shortened (not private).
+
+    Lengths are taken in units of the radius: the squares of small numbers are 0, and would pass any ball.
+    """
     shortened = 0
     for block in _cached(points):
-        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-        outside = lengths > radius
+        scaled = block / radius
+        lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        outside = lengths > 1
         if outside.any():
-            block[outside] /= (lengths[outside] / radius)[:, None]
-            shortened += int((lengths > radius * (1 + 1e-12)).sum())
+            block[outside] /= lengths[outside, None]
+            shortened += int((lengths > 1 + 1e-12).sum())
     return shortened / len(points) if len(points) else 0.0

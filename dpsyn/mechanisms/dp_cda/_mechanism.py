@@ -20,6 +20,7 @@ from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_p
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
+from dpsyn.privacy.spec import SYSTEM_NOISE, rounded_up
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -31,6 +32,21 @@ Sizes = Sequence[int | None]
 
 _SMALLEST_NOISE = 2.0**-20
 """In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
+
+
+def changed_by_floating_point(numbers: int) -> float:
+    """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`)."""
+    return numbers * 2.0**-41
+
+
+def floating_noise_assumption(numbers: int) -> str:
+    """What a release takes for granted of noise from NumPy's generator."""
+    return (
+        f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
+        "σ/64, so that low bits give nothing away; that floating point then changes one of the "
+        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers), 2)} in all (more "
+        "where averages are above 8σ), which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
+    )
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
-from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, no_progress
+from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, check_request, no_progress
 from dpsyn.mechanisms.dp_cda._averaging import class_averages
-from dpsyn.mechanisms.dp_cda._checks import (
-    check_calibration,
-    check_order_and_rows,
-    class_column,
-    class_values,
-    rows_of_classes,
-)
+from dpsyn.mechanisms.dp_cda._checks import check_delta, class_column, class_values, rows_of_classes
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_in_place
 from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.counterexamples import published_sigma
@@ -64,8 +59,10 @@ class PublishedDPCDA(Config):
     paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
 
     def __post_init__(self) -> None:
-        check_order_and_rows(self.order_of_mixture, self.rows)
-        check_clip_norm(self.clip_norm)
+        checks.text("target", self.target, "the name of a column")
+        self._set("order_of_mixture", checks.whole("order_of_mixture", self.order_of_mixture))
+        self._set("rows", checks.whole_or_none("rows", self.rows))
+        self._set("clip_norm", check_clip_norm("clip_norm", self.clip_norm))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> PublishedDPCDAMechanism:
         """σ = σ_x = σ_y to which the published formula gives ``spec``, for N = n and T rows.
@@ -74,7 +71,8 @@ class PublishedDPCDA(Config):
             CalibrationError: δ = 0, or the formula cannot reach ε: with the orders 3 and 4 it stays above ln(1/δ)/3.
             ParameterError: the target or the number of rows do not fit, or neighbours are not replace-one.
         """
-        check_calibration(spec, n)
+        n = check_request(spec, domain, n)
+        check_delta(spec, n)
         if spec.neighbouring != "replace_one":
             raise ParameterError("neighbouring", spec.neighbouring, "'replace_one': the paper knows no other")
         attribute = class_column(self.target, domain)

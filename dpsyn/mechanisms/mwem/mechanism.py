@@ -7,15 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config, Mechanism, Progress, Release
+from dpsyn.mechanisms.base import (
+    DEGREE,
+    PUBLIC_DOMAIN_ASSUMPTION,
+    ROWS,
+    Axis,
+    Config,
+    Mechanism,
+    Progress,
+    Release,
+    check_request,
+)
 from dpsyn.mechanisms.mwem.theorems import best_rounds
 from dpsyn.notation import counted
 from dpsyn.privacy.noise import NoiseSource
@@ -107,14 +118,11 @@ class MWEM(Config):
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "rounds": Axis("T (rounds)", "3, 10, 30, 100"), "rows": ROWS}
 
     def __post_init__(self) -> None:
-        for name, least in (("degree", 1), ("rounds", 1), ("rows", 1), ("replays", 0)):
-            value = getattr(self, name)
-            if value is None and name in ("rounds", "rows"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ParameterError(name, value, f"a whole number, at least {least}")
-        if self.output not in ("last", "average"):
-            raise ParameterError("output", self.output, "'last' or 'average'")
+        self._set("degree", checks.whole("degree", self.degree))
+        self._set("replays", checks.whole("replays", self.replays, 0))
+        for name in ("rounds", "rows"):
+            self._set(name, checks.whole_or_none(name, getattr(self, name)))
+        checks.choice("output", self.output, get_args(Output))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
         """T rounds, each with ε/2T for choosing a cell and ε/2T for measuring it.
@@ -126,8 +134,7 @@ class MWEM(Config):
             CalibrationError: neighbours that add or remove a record: n, which the weights take as known, is then a secret.
             ParameterError: n < 1, or the domain has too many rows to keep a weight for each.
         """
-        if n < 1:
-            raise ParameterError("n", n, "at least 1 row")
+        n = check_request(spec, domain, n)
         if spec.neighbouring != "replace_one":
             raise CalibrationError(
                 "MWEM takes the number of rows as public, which it is not where neighbours add or remove one: "

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, get_args
 
+from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config
+from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config, check_request
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
@@ -147,24 +148,27 @@ class NoisyReweighting(Config):
         )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.degree, int) or self.degree < 1:
-            raise ParameterError("degree", self.degree, "a whole number, at least 1")
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ParameterError(name, getattr(self, name), f"one of {', '.join(map(repr, allowed))}")
+            checks.choice(name, getattr(self, name), allowed)
+        self._set("degree", checks.whole("degree", self.degree))
+        self._set("refinements", checks.whole("refinements", self.refinements, 0))
         for name in ("rows", "reduced_space_size"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ParameterError(name, getattr(self, name), "at least 1")
-        if self.marginal_share is not None and not 0 < self.marginal_share < 1:
-            raise ParameterError("marginal_share", self.marginal_share, "a share strictly between 0 and 1, or None")
-        if not isinstance(self.refinements, int) or self.refinements < 0:
-            raise ParameterError("refinements", self.refinements, "a whole number, at least 0")
+            self._set(name, checks.whole_or_none(name, getattr(self, name)))
+        if self.marginal_share is not None:
+            self._set("marginal_share", checks.share("marginal_share", self.marginal_share))
+        for name in ("vertex", "smooth_bins"):
+            self._set(name, checks.flag(name, getattr(self, name)))
+        if self.family is not None and not isinstance(self.family, Family):
+            raise ParameterError("family", self.family, "a family of statistics, such as FunctionFamily")
+        checks.instance("public", self.public, Table, "a dpsyn.Table of public rows", optional=True)
         if self.vertex and self.objective != "max":
             raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
         if (self.reduced_space == "public") != (self.public is not None):
             raise ParameterError("public", self.public is not None, "a table exactly where reduced_space='public'")
         if self.tables is not None:
-            object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
+            why = "sets of column names, such as (('age', 'smokes'), ('age',))"
+            sets = [checks.items("tables", table, why) for table in checks.items("tables", self.tables, why)]
+            self._set("tables", tuple(tuple(checks.text("tables", name, why) for name in table) for table in sets))
 
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data; a family and public rows by their names."""
@@ -188,8 +192,7 @@ class NoisyReweighting(Config):
             ParameterError: Walsh statistics on a domain that is not binary, a table that is not there, or more than memory
                 or time allow; the message has the estimate.
         """
-        if n < 1:
-            raise ParameterError("n", n, "at least 1 row")
+        n = check_request(spec, domain, n)
         kind = self._kind(spec)
         family = self._family(domain, spec)
         plan = _planned(self, domain, family)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting.families import Family, Floats, Group, Integers
@@ -30,8 +33,10 @@ _BLOCK = 1 << 22
 class FunctionFamily(Family):
     """f_1 … f_F of the user's own, with values in a declared range inside [-1, 1].
 
-    Whatever a function returns is moved into its range (a value that is not a number to the range's lower end) and rounded
-    to a multiple of ``unit``, so the sensitivity of the declared ranges holds in any case: with w_f the width of a range in
+    Whatever a function returns is moved into its range and rounded to a multiple of ``unit``; a value that is not a number,
+    and a row on which it raises or returns something of another shape, count as the range's lower end, so that a run does
+    not tell by a refusal that such a row is there (how long it takes may tell). The sensitivity of the declared ranges
+    therefore holds in any case: with w_f the width of a range in
     units, L1 ≤ Σ_f w_f and L2 ≤ √(Σ_f w_f²) when a row is replaced, the same with the larger end of the range in place of
     the width when one is added. On a domain of at most :data:`PAIRS_AT_MOST` rows the functions are evaluated on all of it,
     which is public, and the sensitivities are the exact largest ones over all pairs of rows.
@@ -51,7 +56,8 @@ class FunctionFamily(Family):
         row_by_row: True if the functions cannot look at more than one row at a time.
 
     Raises:
-        ParameterError: a range is wrong, values have a wrong shape, or a function looks at several rows at once.
+        ParameterError: a range is wrong, values have a wrong shape, a function raises on every row that is tried, or looks
+            at several rows at once.
     """
 
     name = "functions"
@@ -68,17 +74,20 @@ class FunctionFamily(Family):
     ) -> None:
         check_sizes_and_degree(sizes, 1)
         self.sizes = tuple(int(size) for size in sizes)
-        self._functions = functions if callable(functions) else tuple(functions)
-        if not (math.isfinite(unit) and 2.0**-40 <= unit <= 1):
-            raise ParameterError("unit", unit, "a number from 2^-40 to 1")
-        if not callable(self._functions) and not self._functions:
-            raise ParameterError("functions", "an empty list", "at least one function")
-        self.unit = float(unit)
+        why = "a vectorised function, or a list of at least one"
+        self._functions = (functions,) if callable(functions) else tuple(checks.items("functions", functions, why))
+        if not self._functions or not all(map(callable, self._functions)):
+            raise ParameterError("functions", functions, why)
+        self.unit = checks.number("unit", unit, 2.0**-40, 1.0)
         probes = np.random.default_rng(0).integers(0, self.sizes, (_PROBES, len(self.sizes)), dtype=np.int32)
-        together = self._called(probes)
-        self.count = together.shape[1]
+        # Values of a single function for several statistics have a second axis.
+        self._widths = [self._width(function, probes, one=not callable(functions)) for function in self._functions]
+        self.count = sum(width or 1 for width in self._widths)
         self.groups = tuple(Group((), f, f + 1) for f in range(self.count))
-        self.names = tuple(names) if names is not None else tuple(f"f{f + 1}" for f in range(self.count))
+        self.names = tuple(f"f{f + 1}" for f in range(self.count))
+        if names is not None:
+            why = "a list of texts"
+            self.names = tuple(checks.text("names", name, why) for name in checks.items("names", names, why))
         if len(self.names) != self.count:
             raise ParameterError("names", f"{len(self.names)} names", f"one for each of the {self.count} functions")
         self._low, self._high = self._range("low", low), self._range("high", high)
@@ -93,29 +102,35 @@ class FunctionFamily(Family):
         self._table = self._rounded(self._called(all_codes(self.sizes))) if self.row_by_row else None
         if self._table is None:
             alone = np.concatenate([self._called(probes[i : i + 1]) for i in range(_PROBES)])
-            if not np.array_equal(alone, together, equal_nan=True):
+            if not np.array_equal(alone, self._called(probes), equal_nan=True):
                 raise ParameterError("functions", "one that gives a row another value among other rows", "one row at a time")
 
     def _range(self, field: str, ends: float | Sequence[float]) -> Floats:
-        values = np.asarray(ends, dtype=np.float64)
-        if values.shape not in ((), (self.count,)) or not np.isfinite(values).all():
-            raise ParameterError(field, ends, f"a finite number, or one for each of the {self.count} functions")
-        return np.array(np.broadcast_to(values, (self.count,)))
+        why = f"a number, or one for each of the {self.count} functions"
+        values = [ends] * self.count if isinstance(ends, Real) else checks.items(field, ends, why)
+        if len(values) != self.count:
+            raise ParameterError(field, ends, why)
+        return np.array([checks.number(field, value) for value in values])
+
+    def _width(self, function: Function, probes: Codes, *, one: bool) -> int | None:
+        """How many values a function has for a row; None for one without an axis of its own. Public: probes are no data."""
+        fault: Exception | None = None
+        for rows in (probes, *np.split(probes, len(probes))):
+            try:
+                shape = np.asarray(function(rows), dtype=np.float64).shape
+            except Exception as raised:  # noqa: BLE001  # whatever the user's function raises
+                fault = raised
+                continue
+            if len(shape) != (1 if one else 2) or shape[0] != len(rows) or 0 in shape:
+                wanted = f"({len(rows)},)" if one else f"({len(rows)}, F)"
+                raise ParameterError("functions", f"values of shape {shape}", f"{wanted} for {len(rows)} rows")
+            return None if one else shape[1]
+        raise ParameterError("functions", function, f"a function of rows; it raises on every row: {fault!r}") from fault
 
     def _called(self, codes: Codes) -> Floats:
         """What the functions return, shape (n, F)."""
-        if callable(self._functions):
-            values = np.asarray(self._functions(codes), dtype=np.float64)
-            wanted = (len(codes), values.shape[1] if values.ndim == 2 else -1)
-        else:
-            columns = [np.asarray(function(codes), dtype=np.float64) for function in self._functions]
-            wrong = next((c.shape for c in columns if c.shape != (len(codes),)), None)
-            if wrong is not None:
-                raise ParameterError("functions", f"values of shape {wrong}", f"({len(codes)},) for {len(codes)} rows")
-            values, wanted = np.stack(columns, axis=1), (len(codes), len(columns))
-        if values.shape != wanted or values.shape[1] == 0 or (hasattr(self, "count") and values.shape[1] != self.count):
-            raise ParameterError("functions", f"values of shape {values.shape}", f"({len(codes)}, F) for {len(codes)} rows")
-        return values
+        pairs = zip(self._functions, self._widths, strict=True)
+        return np.concatenate([_returned(function, width, codes) for function, width in pairs], axis=1)
 
     def _rounded(self, values: Floats) -> Integers:
         inside = np.clip(np.where(np.isnan(values), self._low, values), self._low, self._high)
@@ -170,6 +185,18 @@ class FunctionFamily(Family):
         else:
             replaced = _size(rows.max(axis=0) - rows.min(axis=0))
         return {"replace_one": replaced, "add_remove": added}
+
+
+def _returned(function: Function, width: int | None, codes: Codes) -> Floats:
+    """What a function returns, shape (n, width or 1); NaN for the rows on which it fails, which are found by halving."""
+    # Whatever it raises: that it did may depend on the data, and must not be seen.
+    with suppress(Exception), np.errstate(all="ignore"):
+        values = np.asarray(function(codes), dtype=np.float64)
+        if values.shape == ((len(codes),) if width is None else (len(codes), width)):
+            return values.reshape(len(codes), -1)
+    if len(codes) <= 1:
+        return np.full((len(codes), width or 1), np.nan)
+    return np.concatenate([_returned(function, width, half) for half in np.array_split(codes, 2)])
 
 
 def _size(moved: Integers) -> tuple[int, int]:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
+from dpsyn import checks
 from dpsyn.domain import Domain
-from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config
+from dpsyn.errors import CalibrationError
+from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config, check_request
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
     IGNORES_DATA,
@@ -23,7 +22,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     largest_rows,
     theorem_4_1_log_epsilon,
 )
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status, rounded_up
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
@@ -79,21 +78,16 @@ class PrivateSampling(Config):
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     def __post_init__(self) -> None:
+        for name in ("floor", "ceiling"):
+            self._set(name, checks.scale(name, getattr(self, name)))
         check_box(self.floor, self.ceiling)
-        for name in ("degree", "rows", "reduced_space_size"):
-            value = getattr(self, name)
-            if value is None and name != "degree":
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ParameterError(name, value, "a whole number, at least 1")
-        if self.space not in (None, "auto", *SPACES):
-            raise ParameterError(
-                "space", self.space, f"one of {', '.join(map(repr, SPACES))}, or None for the one that fits"
-            )
-        if self.scheduler is not None and not isinstance(self.scheduler, str):
-            raise ParameterError(
-                "scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads"
-            )
+        self._set("degree", checks.whole("degree", self.degree))
+        for name in ("rows", "reduced_space_size"):
+            self._set(name, checks.whole_or_none(name, getattr(self, name)))
+        if self.space is not None:
+            checks.choice("space", self.space, ("auto", *SPACES))
+        if self.scheduler is not None:
+            checks.text("scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads")
 
     @classmethod
     def as_it_comes(cls, rows: int, target: str | None) -> PrivateSampling:
@@ -111,12 +105,11 @@ class PrivateSampling(Config):
 
         Raises:
             CalibrationError: ``rows`` draws, or even one, cost more than ε; the message says what would fit.
-            ParameterError: n < 1, the space does not suit the domain, or the problem does not fit in memory.
+            ParameterError: a wrong argument, the space does not suit the domain, or the problem does not fit in memory.
         """
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
-        if n < 1:
-            raise ParameterError("n", n, "at least 1 row")
+        n = check_request(spec, domain, n)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
@@ -129,18 +122,19 @@ class PrivateSampling(Config):
         rows = self.rows or (most if fitting is None else min(fitting, most))
         assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
         source = RATIO_SOURCE
+        status: Status = "proven"
         if is_degenerate(self.floor, self.ceiling):
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
         elif per_row < ratio:
-            source = THEOREM_SOURCE
+            source, status = THEOREM_SOURCE, "real_arithmetic"
             assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
         return PrivateSamplingMechanism(
             config=self,
             spec=spec,
             domain=domain,
             n=n,
-            guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions)),
+            guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions), status),
             rows=int(rows),
             size=size,
             theorem_4_1_per_row=theorem,

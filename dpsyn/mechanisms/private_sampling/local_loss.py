@@ -2,7 +2,8 @@
 
 Given S, h* is a function of the data alone. So for a neighbour X' of X the loss of k independent draws is
 k·max_θ |ln h*(θ)/h'*(θ)|, exactly, and the largest loss that a search finds is a lower bound on the ε that any proof could
-give. It depends on the private rows: for teaching, and no part of a release.
+give: of the rows where S is the whole domain, and else of the rows together with S. A release holds no S, and rows alone can
+lose less, as their law is a mean over S. It depends on the private rows: for teaching, and no part of a release.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class NeighbourLoss:
 
     @property
     def lower_bound(self) -> float:
-        """Loss less its uncertainty, at least 0: no smaller ε is true."""
+        """Loss less its uncertainty, at least 0: no smaller ε is true of the rows together with S."""
         return max(0.0, self.loss - (0.0 if math.isnan(self.uncertainty) else self.uncertainty))
 
 
@@ -90,6 +91,7 @@ class LocalLoss:
         exhaustive: they are all there are.
         neighbours: how many there are.
         failures: neighbours left out because a solver failed and the uniform density stood in.
+        whole_domain: S is the whole domain, so that the loss is one of the rows alone.
         certificates: ε of k rows by ``"bounded_ratio"``, ``"theorem_4_1"`` and ``"stability"`` (experimental); None where
             one does not apply.
     """
@@ -102,11 +104,12 @@ class LocalLoss:
     exhaustive: bool
     neighbours: int
     failures: int
+    whole_domain: bool
     certificates: dict[str, float | None]
 
     @property
     def lower_bound(self) -> float:
-        """No ε below this is true for these settings on this S."""
+        """No ε below this is true of the rows together with this S; nor of the rows alone if S is the whole domain."""
         return 0.0 if self.worst is None else self.worst.lower_bound
 
 
@@ -147,6 +150,7 @@ class LossMeter:
                 f"with C = {size.dimension:,} functions at most {_LARGEST_MATRIX // size.dimension:,} points: the programs "
                 "are solved once for every neighbour",
             )
+        self.whole_domain = size.whole
         self.space = draw_space(size, generator if generator is not None else np.random.default_rng())
         self.densities = Densities.on(self.space, config.floor, config.ceiling)
         self.neighbours = Neighbours(table, self.densities.basis)
@@ -268,6 +272,7 @@ class LossMeter:
             exhaustive=len(done) == existing,
             neighbours=existing,
             failures=failures,
+            whole_domain=self.whole_domain,
             certificates=self.certificates,
         )
 
@@ -282,7 +287,8 @@ def local_loss(
     generator: np.random.Generator | None = None,
     progress: Callable[[str, float], None] = no_progress,
 ) -> LocalLoss:
-    """k·max_θ |ln h*(θ)/h'*(θ)| for the worst neighbour X' that a search finds: no ε below it is true. NOT private.
+    """k·max_θ |ln h*(θ)/h'*(θ)| for the worst neighbour X' that a search finds: no ε below it is true of the rows together
+    with S (:attr:`LocalLoss.lower_bound`). NOT private.
 
     See :class:`LossMeter` and :meth:`LossMeter.search`, which this calls, for arguments and errors.
     """

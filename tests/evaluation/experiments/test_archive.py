@@ -17,6 +17,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import Archive, CellResult, Experiment, Grid, MadeRelease, Workspace
 from dpsyn.evaluation.experiments.archive import archive_text, read_archive
+from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -86,7 +87,8 @@ def test_measures_come_back_and_records_without_any_are_read() -> None:
     (back,), _, _ = read_archive(archive_text([kept()], []))
     assert back.measured is None
     (back,), _, _ = read_archive(archive_text([replace(kept(), measured=MEASURED)], []))
-    assert back.measured == MEASURED
+    assert is_of(back.measured["fingerprint"], MEASURED["fingerprint"])
+    assert back.measured == MEASURED | {"fingerprint": back.measured["fingerprint"]}
 
 
 def test_experiments_come_back() -> None:
@@ -101,7 +103,29 @@ def test_experiments_come_back() -> None:
     releases, (back,), set_aside = read_archive(archive_text([], [one]))
     assert releases == set_aside == []
     assert back.results == one.results
-    assert replace(back, key=one.key).__dict__ == one.__dict__
+    assert is_of(back.fingerprint, "f00")
+    assert replace(back, key=one.key, fingerprint="f00").__dict__ == one.__dict__
+
+
+def test_no_unsalted_hash_of_private_rows_is_in_a_file() -> None:
+    """Two files on the same rows do not tell that they are; whoever has the rows finds them again, other rows not."""
+    table = load_sample("asia").take(np.arange(50))
+    mark, other = fingerprint(table, None), fingerprint(table.take(np.arange(49)), None)
+    grid = Grid({"a": NoisyReweighting()}, PrivacySpec(1.0))
+    one = Experiment(1, "my grid", "asia", mark, grid, None, (1, 2), ("random forest",))
+    run = replace(kept(), measured=MEASURED | {"fingerprint": mark})
+    texts = [archive_text([run], [one]) for _ in range(2)]
+    assert not any(mark in text for text in texts)
+    marks = set()
+    for text in texts:
+        (release,), (experiment,), _ = read_archive(text)
+        assert release.measured["fingerprint"] == experiment.fingerprint
+        assert is_of(experiment.fingerprint, mark)
+        assert not is_of(experiment.fingerprint, other)
+        marks.add(experiment.fingerprint)
+        assert experiment.fingerprint in archive_text([], [experiment])  # salted once
+    assert len(marks) == 2
+    assert run.measured["fingerprint"] == one.fingerprint == mark
 
 
 def test_a_refuted_claim_stays_refuted() -> None:

@@ -92,13 +92,16 @@ def test_golden_numbers(digits: dict[str, Claim], key: str, name: str, expected:
     assert digits[key].numbers[name] == pytest.approx(expected, rel=tolerance)
 
 
-@pytest.mark.parametrize(("n", "sigma", "attained"), [(1797, 0.8178, 5.69), (32_561, 0.6813, 6.00), (60_000, 0.6607, 6.03)])
+@pytest.mark.parametrize(
+    ("n", "sigma", "attained"), [(1797, 0.8178, 5.685), (32_561, 0.6813, 5.993), (60_000, 0.6607, 6.015)]
+)
 def test_where_the_printed_formula_says_five(n: int, sigma: float, attained: float) -> None:
     """N = T, l = 1, one class, the label term left out: the pair "all equal but one record" is above 5 for every N tried."""
     shared = {"order_of_mixture": 1, "sigma": sigma, "delta": 1e-5, "rows": n}
     assert dp_cda.published_epsilon(n=n, label_sigma=math.inf, **shared) == pytest.approx(5.0, abs=0.005)
-    found = changes.add_remove_epsilon(clip_norm=1.0, class_size=n, **shared)
-    assert found == pytest.approx(attained, abs=0.02)
+    fine, usual = (changes.add_remove_epsilon(clip_norm=1.0, class_size=n, tolerance=t, **shared) for t in (1e-5, 1e-3))
+    assert attained <= fine - 1e-4 < fine < attained + 1.1e-3  # rounded down: the pair attains what is printed
+    assert fine <= usual <= fine * (1 + 1.7e-3)
 
 
 def test_the_numbers_are_those_of_the_accountants() -> None:
@@ -131,7 +134,7 @@ def test_the_numbers_are_those_of_the_accountants() -> None:
 
 def test_sentences_carry_the_numbers(digits: dict[str, Claim]) -> None:
     assert "at least 1,952" in digits["z_score"].by_how_much
-    for text in ("5.29", "5.9", "10.9", "below it"):
+    for text in ("5.29", "5.89", "10.9", "below it"):
         assert text in digits["published_bound"].by_how_much
     for text in ("11.9", "15.9", "0.0217"):
         assert text in digits["published_sigma"].by_how_much

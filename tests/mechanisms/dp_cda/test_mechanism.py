@@ -347,9 +347,8 @@ def test_false_public_sizes_are_an_input_error():
     ],
 )
 def test_what_does_not_fit_the_domain_is_refused(field, change):
-    config = replace(dpsyn.DPCDA(target="grade", order_of_mixture=4, rows=30), **change)
     with pytest.raises(ParameterError) as caught:
-        config.calibrate(SPEC, TABLE.domain, n=TABLE.n)
+        replace(dpsyn.DPCDA(target="grade", order_of_mixture=4, rows=30), **change).calibrate(SPEC, TABLE.domain, n=TABLE.n)
     assert caught.value.field == field
 
 

@@ -16,7 +16,6 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError
 from dpsyn.mechanisms.dp_cda import noisy_averages
 from dpsyn.mechanisms.dp_cda._budget import StandardRelease
-from dpsyn.mechanisms.dp_cda._config import FLOATING_NOISE_ASSUMPTION
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
@@ -265,12 +264,27 @@ def test_the_ledger_has_every_part():
 def test_the_sampler_is_said_where_the_guarantee_is_stated():
     config = dpsyn.DPCDA(target="kind", order_of_mixture=6, rows=30, class_sizes=250)
     system, exact = calibrated(config), calibrated(replace(config, noise_sampler="exact"))
-    assert FLOATING_NOISE_ASSUMPTION in system.guarantee.assumptions
-    assert FLOATING_NOISE_ASSUMPTION not in exact.guarantee.assumptions
+    numbers = 30 * system.features.dimension
+    (said,) = [a for a in system.guarantee.assumptions if "NumPy" in a]
+    assert f"one of the {numbers:,} numbers" in said
+    assert not any("NumPy" in a for a in exact.guarantee.assumptions)
+    # Of a given generator none of that is true: no key of the system's, no rounding.
+    seeded = system(np.random.default_rng(1), TABLE).guarantee
+    assert seeded.status == "demonstration"
+    assert not any("keyed by the system" in a for a in seeded.assumptions)
     for mechanism in (system, exact):
         first, second = mechanism(None, TABLE), mechanism(None, TABLE)
         assert not first.rows.equals(second.rows)
         assert len(first.rows) == 30
+
+
+def test_more_numbers_than_delta_allows_are_proven_in_exact_arithmetic_only():
+    config = dpsyn.DPCDA(target="kind", order_of_mixture=6, rows=3000, class_sizes=250)
+    numbers = 3000 * calibrated(config).features.dimension
+    for delta, status in ((numbers * 2.0**-41 * 1.01, "proven"), (numbers * 2.0**-41 * 0.99, "real_arithmetic")):
+        assert calibrated(config, replace(SPEC, delta=delta)).guarantee.status == status
+        exact = replace(config, noise_sampler="exact")
+        assert calibrated(exact, replace(SPEC, delta=delta)).guarantee.status == "proven"
 
 
 def test_without_a_generator_the_system_sampler_is_keyed_anew(monkeypatch):

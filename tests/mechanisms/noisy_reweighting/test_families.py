@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting import user_functions
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, user_functions
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import all_codes
+from dpsyn.table import Table
 
 
 def moved(family: Family) -> tuple[int, float, int, float]:
@@ -187,3 +191,54 @@ def test_sums_of_the_users_functions_are_kept_in_range_and_never_wrap_around(
     assert int(family.l1("add_remove")) == 2**40
     if tabulated:
         assert int(family.sums(codes)[0]) == 2**52  # 2⁶⁴ in 64 bits would be 0
+
+
+def fails_where_the_first_code_is_3(codes):
+    if (codes[:, 0] == 3).any():
+        raise ZeroDivisionError("a kind of row that the function does not know")
+    return codes[:, 1] / 50
+
+
+def drops_rare_rows(codes):
+    return codes[(codes[:, 0] != 3) | (codes[:, 1] != 7), 1] / 50
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [
+        (fails_where_the_first_code_is_3, (4, 5)),
+        (fails_where_the_first_code_is_3, (50,) * 6),
+        (drops_rare_rows, (50,) * 6),  # no row that is tried when the family is made is such a row
+    ],
+)
+def test_a_row_on_which_a_function_fails_counts_as_the_lower_end_and_is_not_told(function, sizes):
+    family = FunctionFamily([function, older], sizes, low=-0.5, high=1.0)
+    codes = np.random.default_rng(1).integers(0, sizes, (300, len(sizes)), dtype=np.int32)
+    codes[:2, :2] = (3, 7 % sizes[1])
+    unknown = codes[:, 0] == 3
+    if function is drops_rare_rows:
+        unknown &= codes[:, 1] == 7
+    expected = [np.where(unknown, -0.5, codes[:, 1] / 50).sum(), older(codes).sum()]
+    np.testing.assert_allclose(family.sums(codes) * family.unit, expected, atol=300 * family.unit)
+    # Replacing a row on which it fails moves the sums by no more than the claimed sensitivity, row by row.
+    for row in (0, 1, 2):
+        neighbour = codes.copy()
+        neighbour[row] = (codes[row] + 1) % 3
+        assert np.abs(family.sums(codes) - family.sums(neighbour)).sum() <= family.l1()
+
+
+def test_a_run_gives_rows_whether_or_not_there_is_a_row_on_which_a_function_fails():
+    domain = Domain.of(Attribute(c, "categorical", tuple(range(60)), public=True) for c in "abcd")
+    family = FunctionFamily([fails_where_the_first_code_is_3], domain.shape, low=0, high=1)
+    assert not family.row_by_row
+    config = NoisyReweighting(family=family, rows=5, reduced_space="uniform", reduced_space_size=50)
+    mechanism = config.calibrate(PrivacySpec(1.0), domain, n=40)
+    for first in (0, 3):
+        table = Table(pd.DataFrame({c: [first] * 40 for c in "abcd"}), domain)
+        assert len(mechanism(np.random.default_rng(1), table).rows) == 5
+
+
+def test_a_function_that_fails_on_every_row_is_refused_before_there_are_rows():
+    with pytest.raises(ParameterError, match="KeyError") as caught:
+        FunctionFamily([lambda codes: {}["x"]], (4, 3))
+    assert caught.value.field == "functions"

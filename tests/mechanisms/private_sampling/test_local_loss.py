@@ -249,3 +249,24 @@ def test_a_large_domain_is_searched_from_a_pool() -> None:
     )
     assert len(found.losses) == 6
     assert found.neighbours == len(np.unique(table.codes, axis=0)) * (2**18 - 1)
+
+
+def test_rows_alone_can_lose_less_than_rows_together_with_a_drawn_space() -> None:
+    """One row of two bits, S three points of the square: the law of a released row is the mean over the four equally likely
+    S that pass the test of step 2, and its exact loss is below what a search finds on one of them."""
+    config = PrivateSampling(degree=1, floor=0.01, ceiling=2.0, rows=1, reduced_space_size=3)
+    square = [(a, b) for a in (0, 1) for b in (0, 1)]
+    laws: dict[tuple[int, int], dict[tuple, dict[tuple, float]]] = {point: {} for point in square}
+    for point in square:
+        for seed in range(20):
+            meter = LossMeter(config, _table([point], 2, 2), generator=np.random.default_rng(seed))
+            space = [tuple(codes) for codes in meter.space.codes.tolist()]
+            laws[point][tuple(sorted(space))] = dict(zip(space, meter._distribution.probabilities, strict=True))
+        assert len(laws[point]) == 4  # three different points each; with repeats W has no full rank
+    of_a_row = {x: {theta: np.mean([law.get(theta, 0.0) for law in laws[x].values()]) for theta in square} for x in square}
+    true = max(math.log(of_a_row[x][theta] / of_a_row[y][theta]) for x in square for y in square for theta in square)
+    assert true == pytest.approx(1.757, abs=1e-3)
+    found = dpsyn.local_loss(config, _table([(0, 0)], 2, 2), method="all", generator=np.random.default_rng(0))
+    assert not found.whole_domain
+    assert found.lower_bound > 2 * true
+    assert dpsyn.local_loss(PrivateSampling(rows=1), _table([(0, 0)], 2, 2), method="all").whole_domain

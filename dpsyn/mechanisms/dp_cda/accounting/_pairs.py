@@ -12,7 +12,7 @@ between them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from numbers import Integral
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
@@ -89,9 +90,8 @@ def mixed_classes(
     Raises:
         ParameterError: a number is out of range, or the sequences differ in length.
     """
-    if variant not in VARIANTS:
-        raise ParameterError("variant", variant, f"one of {', '.join(map(repr, VARIANTS))}")
-    check_whole("order_of_mixture", order_of_mixture, "at least 1 record per average")
+    checks.choice("variant", variant, VARIANTS)
+    order_of_mixture = checks.whole("order_of_mixture", order_of_mixture, why="records per average")
     counts, rows = _per_class("class_counts", class_counts), _per_class("rows_per_class", rows_per_class)
     length = max(len(counts or ()), len(rows or ())) or 2
     counts = counts or [int(class_counts)] * length  # type: ignore[arg-type]
@@ -117,31 +117,19 @@ def mixed_classes(
     )
 
 
-def check_whole(field: str, value: object, allowed: str, least: int = 1) -> None:
-    """Raise unless the value is a whole number, at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ParameterError(field, value, f"a whole number, {allowed}")
-
-
-def check_clip_norm(clip_norm: float) -> None:
-    """Raise unless it is a finite positive number."""
-    if not (math.isfinite(clip_norm) and clip_norm > 0):
-        allowed = "a finite number > 0; 1 keeps records that are scaled by public bounds as they are"
-        raise ParameterError("clip_norm", clip_norm, allowed)
+def check_clip_norm(field: str, clip_norm: object) -> float:
+    """A norm that records can be divided by and squared in units of."""
+    return checks.scale(field, clip_norm, "1 keeps records that are scaled by public bounds as they are")
 
 
 def _per_class(field: str, values: int | Sequence[int]) -> list[int] | None:
     if isinstance(values, Integral):
-        check_whole(field, values, "at least 1")
+        checks.whole(field, values)
         return None
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ParameterError(field, values, "a whole number for all classes, or one for each")
-    found = list(values)
+    found = checks.items(field, values, "a whole number for all classes, or one for each")
     if not found:
         raise ParameterError(field, values, "at least one class")
-    for value in found:
-        check_whole(field, value, "at least 0 for every class", least=0)
-    return [int(value) for value in found]
+    return [checks.whole(field, value, 0, why="for every class") for value in found]
 
 
 def dominating(classes: Sequence[MixedClass], change: Change, variant: Variant) -> list[list[Part]]:
@@ -152,8 +140,7 @@ def dominating(classes: Sequence[MixedClass], change: Change, variant: Variant) 
     Raises:
         ParameterError: an unknown kind of change, or a change of label where there is one class.
     """
-    if change not in CHANGES:
-        raise ParameterError("neighbouring", change, f"one of {', '.join(map(repr, CHANGES))}")
+    checks.choice("neighbouring", change, CHANGES)
     if change == "add_remove":
         alone = _relevant(classes, 1)
         return [[Part("remove", c.lost, c.rows)] for c in alone] + [[Part("add", c.lost, c.rows)] for c in alone]

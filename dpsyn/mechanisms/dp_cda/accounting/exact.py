@@ -49,20 +49,19 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from dpsyn.errors import ParameterError
+from dpsyn import checks
 from dpsyn.mechanisms.dp_cda.accounting._pairs import (
     Change,
     MixedClass,
     Variant,
     check_clip_norm,
-    check_whole,
     dominating,
     mixed_classes,
 )
 from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, gaussian_multiplier, smallest_multiplier
 
 TOLERANCE = 1e-3
-"""Relative excess of ε that the discretisation may cause, and of σ that a calibration may have."""
+"""About the relative excess of ε that the discretisation causes, and of σ that a calibration has."""
 
 _ROUGH = 0.02
 _NEAR = 1.05
@@ -95,7 +94,7 @@ def change_epsilon(
         multiplier: z.
         delta: privacy δ, in (0, 1).
         variant: how records are drawn.
-        tolerance: relative excess of ε that the discretisation may cause; the result is an upper bound for every value.
+        tolerance: about the relative excess of ε by the discretisation; the result is an upper bound for every value.
         beside: what else is released from the same records, dominated by these pairs; composed with the rows.
         enough: an ε at most this need not be found more closely; the result is an upper bound then too.
         too_much: the same for an ε clearly above this.
@@ -136,13 +135,13 @@ def calibrate_sigma(
         ParameterError: an argument is out of range.
         CalibrationError: no noise level reaches the target.
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ParameterError("epsilon", epsilon, "a finite number > 0")
+    epsilon, delta = checks.number("epsilon", epsilon, above=0.0), checked_delta(delta)
     classes = mixed_classes(order_of_mixture, class_sizes, rows, variant)
     checked_multiplier(order_of_mixture, 1.0, clip_norm, delta, variant)
     candidates = tuple((*parts, *beside) for parts in dominating(classes, neighbouring, variant))
     multiplier = _calibrated(candidates, epsilon, delta, tolerance)
     # The last factor covers the way back from σ to the multiplier.
+    clip_norm, order_of_mixture = float(clip_norm), int(order_of_mixture)
     return multiplier * (1 if variant == "poisson" else 2) * clip_norm / order_of_mixture * (1 + 1e-12)
 
 
@@ -195,13 +194,17 @@ def checked_multiplier(
     order_of_mixture: int, sigma: float, clip_norm: float, delta: float, variant: Variant = "fixed_size"
 ) -> float:
     """The noise multiplier of arguments that are in range."""
-    check_whole("order_of_mixture", order_of_mixture, "at least 1 record per average")
-    if not sigma >= 0:
-        raise ParameterError("sigma", sigma, "a number >= 0")
-    check_clip_norm(clip_norm)
-    if not 0 < delta < 1:
-        raise ParameterError("delta", delta, "DP-CDA needs delta > 0 (and < 1): Gaussian noise gives no pure epsilon-DP")
+    order_of_mixture = checks.whole("order_of_mixture", order_of_mixture, why="records per average")
+    sigma = checks.number("sigma", sigma, 0.0)
+    clip_norm = check_clip_norm("clip_norm", clip_norm)
+    checked_delta(delta)
     return noise_multiplier(order_of_mixture=order_of_mixture, sigma=sigma, clip_norm=clip_norm, variant=variant)
+
+
+def checked_delta(delta: float) -> float:
+    """δ, which Gaussian noise needs."""
+    why = "Gaussian noise gives no pure epsilon-differential privacy"
+    return checks.number("delta", delta, above=0.0, below=1.0, why=why)
 
 
 def _worst(

@@ -15,15 +15,15 @@ All assume that records are scaled without looking at the data, and that the lis
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
@@ -50,8 +50,9 @@ def dp_cda_epsilon(
     variant: Variant = "fixed_size",
     tolerance: float = mixing.TOLERANCE,
 ) -> float:
-    """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by ``tolerance`` at most
-    (``"exact"``; by more where ε is small and δ below 1e-9 or so, because of the rounding of Fourier transforms).
+    """ε at δ of DP-CDA's rows. Never too small (but for ``"published"``), and too large by about ``tolerance``
+    (``"exact"``: at most 1.7 times it where measured; more where ε is small and δ below 1e-9 or so, because of the rounding
+    of Fourier transforms).
 
     Args:
         noise_scale: σ, standard deviation of the noise in each coordinate, in units of the scaled records; ≥ 0.
@@ -68,13 +69,18 @@ def dp_cda_epsilon(
         variant: ``"fixed_size"`` draws l records without replacement, an exchange moves an average by 2c/l. ``"poisson"``
             takes each record with probability l/N_k and divides the sum by l: one record moves it by c/l, and
             ``class_counts`` only sets the probability, whatever the true counts are.
-        tolerance: relative excess that the discretisation may cause; larger is faster.
+        tolerance: relative excess at which refining the discretisation stops, judged by what the last step gained; from
+            1e-6 to 0.5, larger is faster.
 
     Raises:
         ParameterError: an argument is out of range, or the accountant does not cover the case; the message says what does.
     """
     classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
-    multiplier = mixing.checked_multiplier(order_of_mixture, noise_scale, clip, delta, variant)
+    noise_scale, tolerance = checks.number("noise_scale", noise_scale, 0.0), _checked(accountant, tolerance)
+    delta, clip, order_of_mixture = mixing.checked_delta(delta), check_clip_norm("clip", clip), int(order_of_mixture)
+    multiplier = mixing.noise_multiplier(
+        order_of_mixture=order_of_mixture, sigma=noise_scale, clip_norm=clip, variant=variant
+    )
     if accountant == "published":
         n, rows = _published_totals(class_counts, rows_per_class, neighbouring, variant)
         return published_epsilon(
@@ -82,8 +88,6 @@ def dp_cda_epsilon(
         )
     if accountant == "rdp":
         return rdp_epsilon(classes, neighbouring, variant, order_of_mixture, multiplier, delta)
-    if accountant != "exact":
-        raise ParameterError("accountant", accountant, f"one of {', '.join(map(repr, ACCOUNTANTS))}")
     return mixing.change_epsilon(neighbouring, classes, multiplier, delta, variant=variant, tolerance=tolerance)
 
 
@@ -107,8 +111,9 @@ def dp_cda_noise_scale(
         ParameterError: as there.
         CalibrationError: no σ reaches the target by this accountant; the message names an ε that can be reached.
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ParameterError("epsilon", epsilon, "a finite number > 0")
+    classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
+    epsilon, tolerance = checks.number("epsilon", epsilon, above=0.0), _checked(accountant, tolerance)
+    delta, clip, order_of_mixture = mixing.checked_delta(delta), check_clip_norm("clip", clip), int(order_of_mixture)
     if accountant == "exact":
         return mixing.calibrate_sigma(
             epsilon=epsilon,
@@ -121,17 +126,18 @@ def dp_cda_noise_scale(
             tolerance=tolerance,
             variant=variant,
         )
-    classes = mixed_classes(order_of_mixture, class_counts, rows_per_class, variant)
     unit = (
-        clip / order_of_mixture / mixing.checked_multiplier(order_of_mixture, clip / order_of_mixture, clip, delta, variant)
+        clip
+        / order_of_mixture
+        / mixing.noise_multiplier(
+            order_of_mixture=order_of_mixture, sigma=clip / order_of_mixture, clip_norm=clip, variant=variant
+        )
     )
     if accountant == "published":
         n, rows = _published_totals(class_counts, rows_per_class, neighbouring, variant)
         return published_sigma(
             epsilon=epsilon, order_of_mixture=order_of_mixture, n=n, delta=delta, rows=rows, clip_norm=clip
         )
-    if accountant != "rdp":
-        raise ParameterError("accountant", accountant, f"one of {', '.join(map(repr, ACCOUNTANTS))}")
     limit = rdp_limit(delta)
     if epsilon <= limit:
         raise CalibrationError(
@@ -164,9 +170,11 @@ def dp_cda_rows(
     Other arguments as in :func:`dp_cda_epsilon`. More than 2^40 rows are not counted.
 
     Raises:
+        ParameterError: an argument is out of range.
         CalibrationError: one row of each class is too much already; the message says what σ it needs.
     """
 
+    epsilon = checks.number("epsilon", epsilon, above=0.0)
     known = (delta, order_of_mixture, clip, class_counts)
 
     def affordable(rows: int) -> bool:
@@ -205,9 +213,10 @@ def dp_cda_order(
     all the way. What is returned has been evaluated. Other arguments as in :func:`dp_cda_epsilon`.
 
     Raises:
+        ParameterError: an argument is out of range.
         CalibrationError: even the largest l, the smallest class, is not enough; the message says what σ it needs.
     """
-
+    epsilon = checks.number("epsilon", epsilon, above=0.0)
     known: dict[str, Any] = {
         "delta": delta,
         "clip": clip,
@@ -235,6 +244,11 @@ def dp_cda_order(
         middle = (low + high) // 2
         low, high = (low, middle) if allowed(middle) else (middle, high)
     return high
+
+
+def _checked(accountant: Accountant, tolerance: float) -> float:
+    checks.choice("accountant", accountant, ACCOUNTANTS)
+    return checks.number("tolerance", tolerance, 1e-6, 0.5)
 
 
 def _published_totals(

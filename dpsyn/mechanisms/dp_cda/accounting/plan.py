@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_whole, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
 
 PLAN_TOLERANCE = 1e-2
@@ -81,7 +82,7 @@ def plan_order_of_mixture(
         ParameterError: an argument is out of range.
         CalibrationError: no noise reaches the target.
     """
-    check_whole("dimension", dimension, "at least 1")
+    dimension = checks.whole("dimension", dimension)
     smallest = round(1 / max(c.lost for c in mixed_classes(1, class_counts, rows_per_class, variant)))
 
     def planned(order: int) -> PlannedOrder:
@@ -100,11 +101,10 @@ def plan_order_of_mixture(
         return PlannedOrder(order, sigma, clip**2 / order * left / (dimension * sigma**2))
 
     if orders is not None:
-        wanted = sorted(set(orders))
-        for order in wanted:
-            check_whole("order_of_mixture", order, f"from 1 to the smallest class, {smallest}")
-        if not wanted or wanted[-1] > smallest:
-            raise ParameterError("orders", tuple(wanted), f"at least one, and none above the smallest class, {smallest}")
+        why = f"the smallest class holds {smallest}"
+        wanted = sorted({checks.whole("orders", order, 1, smallest, why) for order in orders})
+        if not wanted:
+            raise ParameterError("orders", (), "at least one")
         return OrderPlan(tuple(planned(order) for order in wanted))
     found = {order: planned(order) for order in (2**j for j in range(int(math.log2(smallest)) + 1))}
     middle = OrderPlan(tuple(found.values())).best.order_of_mixture

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from dpsyn import checks
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
@@ -70,16 +71,11 @@ class Sizes:
         Raises:
             ParameterError: an argument is out of range.
         """
-        for field, value in (("n", n), ("classes", classes), ("rows", rows)):
-            if value < 1:
-                raise ParameterError(field, value, "at least 1")
+        n, classes, rows = checks.whole("n", n), checks.whole("classes", classes), checks.whole("rows", rows)
         smallest_class = n // classes if smallest_class is None else smallest_class
-        if not 0 <= smallest_class <= n // classes:
-            allowed = f"at least 0 and at most n / classes = {n // classes}"
-            raise ParameterError("smallest_class", smallest_class, allowed)
-        if not 0 <= delta < 1:
-            raise ParameterError("delta", delta, "0 <= delta < 1; the accountants need delta > 0")
-        check_clip_norm(clip_norm)
+        smallest_class = checks.whole("smallest_class", smallest_class, 0, n // classes, "no more than n / classes")
+        delta = checks.number("delta", delta, 0.0, below=1.0, why="the accountants need delta > 0")
+        clip_norm = check_clip_norm("clip_norm", clip_norm)
         counts = (smallest_class,) * min(classes, 2)
         return cls(counts, max(1, rows // classes), delta, clip_norm, neighbouring=neighbouring, n=n, total=rows)
 

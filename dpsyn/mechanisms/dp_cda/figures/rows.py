@@ -257,7 +257,7 @@ def _principal(points: Floats) -> Floats:
         found = np.eye(dimension, 2)
     else:
         start = np.random.default_rng(0).normal(size=min(centred.shape))
-        found = svds(centred, k=2, v0=start, return_singular_vectors="vh")[2][::-1].T
+        found = svds(centred, k=2, v0=start, return_singular_vectors="vh")[2][::-1].T  # type: ignore[arg-type]
     signs = np.sign(found[np.argmax(np.abs(found), axis=0), np.arange(found.shape[1])])
     directions[:, : found.shape[1]] = found * np.where(signs == 0, 1, signs)
     return directions

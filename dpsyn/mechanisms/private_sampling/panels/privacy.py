@@ -61,7 +61,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
         visit.offer(lambda: privacy_code(current, settings, rows=rows, change=change, search=search))
         observed = [Claim(THIS, rows * loss.loss, OBSERVED, f"worst at {_text(run, loss.point)}")]
         if found is not None:
-            observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, "a lower bound on the true ε"))
+            observed.append(Claim(WORST, rows * found.lower_bound, OBSERVED, f"a lower bound on the true ε of {_of(found)}"))
         cube = run.table.domain.is_binary
         bounds = claims(meter.certificates, rows=rows, cube=cube, degenerate=is_degenerate(floor, ceiling))
         with right:
@@ -140,8 +140,14 @@ def _search(current: Dataset, settings: Settings, run: SmallRun, found: LocalLos
     st.caption(
         f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
         f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So the "
-        f"true ε is at least {widgets.number(float(rounded_down(rows * found.lower_bound, 3)))}; other rows may lose more."
+        f"true ε of {_of(found)} is at least {widgets.number(float(rounded_down(rows * found.lower_bound, 3)))}; other rows "
+        "may lose more."
     )
+
+
+def _of(found: LocalLoss) -> str:
+    """What the loss is one of: a release does not hold S."""
+    return "the rows" if found.whole_domain else "the rows together with S"
 
 
 def _text(run: SmallRun, codes: Any) -> str:

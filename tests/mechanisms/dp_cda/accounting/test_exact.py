@@ -303,9 +303,9 @@ def test_clip_norm_only_scales():
     ("field", "change"),
     [
         ("order_of_mixture", {"order_of_mixture": 0}),
-        ("sigma", {"sigma": -1.0}),
-        ("sigma", {"sigma": math.nan}),
-        ("clip_norm", {"clip_norm": 0.0}),
+        ("noise_scale", {"sigma": -1.0}),
+        ("noise_scale", {"sigma": math.nan}),
+        ("clip", {"clip_norm": 0.0}),
         ("class_counts", {"class_sizes": (3, 60)}),
         ("class_counts", {"class_sizes": ()}),
         ("rows_per_class", {"rows": 0}),
