@@ -12,8 +12,10 @@ import argparse
 import ast
 import builtins
 import functools
+import gc
 import hashlib
 import importlib
+import itertools
 import json
 import os
 import signal
@@ -167,6 +169,18 @@ class Hunt:
         items = {item.nodeid: item for item in session.items}
         KEPT.mkdir(exist_ok=True)
         self.reach = self._recorded(items)
+        self.lines = {
+            path: sorted(line for found in statements(source_of(path), names).values() for line in found)
+            for path, names in self.asked["lines"].items()
+        }
+        self.reached_by: dict[tuple[str, int], set[str]] = {}
+        for name, seen in self.reach.items():
+            for path, line in [] if seen["failed"] else seen["lines"]:
+                self.reached_by.setdefault((path, line), set()).add(name)
+        # Forks share memory for as long as nobody writes to it, and collecting garbage does.
+        gc.collect()
+        gc.freeze()
+        gc.disable()
         slow = [name for name, seen in self.reach.items() if seen["seconds"] > self.asked["tests"]["slowest"]]
         print(f"\n{len(items):,} tests, {len(slow)} of them too slow to be used", flush=True)
         self.hunt({name: item for name, item in items.items() if name not in slow})
@@ -240,21 +254,16 @@ class Hunt:
         return answer
 
     def _tests_of(self, mutant: Mutant, items: dict[str, pytest.Item]) -> list[str]:
-        ends = {
-            line for found in statements(source_of(mutant.path), self.asked["lines"][mutant.path]).values() for line in found
-        }
-        line = max((one for one in ends if one <= mutant.line), default=0)
-        constant = mutant.where.isupper() or line not in ends
-        found = [
-            name
-            for name in items
-            if not self.reach[name]["failed"]
-            and any(path == mutant.path and (constant or at == line) for path, at in self.reach[name]["lines"])
-        ]
-        first = self.killers.get(mutant.path + mutant.where, [])
-        return sorted(
-            found, key=lambda name: (first.index(name) if name in first else len(first), self.reach[name]["seconds"])
-        )
+        lines = self.lines[mutant.path]
+        line = max((one for one in lines if one <= mutant.line), default=0)
+        places = lines if mutant.where.isupper() else [line]
+        found = {name for at in places for name in self.reached_by.get((mutant.path, at), ())}
+        # What killed in the same function comes first, then what killed in the same file.
+        here, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
+        rank = {name: at for at, name in reversed(list(enumerate([*here, *near])))}
+        ordered = sorted(found & items.keys(), key=lambda name: (rank.get(name, len(rank)), self.reach[name]["seconds"]))
+        spent = itertools.accumulate(self.reach[name]["seconds"] for name in ordered)
+        return [name for name, total in zip(ordered, spent, strict=True) if total <= self.options.seconds]
 
     def _tried(self, mutant: Mutant, names: list[str], items: dict[str, pytest.Item]) -> str:
         """The test that fails, or nothing."""
@@ -313,6 +322,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", default="", help="faults whose name holds this text")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of tests that every fault gets, quick ones first")
     parser.add_argument("--tests", nargs="*", help="other tests than those of lines.toml")
     parser.add_argument("--afresh", action="store_true", help="try those again that were killed before")
     parser.add_argument("--equivalent", action="store_true", help="try those too that are proven to change nothing")
