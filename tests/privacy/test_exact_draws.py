@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, bounded_distribution, positions, shared, whole_counts
+from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, WholeCounts, bounded_distribution, positions, shared, whole_counts
 
 
 @settings(max_examples=100)
@@ -155,3 +155,12 @@ def test_whole_counts_lie_in_the_box_where_rounding_alone_leaves_it(floor: float
     assert whole.totals() == BlockTotals(
         sum(whole.counts.tolist()), sum(high) - sum(whole.counts.tolist()), sum(whole.counts.tolist()) - sum(low)
     )
+
+
+def test_no_count_leaves_its_room_where_the_room_has_no_double() -> None:
+    """2^60 - 1 rounds to 2^60: all of the room is asked for, and the second point must not get one more than it has."""
+    upper = np.array([2**60, 2**60 - 1])
+    whole = WholeCounts(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64), upper)
+    assert whole.settled(2**61 - 1).tolist() == upper.tolist()
+    full = WholeCounts(upper, np.array([0, 1]), upper)
+    assert full.settled(1).tolist() == [0, 1]
