@@ -5,6 +5,7 @@ A source of noise that answers without a look at what it is handed must lead to 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda_mechanism
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
@@ -180,3 +182,38 @@ def test_only_clipped_records_of_the_class_are_mixed_at_the_rate_that_is_paid_fo
     if mechanism.radius == 0.3:
         assert (lengths > 0.3 * (1 - 1e-9)).mean() > 0.3  # many are shortened, to the very surface of the ball
     assert mechanism.sensitivity == pytest.approx((1 if variant == "poisson" else 2) * mechanism.radius / 3, rel=1e-15)
+
+
+CONFIGURATIONS = (dpsyn.PrivateSampling(rows=1), dpsyn.NoisyReweighting(), dpsyn.DPCDA(target="b", rows=2, class_sizes=9))
+
+
+@pytest.mark.parametrize("config", CONFIGURATIONS)
+def test_the_number_of_rows_is_in_a_record_only_where_it_is_public(config: Any) -> None:
+    for neighbouring, found in (("replace_one", {"n": 50}), ("add_remove", {})):
+        mechanism = config.calibrate(dpsyn.PrivacySpec(3.0, 1e-5, neighbouring), DOMAIN, 50)
+        facts = mechanism.facts()
+        assert {name: facts[name] for name in facts if name == "n"} == found
+        assert facts["requested"] == {"epsilon": 3.0, "delta": 1e-5, "neighbouring": neighbouring, "unit": "row"}
+
+
+def test_a_claim_may_exceed_what_was_asked_for_by_rounding_alone() -> None:
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), DOMAIN, 50)
+    for field, asked in (("epsilon", 1.0), ("delta", 1e-5)):
+        replace(mechanism, guarantee=replace(mechanism.guarantee, **{field: asked * (1 + 0.9e-9)}))
+        with pytest.raises(ParameterError, match="guarantee"):
+            replace(mechanism, guarantee=replace(mechanism.guarantee, **{field: asked * (1 + 1.1e-9)}))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("proven", "unconfirmed_domain"), ("real_arithmetic", "real_arithmetic"), ("experimental", "experimental")],
+)
+def test_over_a_domain_that_nobody_confirmed_nothing_is_proven(before: Any, after: str) -> None:
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(1.0), DOMAIN, 50)
+    claim = replace(mechanism.guarantee, status=before)
+    assert replace(mechanism, guarantee=claim).guarantee == claim
+    doubtful = Domain.of([replace(DOMAIN["a"], public=False), *DOMAIN.attributes[1:]])
+    found = replace(mechanism, domain=doubtful, guarantee=claim).guarantee
+    assert found.status == after
+    assert found.assumptions[0].startswith("NOT YET TRUE") is (before != "experimental")
+    assert found.assumptions[-1] == claim.assumptions[-1]
