@@ -303,14 +303,14 @@ class Hunt:
                 spent = sum(self.reach[name]["seconds"] for name in names)
                 print(f"SURVIVES {mutant.name}   [{len(names)} tests, {spent:.1f} s]", flush=True)
                 continue
+            if answer is not None and answer not in items:
+                print(f"CANNOT BE PUT IN {mutant.name}: {answer}", flush=True)
             killed[mutant.name] = "out of time" if answer is None else answer
             for at in (mutant.path + mutant.where, mutant.path):
                 if answer in items:
                     first = self.killers.setdefault(at, [])
                     self.killers[at] = [answer, *(name for name in first if name != answer)]
-            if len(killed) % 10 == 0:
-                kept.write_text(json.dumps(killed, indent=0))
-        kept.write_text(json.dumps(killed, indent=0))
+            kept.write_text(json.dumps(killed, indent=0))
         dead, excused = (sum(one.name in names for one in everything) for names in (killed, known))
         left = len(set(survivors) - set(known))
         print(f"{len(everything):,} faults: {dead:,} killed, {excused:,} proven to change nothing, {left:,} survive")
