@@ -9,7 +9,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCKED = $(INSTALL) --require-hashes --only-binary :all:
 EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: run test check lock lowest sbom python3.12 python3.13 clean
+.PHONY: run test check mutants lock lowest sbom python3.12 python3.13 clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -23,6 +23,10 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Faults in the lines that privacy hangs on, one at a time: which of them does no test notice? Takes hours, and can be resumed.
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants.run
 
 # Newest releases that pyproject.toml admits, for every platform, written down exactly with hashes; run the tests, then commit.
 lock:
@@ -72,4 +76,4 @@ $(VENV)/.test: pyproject.toml constraints.txt constraints-test.txt | $(BIN)/pyth
 	touch $@ $(VENV)/.run
 
 clean:
-	rm -rf $(VENV) sbom.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) sbom.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants

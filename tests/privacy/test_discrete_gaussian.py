@@ -113,3 +113,11 @@ def test_nothing_moved_and_no_delta_are_refused():
         gaussian_scale([Moved(0)], 1.0, 1e-5)
     with pytest.raises(ParameterError, match="delta"):
         gaussian_scale([Moved(1)], 1.0, 0.0)
+
+
+def test_the_allowance_is_there_where_nothing_else_is():
+    assert discrete_delta([Moved(1)], 5.0, 1000.0) == 1e-13
+    # Twice on a lattice so long that the answer is out of reach, and on noise too narrow for one.
+    assert discrete_delta([Moved(1)], 1e6, 1.0) == 1.0
+    assert discrete_delta([Moved(1), Moved(1, 1, 4)], 1.49, 1.0) == 1.0
+    assert discrete_delta([Moved(1), Moved(1, 1, 4)], 1.5, 1.0) < 0.5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, bounded_distribution, positions, shared, whole_counts
+from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, WholeCounts, bounded_distribution, positions, shared, whole_counts
 
 
 @settings(max_examples=100)
@@ -134,3 +134,33 @@ def test_wrong_input(ratio: list[float], multiplicity: list[int], floor: float, 
     with pytest.raises(ParameterError) as caught:
         bounded_distribution(np.array(ratio), np.array(multiplicity), floor, ceiling)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("floor", "ceiling", "m"), [(0.3, 1.3, 11), (0.2, 1.2, 9), (0.25, 2.0, 3), (0.25, 2.0, 5), (0.1, 1.7, 13)]
+)
+def test_whole_counts_lie_in_the_box_where_rounding_alone_leaves_it(floor: float, ceiling: float, m: int) -> None:
+    ratio = np.array([floor, ceiling, -7.0, 1e9])
+    multiplicity = np.array([1, 1, 2, 1])
+    # Without the bounds some of these would lie outside: that is why they are tried.
+    alone = [int(np.rint(x / m * float(TOTAL))) for x in (floor, ceiling)]
+    assert alone[0] < Fraction(floor) * TOTAL / m or alone[1] > Fraction(ceiling) * TOTAL / m
+    whole = whole_counts(ratio, multiplicity, m, floor, ceiling)
+    low = [-(-(Fraction(floor) * int(c) * TOTAL / m) // 1) for c in multiplicity]
+    high = [min(TOTAL, (Fraction(ceiling) * int(c) * TOTAL / m) // 1) for c in multiplicity]
+    assert whole.lower.tolist() == low
+    assert whole.upper.tolist() == high
+    assert all(a <= count <= b for a, count, b in zip(low, whole.counts.tolist(), high, strict=True))
+    assert whole.counts[2:].tolist() == pytest.approx([low[2], high[3]], rel=1e-15)
+    assert whole.totals() == BlockTotals(
+        sum(whole.counts.tolist()), sum(high) - sum(whole.counts.tolist()), sum(whole.counts.tolist()) - sum(low)
+    )
+
+
+def test_no_count_leaves_its_room_where_the_room_has_no_double() -> None:
+    """2^60 - 1 rounds to 2^60: all of the room is asked for, and the second point must not get one more than it has."""
+    upper = np.array([2**60, 2**60 - 1])
+    whole = WholeCounts(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64), upper)
+    assert whole.settled(2**61 - 1).tolist() == upper.tolist()
+    full = WholeCounts(upper, np.array([0, 1]), upper)
+    assert full.settled(1).tolist() == [0, 1]

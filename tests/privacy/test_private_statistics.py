@@ -215,3 +215,64 @@ def test_what_cannot_be_released_is_refused() -> None:
     other = Domain.of([Attribute("x", "categorical", ("a", "b"), public=True)])
     with pytest.raises(DomainError, match="table's own"):
         private_statistics(Table(pd.DataFrame({"x": ["a"]}), PUBLIC), REPLACE, domain=other)
+
+
+class Fixed(NoiseSource):
+    """Noise that is known, and what it was asked for."""
+
+    def __init__(self, *noise: int) -> None:
+        super().__init__(np.random.default_rng(0))
+        self.noise = np.array(noise)
+        self.handed: list[tuple[list[int], float]] = []
+
+    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self.handed.append((values.tolist(), scale))
+        return values + self.noise
+
+
+ROWS = Table(pd.DataFrame({"x": ["a"] * 7 + ["b"] * 2 + ["c"]}), PUBLIC)
+WIDTH, HALF_WIDTH, SUM_WIDTH = (  # at ε = 0.5: of one noise at 5 % and 2.5 %, and of the sum of two at 5 %
+    smallest_width(laplace_pmf(np.arange(-800, 801), 2.0), 0.05),
+    smallest_width(laplace_pmf(np.arange(-800, 801), 2.0), 0.025),
+    smallest_width(np.convolve(*[laplace_pmf(np.arange(-800, 801), 2.0)] * 2), 0.05),
+)
+
+
+@pytest.mark.parametrize("noise", [-30, -4, -3, -1, 0, 2, 3, 4, 30])
+def test_where_n_is_public_the_largest_count_alone_is_released(noise: int) -> None:
+    source = Fixed(noise)
+    found = private_statistics(ROWS, REPLACE, source)
+    assert source.handed == [([7], math.nextafter(2.0, math.inf))]
+
+    def share(count: int) -> float:
+        return min(max(count, 4), 10) / 10  # of 10 rows over 3 values one comes up 4 times at least
+
+    assert (found.n, found.max_frequency, found.n_interval) == (10, share(7 + noise), (10, 10))
+    assert found.max_frequency_interval == (share(7 + noise - WIDTH), share(7 + noise + WIDTH))
+    assert found.scale == math.nextafter(2.0, math.inf)
+
+
+@pytest.mark.parametrize("noise", [(0, 0), (2, 5), (-4, 30), (-30, 5), (5, -30), (-30, -30), (-7, 6), (30, 8)])
+def test_where_n_is_secret_everything_follows_from_two_noisy_counts(noise: tuple[int, int]) -> None:
+    source = Fixed(*noise)
+    found = private_statistics(ROWS, ADD, source)
+    assert source.handed == [([7, 3], math.nextafter(2.0, math.inf))]
+    largest, rest = 7 + noise[0], 3 + noise[1]
+    n = max(1, max(largest, 0) + max(rest, 0))
+    assert found.n == n
+    assert found.max_frequency == min(max(largest, 1, math.ceil(n / 3)), n) / n
+    low = max(1, largest + rest - SUM_WIDTH)
+    assert found.n_interval == (low, max(low, largest + rest + SUM_WIDTH))
+
+    def share(some: int, others: int) -> float:
+        return max(max(some, 1) / (max(some, 1) + max(others, 0)), 1 / 3)
+
+    ends = share(largest - HALF_WIDTH, rest + HALF_WIDTH), share(largest + HALF_WIDTH, rest - HALF_WIDTH)
+    assert found.max_frequency_interval == ends
+
+
+def test_the_limits_of_what_can_be_released() -> None:
+    assert private_statistics(DatasetStatistics(3, 2**51 - 1, 0.5), REPLACE, Fixed(0)).n == 2**51 - 1
+    with pytest.raises(ParameterError, match=r"2\^51"):
+        private_statistics(DatasetStatistics(3, 2**51, 0.5), REPLACE, Fixed(0))
+    assert private_statistics(of_counts(10, 5), PrivacySpec(1e-12), Fixed(0)).epsilon == 1e-12

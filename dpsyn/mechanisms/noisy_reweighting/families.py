@@ -246,7 +246,8 @@ class ConjunctionFamily(ProductFamily):
     Exact sensitivities. Let g(k) = Σ_{j=1..d} C(k, j), a = number of columns with three codes or more, b = with two. If two
     rows hold different codes ≥ 1 in the a columns, both 1 in s of the others, and 1 and 0 in t and u of them, g(a+s+t) +
     g(a+s+u) - 2g(s) functions differ by 1, the largest over s + t + u = b is N, no other pair does worse: L1 = N, L2 = √N
-    when a row is replaced. For a = 0 this is |F| - 1. Adding a row moves 1 + g(a+b) functions (g(a+b) without the constant).
+    when a row is replaced. g is convex, so t = 0 is the largest at every s. For a = 0 this is |F| - 1. Adding a row moves
+    1 + g(a+b) functions (g(a+b) without the constant).
 
     Args:
         sizes: number of codes of each column.
@@ -318,11 +319,7 @@ class ConjunctionFamily(ProductFamily):
 
         if neighbouring == "add_remove":
             return int(self.has_constant) + below(wide + narrow)
-        return max(
-            below(wide + s + t) + below(wide + narrow - t) - 2 * below(s)
-            for s in range(narrow + 1)
-            for t in range(narrow - s + 1)
-        )
+        return max(below(wide + s) + below(wide + narrow) - 2 * below(s) for s in range(narrow + 1))
 
 
 @dataclass(frozen=True, eq=False)

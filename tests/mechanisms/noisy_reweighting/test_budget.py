@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -10,11 +11,12 @@ import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, Part, _ledger
+from dpsyn.mechanisms.noisy_reweighting._ledger import Parts, calibrated_ledger
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.zcdp import zcdp_delta
+from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
 from dpsyn.table import Table
 
 
@@ -152,3 +154,65 @@ def test_orders_are_weighed_up_to_degree_five():
     for degree, parts in ((5, 5), (6, 1)):
         mechanism = dpsyn.NoisyReweighting(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), cube(8), n=10)
         assert len(mechanism.ledger.parts) == parts
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("case", [case for case in CASES if "functions" not in case])
+def test_the_ledger_looks_at_every_neighbour(case, neighbouring, noise):
+    """What a neighbour moves of each part, by brute force, is covered by one of the moves that the noise is made for."""
+    domain, settings = CASES[case]
+    spec = dpsyn.PrivacySpec(0.7, 1e-6, neighbouring)
+    mechanism = dpsyn.NoisyReweighting(noise=noise, **settings).calibrate(spec, domain, n=50)
+    moved, of_part = moves_and_parts(mechanism)
+    ledger = mechanism.ledger
+    numbers = range(len(ledger.parts))
+    looked_at = [[(part.moved, part.step) for part in parts] for parts in ledger.neighbours]
+    assert [sum(of_part == number) for number in numbers] == [part.count for part in ledger.parts]
+    for row in moved:
+        mine = [(int((row[of_part == number] > 0).sum()), int(row[of_part == number].max())) for number in numbers]
+        assert any(all(m <= most and v <= step for (m, v), (most, step) in zip(mine, at, strict=True)) for at in looked_at)
+    if case.startswith("walsh") and neighbouring == "replace_one":
+        assert len(looked_at) > 1  # no number of changed columns is the worst for every order
+
+
+WORSE = Parts((Part("a", 9, 2, 2, 3), Part("b", 9, 1, 1, 1)), np.repeat([0, 1], 9), ((2, 8), (1, 2)))
+
+
+@pytest.mark.parametrize(("delta", "kind"), [(0.0, "laplace"), (1e-6, "gaussian"), (1e-14, "gaussian")])
+def test_noise_is_made_for_the_worst_of_the_neighbours(delta, kind):
+    """Also where it is none of the first ones: (2, 8) moves 2 numbers by 2 under weight 3, and 8 by 1."""
+    ledger = calibrated_ledger(WORSE, kind, dpsyn.PrivacySpec(0.5, delta))
+    alone = Parts((Part("a", 9, 2, 2, 3), Part("b", 9, 8, 1, 1)), WORSE.part_of)
+    assert ledger.base == calibrated_ledger(alone, kind, dpsyn.PrivacySpec(0.5, delta)).base
+    squares = 2 * 2**2 * 3 + 8
+    expected = {
+        (0.0, "laplace"): (2 * 2 * 3 + 8) / 0.5,
+        (1e-6, "gaussian"): ledger.base,
+        (1e-14, "gaussian"): math.sqrt(squares / (2 * zcdp_rho(0.5, 1e-14))),
+    }[delta, kind]
+    assert ledger.base == pytest.approx(expected, rel=1e-12)
+    assert ledger.argument == {0.0: "pure", 1e-6: "exact", 1e-14: "zcdp"}[delta]
+    if delta == 1e-6:
+        moved = [Moved(2, 2, 3), Moved(8, 1, 1)]
+        assert discrete_delta(moved, ledger.base, 0.5) <= 1e-6 < discrete_delta(moved, ledger.base * 0.99, 0.5)
+    root = np.sqrt if kind == "gaussian" else float
+    assert [ledger.scale(part) for part in ledger.parts] == [ledger.base / root(3), ledger.base]
+
+
+def test_a_part_that_joins_moves_beside_every_neighbour():
+    joined = WORSE.joined(Part("c", 4, 3))
+    assert joined.others == ((2, 8, 3), (1, 2, 3))
+    assert joined.part_of.tolist() == [0] * 9 + [1] * 9 + [2] * 4
+    assert joined.parts == (*WORSE.parts, Part("c", 4, 3))
+
+
+def test_a_neighbour_that_is_worse_than_its_length_says_falls_back_to_zcdp(monkeypatch):
+    """Lengths decide for continuous noise only; every neighbour's own δ has to be small enough."""
+    real = _ledger.discrete_delta
+
+    def doubtful(moved, scale, epsilon):
+        return 1.0 if [part.count for part in moved] == [1, 2] else real(moved, scale, epsilon)
+
+    monkeypatch.setattr(_ledger, "discrete_delta", doubtful)
+    assert calibrated_ledger(WORSE, "gaussian", dpsyn.PrivacySpec(0.5, 1e-6)).argument == "zcdp"

@@ -242,3 +242,22 @@ def test_a_function_that_fails_on_every_row_is_refused_before_there_are_rows():
     with pytest.raises(ParameterError, match="KeyError") as caught:
         FunctionFamily([lambda codes: {}["x"]], (4, 3))
     assert caught.value.field == "functions"
+
+
+@pytest.mark.parametrize(("low", "high", "end", "width"), [(-1.0, 0.5, 16, 24), (-0.25, 1.0, 16, 20), (0.25, 0.75, 12, 8)])
+def test_functions_on_a_domain_that_is_not_listed_have_the_sensitivities_of_their_ranges(low, high, end, width):
+    """In units of 1/16: an added row moves a sum by the larger end of its range, a replaced one by the whole of it."""
+    sizes = (2000, 2001, 2)
+    family = FunctionFamily(
+        [lambda c: c[:, 0] / 1000.0 - 1, lambda c: 1.0 - c[:, 1] / 1000.0], sizes, low=low, high=high, unit=1 / 16
+    )
+    assert not family.row_by_row
+    assert (family.l1("add_remove"), family.l2("add_remove")) == (2 * end, math.sqrt(2 * end**2))
+    assert (family.l1(), family.l2()) == (2 * width, math.sqrt(2 * width**2))
+    codes = np.array([[0, 0, 0], [1999, 2000, 1], [700, 1300, 0]], dtype=np.int32)
+    one_by_one = np.array([family.sums(row[None, :]) for row in codes])
+    values = np.column_stack([codes[:, 0] / 1000.0 - 1, 1.0 - codes[:, 1] / 1000.0])
+    np.testing.assert_array_equal(one_by_one, np.rint(np.clip(values, low, high) * 16))
+    np.testing.assert_array_equal(family.sums(codes), one_by_one.sum(axis=0))
+    nothing = FunctionFamily(lambda c: np.full((len(c), 1), np.nan), sizes, low=low, high=high, unit=1 / 16)
+    assert nothing.sums(codes).tolist() == [3 * round(low * 16)]

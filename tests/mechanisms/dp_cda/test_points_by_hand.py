@@ -1,0 +1,85 @@
+"""Rows as points, and points in the ball, against the formulas row by row: over more numbers than are handled at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsyn.domain import Attribute, Domain
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_place, clip_to_ball, simplex
+from dpsyn.table import Table
+
+DOMAIN = Domain.of(
+    [
+        Attribute("t", "truth", ("no", "yes"), public=True),
+        Attribute("w", "numeric", lower=20.0, upper=120.0, missing=True, public=True),
+        Attribute("c", "categorical", ("S", "M", "L"), missing=True, public=True),
+        Attribute("k", "numeric", lower=-3, upper=7, integer=True, public=True),
+        Attribute("v", "numeric", lower=0.0, upper=0.5, public=True),
+        Attribute("d", "date", lower=100, upper=300, public=True),
+    ]
+)
+
+
+def rows(n: int) -> pd.DataFrame:
+    random = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "t": np.where(random.random(n) < 0.3, "yes", "no"),
+            "w": np.where(random.random(n) < 0.2, np.nan, random.uniform(20, 120, n)),
+            "c": np.array(["S", "M", "L", None], dtype=object)[random.integers(0, 4, n)],
+            "k": random.integers(-3, 8, n),
+            "v": random.uniform(0, 0.5, n),
+            "d": pd.Timestamp("1970-01-01") + pd.to_timedelta(random.integers(100, 301, n), unit="D"),
+        }
+    )
+
+
+@pytest.mark.parametrize("standard", [None, Standard(np.array([0.1, -0.2, 0.3, 0.0]), np.array([0.5, 2.0, 0.1, 1.0]))])
+def test_points_are_those_of_the_formula(standard: Standard | None) -> None:
+    frame = rows(20_000)
+    features = FeatureMap(DOMAIN)
+    points = features.encode(Table(frame, DOMAIN), standard)
+    assert points.size > 2**17  # more than one piece
+    corners = simplex(4)
+    np.testing.assert_allclose(np.linalg.norm(corners, axis=1), 1, rtol=1e-14)
+    days = (frame["d"] - pd.Timestamp("1970-01-01")).dt.days
+    numbers = [(frame["w"] - 70) / 50, (frame["k"] - 2) / 5, (frame["v"] - 0.25) / 0.25, (days - 200) / 100]
+    columns = [np.nan_to_num(one.to_numpy(float), nan=0.0) for one in numbers]
+    if standard is not None:
+        columns = [(one - c) / s for one, c, s in zip(columns, standard.centre, standard.spread, strict=True)]
+    code = frame["c"].map({"S": 0, "M": 1, "L": 2}).fillna(3).astype(int)
+    sign = np.where(frame["t"] == "yes", 1.0, -1.0)
+    expected = np.column_stack([sign, columns[0], corners[code], *columns[1:]]) / math.sqrt(6)
+    np.testing.assert_allclose(points, expected, atol=1e-13)
+    assert features.length == math.sqrt(6)
+    assert features.dimension == 8
+    assert features.number_coordinates.tolist() == [1, 5, 6, 7]
+    if standard is None:
+        assert np.linalg.norm(points, axis=1).max() <= 1 + 1e-12
+
+
+def test_a_point_of_extremes_has_length_one_and_two_of_them_are_a_diameter_apart() -> None:
+    frame = rows(2)
+    frame["t"], frame["c"] = ["no", "yes"], ["S", "M"]
+    frame["w"], frame["k"], frame["v"] = [20.0, 120.0], [-3, 7], [0.0, 0.5]
+    frame["d"] = pd.Timestamp("1970-01-01") + pd.to_timedelta([100, 300], unit="D")
+    points = FeatureMap(DOMAIN).encode(Table(frame, DOMAIN))
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("radius", [0.3, 1.0, 4.0])
+def test_every_record_is_clipped_to_the_ball(radius: float) -> None:
+    points = np.random.default_rng(1).standard_normal((3000, 100)) * np.random.default_rng(2).uniform(0, 0.2, (3000, 1))
+    points[7] = 0.0
+    lengths = np.linalg.norm(points, axis=1)
+    expected = points / np.maximum(lengths / radius, 1)[:, None]
+    clipped, share = clip_to_ball(points, radius)
+    np.testing.assert_allclose(clipped, expected, rtol=1e-13)
+    assert share == (lengths > radius).mean()
+    assert clip_in_place(points, radius) == share
+    np.testing.assert_array_equal(points, clipped)
+    assert clip_in_place(np.zeros((0, 3)), radius) == 0.0
