@@ -83,7 +83,6 @@ class Job:
         self.process.wait()
         self.output.seek(0)
         data = self.output.read()
-        lines = self._lines()
         self._close()
         if self.process.returncode == 0 and data:
             result = pickle.loads(data)
@@ -92,7 +91,7 @@ class Job:
         reason = (
             "was stopped by the system, most likely for want of memory" if self.process.returncode < 0 else "ended early"
         )
-        return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(lines[-20:]))
+        return Outcome(error=f"The run {reason}. Nothing else was lost.")
 
     def cancel(self) -> None:
         """Kill the process and all that it has started; nothing of its work is kept but what was taken from ``records``."""

@@ -17,6 +17,7 @@ from dpsyn.data.read import read_with_notes
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
+from dpsyn.kit import faults
 from dpsyn.kit.jobs import Job
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -208,6 +209,8 @@ def finish_job() -> None:
         current.process.wait()
         context["take_in"](current)
     seconds, outcome = current.seconds, current.outcome()
+    if outcome.details is not None:
+        faults.LOG.error("A job stopped unexpectedly, %s", outcome.details)
     if outcome.error is not None:
         kept = " What it had finished is kept: resume it." if "take_in" in context else ""
         st.session_state["job_message"] = f"{current.label}: {outcome.error}{kept}"

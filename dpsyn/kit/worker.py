@@ -16,12 +16,12 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from dpsyn.errors import DpsynError
+from dpsyn.kit import faults
 
 CONTROL = "DPSYN_JOB_CONTROL"
 PAUSE = b"P"
@@ -30,7 +30,7 @@ _WATCH = 1.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """Either a value, or a message for the user (and for an unforeseen error its details)."""
+    """Either a value, or a message for the user (and for an unforeseen error its details for the log, without its words)."""
 
     value: Any = None
     error: str | None = None
@@ -77,7 +77,9 @@ def run(task: str, arguments: dict[str, Any]) -> Outcome:
     except MemoryError:
         return Outcome(error="The run needs more memory than there is: take fewer columns, bins, rows or a lower degree.")
     except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
-        return Outcome(error=f"The run stopped unexpectedly ({type(error).__name__}).", details=traceback.format_exc())
+        return Outcome(
+            error=faults.sentence(error), details=f"identifier {faults.identifier(error)}: {faults.places(error)}"
+        )
 
 
 def main() -> None:
