@@ -8,7 +8,7 @@ PORT ?= 8501
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
-	PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
+	DPSYN_LOCAL=1 PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: check
 	$(BIN)/python -m pytest

@@ -7,9 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.kit.local import SWITCH
+
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app as somebody started it for this machine, and a visit from a browser here."""
+    monkeypatch.setenv(SWITCH, "1")
+    here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
+    monkeypatch.setattr(type(st.context), "headers", here)
 
 
 @pytest.fixture(scope="session")
