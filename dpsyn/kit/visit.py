@@ -100,6 +100,12 @@ class Dataset:
         return f"own_{mark}"
 
     @property
+    def kept(self) -> dict[str, Any]:
+        """How a widget keeps its value whose key or choices tell of the columns: in the address while they are those of a
+        bundled dataset, and in the session alone while they are the user's own."""
+        return {"bind": "query-params"} if self.sample is not None else {"persist_state": "session"}
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """Columns that can be predicted: truth or categorical with 2 to 50 categories, and never empty."""
         every = self.table.domain.attributes

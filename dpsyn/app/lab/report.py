@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
 from dpsyn.app.lab.releases import of_which_data
@@ -304,8 +304,8 @@ def html_report(title: str, sections: Sequence[Section], note: str = "") -> str:
         kinds = {PRIVATE: "private", RELEASED: "released", PUBLIC: "public"}
         if section.reads not in kinds:
             raise ParameterError("reads", section.reads, f"one of {', '.join(map(repr, kinds))}")
-        body.append(f"<section><h2>{_text(section.title)}</h2>")
-        body.append(f'<span class="badge {kinds[section.reads]}">{_text(section.reads)}</span>')
+        body.append(f"<section><h2>{escape.html(section.title)}</h2>")
+        body.append(f'<span class="badge {kinds[section.reads]}">{escape.html(section.reads)}</span>')
         for part in section.parts:
             if hasattr(part, "to_plotly_json"):
                 body.append(_figure(part, first=drawn == 0))
@@ -313,19 +313,19 @@ def html_report(title: str, sections: Sequence[Section], note: str = "") -> str:
             else:
                 body.append(_part(part))
         body.append("</section>")
-    words = f'<p class="note">{_text(note)}</p>' if note else ""
+    words = f'<p class="note">{escape.html(note)}</p>' if note else ""
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape.html(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
-        f"<body><h1>{_text(title)}</h1>{words}{''.join(body)}</body></html>"
+        f"<body><h1>{escape.html(title)}</h1>{words}{''.join(body)}</body></html>"
     )
 
 
 def _part(part: Any) -> str:
     if isinstance(part, str):
-        return f"<p>{_text(part)}</p>"
+        return f"<p>{escape.html(part)}</p>"
     if isinstance(part, Code):
-        return f"<pre><code>{_text(part.text)}</code></pre>"
+        return f"<pre><code>{escape.html(part.text)}</code></pre>"
     if isinstance(part, pd.DataFrame):
         whole: Any = dict.fromkeys(part.select_dtypes("integer").columns, "{:,}".format)
         numbers = {"formatters": whole, "float_format": lambda value: short(value, 4)}
@@ -339,7 +339,3 @@ def _figure(figure: Any, *, first: bool) -> str:
             full_html=False, include_plotlyjs=first, config={"displaylogo": False, "responsive": True}, default_width="100%"
         )
     )
-
-
-def _text(text: str) -> str:
-    return html.escape(str(text), quote=True)

@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.widgets import is_local
+from dpsyn.kit.local import is_local
 
 Kept = TypeVar("Kept", MadeRelease, Experiment)
 FROM_A_FILE = "It was read from a file: the claim and the rows are what the file says."
@@ -24,8 +25,8 @@ def workspace_bar() -> None:
     lost = st.session_state.get("workspace_lost")
     if lost is not None:
         st.error(
-            f"{lost}. The workspace was closed. Everything is still in this visit: open a workspace again, in this folder "
-            "or another, to keep it.",
+            f"{escape.markdown(lost)}. The workspace was closed. Everything is still in this visit: open a workspace again, "
+            "in this folder or another, to keep it.",
             icon=":material/error:",
         )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -36,8 +37,8 @@ def workspace_bar() -> None:
             )
         else:
             st.caption(
-                f":material/folder: Runs and experiments are kept in `{workspace.folder}`; private rows never are. "
-                "After a reload of the page, open it again."
+                f":material/folder: Runs and experiments are kept in {escape.markdown(workspace.folder)}; private rows "
+                "never are. After a reload of the page, open it again."
             )
         if is_local():
             with st.popover("Workspace", icon=":material/folder_open:"):
@@ -58,7 +59,7 @@ def _chooser(workspace: Workspace | None) -> None:
         try:
             _take_over(Workspace(folder.strip()))
         except DpsynError as fault:
-            st.warning(str(fault), icon=":material/block:")
+            st.warning(escape.markdown(fault), icon=":material/block:")
             return
         st.rerun(scope="app")
     if workspace is not None and st.button("Close", icon=":material/close:", key="workspace_close"):
@@ -112,7 +113,7 @@ def transfer() -> None:
             try:
                 said = _import(file.getvalue())
             except DataError as fault:
-                st.warning(f"Nothing was read. {fault}.", icon=":material/block:")
+                st.warning(f"Nothing was read. {escape.markdown(fault)}.", icon=":material/block:")
                 return
             st.session_state["_import"] = attempt + 1
             st.toast(said, icon=":material/check:")
