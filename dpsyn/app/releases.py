@@ -109,12 +109,12 @@ def as_shown(attribute: Attribute) -> Any:
 def csv_guard() -> bool:
     """Whether text in a CSV is guarded against spreadsheets."""
     return st.toggle(
-        "Guard text in CSV files against spreadsheets",
+        "Guard CSV files: text that a spreadsheet would run as a formula (it begins with =, +, -, @ or a tab) is written "
+        "after an apostrophe, numbers stay as they are",
         True,
         key="csv_guard",
         bind="query-params",
-        help="A spreadsheet runs text that begins with =, +, -, @ or a tab as a formula. Guarded, such text is written "
-        "after an apostrophe; numbers stay as they are. Switch it off where a program reads the file.",
+        help="Switch it off where a program reads the file.",
     )
 
 

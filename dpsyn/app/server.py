@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpsyn import escape
+from dpsyn.errors import DpsynError
 from dpsyn.kit import faults
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class SecurityHeaders:
 
 
 def explain(error: Exception) -> bool:
-    """Say what a visitor can do about an error that nobody foresaw, in place of Streamlit's traceback."""
-    st.error(faults.sentence(error), icon=":material/error:")
+    """Say what a visitor can do about an error that no page caught, in place of Streamlit's traceback."""
+    said = escape.markdown(error) if isinstance(error, DpsynError) else faults.sentence(error)
+    st.error(said, icon=":material/error:")
     return True

@@ -67,7 +67,7 @@ def humanise(text: str) -> str:
 
 
 def said(text: str) -> str:
-    """A sentence of the library as Markdown, :func:`humanise` d; what it quotes of the data is shown as it is."""
+    """A sentence of the library as :func:`humanise` makes it, in Markdown that shows as it is what it quotes of the data."""
     return escape.markdown(humanise(text))
 
 

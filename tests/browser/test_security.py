@@ -49,6 +49,10 @@ def test_hostile_names_ask_nobody_and_put_nothing_on_any_page(page: Page, app_ur
     expect(page.get_by_text("asia").first).to_be_visible(timeout=RUN)
     upload(page, f"{SCRIPT} **f**.csv".replace("/", "_"), TABLE.encode())
     expect(page.get_by_text("Inferred from private data — not confirmed").first).to_be_visible(timeout=RUN)
+    page.get_by_test_id("stDataFrame").first.hover()
+    own_csv = page.get_by_label(re.compile("^Download as CSV"))  # of Streamlit, with cells that a spreadsheet runs
+    expect(own_csv.first).to_be_attached()
+    assert not any(button.is_visible() for button in own_csv.all())
     for name in PAGES:
         visit(page, name)
         settled(page)

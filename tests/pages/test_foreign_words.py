@@ -15,10 +15,12 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 import dpsyn
+from dpsyn import escape
 from dpsyn.app.lab.report import report_bytes
 from dpsyn.app.state import fingerprint
 from dpsyn.evaluation.experiments import CellResult, Experiment, Grid, MadeRelease
 from dpsyn.evaluation.report import compare
+from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.feasibility import feasibility, verdict_markdown
 from dpsyn.mechanisms.registry import MECHANISMS
@@ -62,7 +64,7 @@ def rows(n: int = 60) -> pd.DataFrame:
         {
             first: [("q **b** yes", "q no $x$")[i % 2] for i in range(n)],
             second: [("q <b>red</b>", f"q {PICTURE}", "q :rainbow[blue]")[i % 3] for i in range(n)],
-            third: [("q =1+1", "q `c`")[i // 2 % 2] for i in range(n)],
+            third: [("=2+2", "q `c`")[i // 2 % 2] for i in range(n)],
             fourth: [i % 7 + 0.5 for i in range(n)],
         }
     )
@@ -174,6 +176,26 @@ def test_no_word_of_the_data_is_mark_up_or_in_a_link(visit: AppTest, name: str, 
     address = str(dict(app.query_params))
     assert not MARK_UP.search(address)
     assert "own_" not in address
+
+
+def test_numbers_of_dp_cda_by_class_are_not_in_a_link(visit: AppTest) -> None:
+    app = shown(visit, "generator", {"mechanism": "dp_cda", "cda_by_class_{tag}": True})
+    ((key, kept),) = app.session_state["cda_tables"].items()
+    kept[0] = kept[0].assign(rows=3)
+    app.run()
+    assert app.session_state["cda_tables"][key][1]["rows"].tolist() == [3] * len(kept[0])
+    assert "cda_table" not in str(dict(app.query_params))
+
+
+def test_rows_as_csv_are_guarded_until_somebody_switches_it_off(visit: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    files: dict[str, Any] = {}
+    monkeypatch.setattr(widgets, "download", lambda _label, data, file, **_: files.update({file: data}))
+    app = shown(visit, "generator", {"mechanism": "mwem"})
+    (made, _) = app.session_state["releases"]
+    assert (made.release.rows[COLUMNS[2]] == "=2+2").any()
+    for guarded in (True, False):
+        app.toggle(key="csv_guard").set_value(guarded).run()
+        assert files["noisy_reweighting_1.csv"]() == escape.csv(made.release.rows, guarded=guarded)
 
 
 def test_exports_hold_no_mark_up_of_the_data(visit: AppTest) -> None:

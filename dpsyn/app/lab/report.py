@@ -33,6 +33,11 @@ PUBLIC = "public facts only"
 
 _MEASURES = ("1-way error, mean", "2-way error, mean", "range queries, mean error")
 _SHOWN_SETTINGS = 40
+_POLICY = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data: blob:\">"
+)
+"""Whatever stands in the data: the file asks nobody for anything."""
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2b2b; --soft: #5b6b6b; --line: #d5dede; --back: #ffffff; --mark: #0b6e6e; }
 @media (prefers-color-scheme: dark) {
@@ -315,7 +320,7 @@ def html_report(title: str, sections: Sequence[Section], note: str = "") -> str:
         body.append("</section>")
     words = f'<p class="note">{escape.html(note)}</p>' if note else ""
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape.html(title)}</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{_POLICY}<title>{escape.html(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
         f"<body><h1>{escape.html(title)}</h1>{words}{''.join(body)}</body></html>"
     )
