@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-_BLANK = re.compile(r"[^\S\N{NO-BREAK SPACE}]+")
+_BLANK = re.compile(r"[^\S\N{NO-BREAK SPACE}]")
 # Characters that control a terminal or turn the direction of writing: what is read would not be what is there.
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MARKDOWN = re.compile(r"[\\`*_~$\[\]<>|]|&(?=#|\w+;)|:(?=\S)")
-_FIRST_WORD = re.compile(r"\d+[.)]|[#+=-]")
+# What begins a list, a heading or a line across the page where the text begins a paragraph.
+_FIRST_WORD = re.compile(r"\d+(?=[.)](?: |$))|(?=[#+=-]+(?: |$))")
 # Addresses become links even where their punctuation is escaped; an invisible joiner keeps them text.
 _ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=\w@)(?=\w)|(?<=:)(?=//)", re.IGNORECASE)
 _JOINER = "\N{WORD JOINER}"
@@ -28,11 +29,11 @@ def plain(text: object) -> str:
 
 
 def markdown(text: object) -> str:
-    """The text as Markdown that shows it as it is, on one line, wherever in a paragraph it stands."""
-    escaped = _MARKDOWN.sub(r"\\\g<0>", plain(text))
+    """The text as Markdown that shows it as it is, on one line, with all its blanks, wherever in a paragraph it stands."""
+    escaped = _MARKDOWN.sub(r"\\\g<0>", plain(text)).replace("  ", "\N{NO-BREAK SPACE} ")
     first = _FIRST_WORD.match(escaped)
     if first is not None:
-        escaped = f"{escaped[: first.end() - 1]}\\{escaped[first.end() - 1 :]}"
+        escaped = f"{escaped[: first.end()]}\\{escaped[first.end() :]}"
     return _ADDRESS.sub(_JOINER, escaped)
 
 

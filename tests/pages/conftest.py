@@ -21,6 +21,7 @@ def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SWITCH, "1")
     here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
     monkeypatch.setattr(type(st.context), "headers", here)
+    monkeypatch.setattr(type(st.context), "ip_address", None)
 
 
 @pytest.fixture(scope="session")
