@@ -13,7 +13,7 @@ EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
-	PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
+	DPSYN_LOCAL=1 PYTHONPATH=. $(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: check
 	$(BIN)/python -m pytest

@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import streamlit as st
+from starlette.middleware import Middleware
 
+from dpsyn.app.server import SecurityHeaders, explain
+from dpsyn.kit.faults import keep_values_out_of_logs
 from dpsyn.kit.scheduler import scheduler
 
 
@@ -22,5 +25,6 @@ async def begin(_: st.App) -> AsyncIterator[None]:
     yield
 
 
+keep_values_out_of_logs()
 # Without an App, a folder `pages/` beside this file makes Streamlit answer the first visit by older rules, past the router.
-app = st.App("pages/_router.py", lifespan=begin)
+app = st.App("pages/_router.py", lifespan=begin, middleware=[Middleware(SecurityHeaders)], on_script_error=explain)

@@ -30,4 +30,4 @@ visit.offer(None)
 try:
     every[section](explorer)
 except ParameterError as fault:
-    st.error(str(fault), icon=":material/error:")
+    st.error(widgets.said(str(fault)), icon=":material/error:")

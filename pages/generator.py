@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
-from dpsyn.app.releases import diagnostics_table, expectations, form_of, show_budget, show_claim, show_release
+from dpsyn.app.releases import csv_guard, diagnostics_table, expectations, form_of, show_budget, show_claim, show_release
 from dpsyn.errors import DpsynError
 from dpsyn.kit import code, jobs, visit, widgets
 from dpsyn.kit.visit import calibrated
@@ -40,7 +41,7 @@ def settings(name: str) -> None:
                 mechanism = calibrated(config, spec, learn)
         except DpsynError as fault:
             mechanism = None
-            reason = widgets.humanise(str(fault)).rstrip(".")
+            reason = widgets.said(str(fault)).rstrip(".")
             st.warning(f"**Cannot run with these settings:** {reason}.", icon=":material/block:")
         refuted = mechanism is not None and mechanism.guarantee.status == "published_but_wrong"
         demo = st.toggle(
@@ -58,7 +59,7 @@ def settings(name: str) -> None:
         widgets.guarantee_card(mechanism.claim(seeded=demo), before=True)
         show_claim(config.name, mechanism.guarantee, mechanism.facts())
         for kind, sentence in expectations(mechanism):
-            (st.warning if kind == "warning" else st.caption)(sentence)
+            (st.warning if kind == "warning" else st.caption)(widgets.said(sentence))
         show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
         with st.expander("What calibration made of the settings"):
             st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
@@ -93,10 +94,11 @@ widgets.show_message()
 releases = state.made()
 if releases:
     st.header("Releases of this visit")
+    guarded = csv_guard()
     for made in reversed(releases):
-        with st.expander(made.label, expanded=made.number == st.session_state.get("newest")):
-            show_release(made)
-    st.caption(widgets.humanise(state.total_claim(releases)))
+        with st.expander(escape.markdown(made.label), expanded=made.number == st.session_state.get("newest")):
+            show_release(made, guarded=guarded)
+    st.caption(widgets.said(state.total_claim(releases)))
     st.page_link("comparison.py", label="Compare them with the real data", icon=":material/compare:")
 else:
     st.caption(

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import columns
 from dpsyn.app.columns import SHOWN_CATEGORIES, SHOWN_COLUMNS, edited_domain, editor_lines
 from dpsyn.data.samples import SAMPLES
@@ -50,7 +51,9 @@ current = widgets.dataset_bar()
 visit.offer(lambda: code.data(current))
 notes = columns.notes_in_use(current)
 if notes:
-    st.info("What to know of these data:\n" + "\n".join(f"- {note}" for note in notes), icon=":material/info:")
+    st.info(
+        "What to know of these data:\n" + "\n".join(f"- {escape.markdown(note)}" for note in notes), icon=":material/info:"
+    )
 
 statistics = current.statistics
 widgets.facts(
@@ -130,7 +133,7 @@ with domain_tab:
             domain = edited_domain(lines, current.full, current.table.domain)
             changed = current.full.with_domain(domain.confirmed() if confirm else domain)
         except InputError as fault:
-            st.error(f"Nothing was changed: {fault}", icon=":material/error:")
+            st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
         else:
             visit.use(current.changed(table=changed))
             st.session_state["applied"] = "The domain was applied" + (" and confirmed." if confirm else ".")

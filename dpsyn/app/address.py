@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpsyn.kit import widgets
+from dpsyn import escape
 
 _LONGEST = 10_000
 _ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
@@ -57,7 +57,7 @@ def refusals(page: str) -> Iterator[None]:
         names += [name for name in gone if not _says(asked[name], st.session_state[name])]
         st.session_state[_REFUSED] = page, list(dict.fromkeys(names))
         if names:
-            said = ", ".join(widgets.plain_text(name[:60]) for name in dict.fromkeys(names))
+            said = ", ".join(escape.markdown(name[:60]) for name in dict.fromkeys(names))
             place.warning(
                 f"Not taken from the link, since no setting can have such a value: {said}.", icon=":material/link_off:"
             )

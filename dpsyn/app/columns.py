@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
+from dpsyn import escape
 from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
-from dpsyn.kit.widgets import plain_text
 from dpsyn.table import Table
 
 SHOWN_CATEGORIES = 500
@@ -210,7 +210,7 @@ def not_classes(current: Dataset) -> str | None:
             reasons.setdefault(_reason(attribute), []).append(attribute.name)
     if not reasons:
         return None
-    parts = [f"{plain_text(listed(names))} ({reason})" for reason, names in reasons.items()]
+    parts = [f"{escape.markdown(listed(names))} ({reason})" for reason, names in reasons.items()]
     return f"Not among the choices: {'; '.join(parts)}."
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import share, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
@@ -56,26 +57,28 @@ def described(explorer: Explorer) -> dict[str, Any]:
 
 
 def _datasets() -> tuple[Chosen, ...]:
-    current = visit.dataset()
-    read = visit.read_statistics()
+    # The address holds what is chosen here, so files are not offered by their own names.
+    counted = {f"Counted file {i}": found for i, found in enumerate(visit.read_statistics().values(), start=1)}
+    own = {YOURS: visit.dataset().table.name, **{name: found.name for name, found in counted.items()}}
+    files = escape.markdown("; ".join(f"{name}: {file}" for name, file in own.items()))
+    options = [YOURS, *counted, *BUILT_IN, TYPED]
     names = st.pills(
-        f"Data, one or several side by side (loaded: {current.table.name})",
-        [YOURS, *read, *BUILT_IN, TYPED],
+        f"Data, one or several side by side ({files})",
+        options,
         selection_mode="multi",
         default=[YOURS],
         key="f_data",
         bind="query-params",
     )
-    names = [name for name in names if name in (YOURS, TYPED, *read, *BUILT_IN)] or [YOURS]
+    names = [name for name in names if name in options] or [YOURS]
     if len(names) > 1:
         focus = widgets.one_of("Details for", names, default=names[0], key="f_focus")
         names.sort(key=lambda name: name != focus)
-    return tuple(_typed() if name == TYPED else _known(name) for name in names)
+    return tuple(_typed() if name == TYPED else _known(name, counted) for name in names)
 
 
-def _known(name: str) -> Chosen:
+def _known(name: str, counted: Mapping[str, DatasetStatistics]) -> Chosen:
     current = visit.dataset()
-    read = visit.read_statistics()
     if name == YOURS:
         classes, smallest = current.balance
         return Chosen(
@@ -86,8 +89,8 @@ def _known(name: str) -> Chosen:
             smallest_class=smallest,
             domain_warning=current.table.domain.warning,
         )
-    if name in read:
-        return Chosen(read[name], private=True, domain_warning=_COUNTED)
+    if name in counted:
+        return Chosen(counted[name], private=True, domain_warning=_COUNTED)
     return Chosen(BUILT_IN[name], private=False)
 
 
@@ -152,7 +155,7 @@ def _overview(explorer: Explorer, found: Feasibility) -> None:
         unconfirmed = [chosen.stats.name for chosen in explorer.chosen if chosen.domain_warning]
         if unconfirmed:
             st.caption(
-                f":material/warning: Privacy is not yet true for {widgets.plain_text(', '.join(unconfirmed))}: nobody "
+                f":material/warning: Privacy is not yet true for {escape.markdown(', '.join(unconfirmed))}: nobody "
                 "confirmed the domain as public."
             )
     for draw in offers("overview").values():
@@ -220,7 +223,8 @@ def show_export(explorer: Explorer) -> None:
     _private_statistics(explorer)
     widgets.heading("A link to this page", False)
     st.markdown(
-        "The address holds every setting that differs from its default, but no data: whoever opens it sees their own."
+        "The address holds what was set here and differs from its default, but nothing of your data: whoever opens it sees "
+        "their own."
     )
     st.code(share.link(), language=None, wrap_lines=True)
 

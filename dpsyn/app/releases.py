@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
@@ -105,8 +106,25 @@ def as_shown(attribute: Attribute) -> Any:
     return st.column_config.NumberColumn(format=f"%.{max(0, decimals)}f" if decimals <= _MOST_DECIMALS else "%.6g")
 
 
-def show_release(made: MadeRelease) -> None:
-    """Preview, downloads, the guarantee, and the diagnostics apart."""
+def csv_guard() -> bool:
+    """Whether text in a CSV is guarded against spreadsheets."""
+    return st.toggle(
+        "Guard CSV files: text that a spreadsheet would run as a formula (it begins with =, +, -, @ or a tab) is written "
+        "after an apostrophe, numbers stay as they are",
+        True,
+        key="csv_guard",
+        bind="query-params",
+        help="Switch it off where a program reads the file.",
+    )
+
+
+def show_release(made: MadeRelease, *, guarded: bool = True) -> None:
+    """Preview, downloads, the guarantee, and the diagnostics apart.
+
+    Args:
+        made: the release.
+        guarded: its text in a CSV is guarded against spreadsheets (:func:`dpsyn.escape.csv`).
+    """
     release = made.release
     publishable = release.guarantee.status == "proven"
     widgets.badge("release" if publishable else True)
@@ -116,7 +134,7 @@ def show_release(made: MadeRelease) -> None:
         show_claim(release.mechanism, release.guarantee, release.settings)
     of_release = offered(release.mechanism, "expectations:of_release")
     for sentence in () if of_release is None else of_release(release, made.domain):
-        st.warning(sentence, icon=":material/warning:")
+        st.warning(widgets.said(sentence), icon=":material/warning:")
     st.dataframe(
         release.rows.head(100),
         column_config={a.name: column for a in made.domain.attributes if (column := as_shown(a)) is not None},
@@ -126,7 +144,7 @@ def show_release(made: MadeRelease) -> None:
     count = len(release.rows)
     rounded = any(a.kind == "numeric" and not a.integer for a in made.domain.attributes)
     st.caption(
-        f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {made.dataset}."
+        f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {escape.markdown(made.dataset)}."
         + (
             " Numbers are shown to five digits of the width of their public bounds; the CSV has all of them."
             if rounded
@@ -137,7 +155,7 @@ def show_release(made: MadeRelease) -> None:
     with st.container(horizontal=True):
         widgets.download(
             "Rows as CSV",
-            release.rows.to_csv(index=False).encode(),
+            lambda: escape.csv(release.rows, guarded=guarded),
             f"{stem}.csv",
             key=f"csv_{made.number}",
         )

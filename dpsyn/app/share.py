@@ -1,6 +1,7 @@
 """What stands at the top of every page: a link that restores it, its code, and larger type for a projector.
 
-Of the data the link holds the name of a bundled dataset and what was set on the page Data; nothing of anybody's own.
+Of the data the link holds the name of a bundled dataset and what was set on the page Data; nothing of anybody's own, and no
+setting that would tell of its columns (:attr:`dpsyn.kit.visit.Dataset.kept`).
 """
 
 from __future__ import annotations
@@ -152,7 +153,8 @@ def tools() -> None:
             + (
                 "and which bundled data are loaded, with what was set on the page Data."
                 if visit.dataset().sample is not None
-                else "but nothing of your own data: whoever opens it has to load the file first."
+                else "but nothing of your own data: neither names of its columns nor settings that hang on "
+                "them. Whoever opens it has to load the file first."
             )
         )
         st.code(link(), language=None, wrap_lines=True)

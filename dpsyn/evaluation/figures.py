@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import escape
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.classifiers import Classification
 from dpsyn.evaluation.report import Report
 from dpsyn.kit.layers import GUIDE, HERE
-from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, safe, segments, series, shorten, two_panels
+from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, segments, series, shorten, two_panels
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -57,7 +58,7 @@ def draw_errors(reports: Mapping[str, Report]) -> go.Figure:
 
         for at, (name, report) in enumerate(reports.items()):
             bars = go.Bar(x=places, y=heights(report.marginals), **series(name, panel), marker=bar_style(at))
-            bars.update(hovertemplate=f"{safe(name)}<br>%{{y:.4f}}<extra></extra>")
+            bars.update(hovertemplate=f"{escape.chart(name)}<br>%{{y:.4f}}<extra></extra>")
             figure.add_trace(bars, row=1, col=panel)
         if floors:
             line = segments(heights(floors[0]), "Sampling noise (real against held-out real)", panel)
@@ -85,13 +86,13 @@ def _heatmap(matrix: pd.DataFrame, title: str, upper: float) -> go.Figure:
     names = [str(name) for name in matrix.columns]
     values = [[None if math.isnan(v) else float(v) for v in row] for row in matrix.to_numpy()]
     q = len(names)
-    labels = [safe(shorten(name)) for name in names]
+    labels = [escape.chart(shorten(name)) for name in names]
     places = list(range(q))
     small = q <= 12
 
     def told(i: int, j: int) -> str:
         value, what = values[i][j], names[i] if i == j else f"{names[i]} × {names[j]}"
-        return f"{safe(what)}<br>" + ("not measured" if value is None else f"total variation {value:.4f}")
+        return f"{escape.chart(what)}<br>" + ("not measured" if value is None else f"total variation {value:.4f}")
 
     figure = go.Figure(
         go.Heatmap(
@@ -145,17 +146,17 @@ def draw_column(
         shares = [np.append(s[first], max(1.0 - s[first].sum(), 0.0)) for s in shares]
     places = list(range(len(labels)))
     figure = go.Figure()
-    text = [safe(label) for label in labels]
+    text = [escape.chart(label) for label in labels]
     for at, (name, heights) in enumerate(zip(("Real", *releases), shares, strict=False)):
         style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(at - 1)
         bars = go.Bar(
-            x=places, y=heights.tolist(), name=safe(shorten(name, 40)), marker=style, text=text, textposition="none"
+            x=places, y=heights.tolist(), name=escape.chart(shorten(name, 40)), marker=style, text=text, textposition="none"
         )
-        bars.update(hovertemplate=f"{safe(name)}<br>%{{text}}<br>share %{{y:.4f}}<extra></extra>")
+        bars.update(hovertemplate=f"{escape.chart(name)}<br>%{{text}}<br>share %{{y:.4f}}<extra></extra>")
         figure.add_trace(bars)
     if held_out is not None:
         figure.add_trace(segments(shares[-1].tolist(), "Held-out real rows (sampling noise)", 1, dash="dot"))
-    ticks, title = [safe(shorten(label)) for label in labels], safe(shorten(attribute.name, 60))
+    ticks, title = [escape.chart(shorten(label)) for label in labels], escape.chart(shorten(attribute.name, 60))
     figure.update_xaxes(tickmode="array", tickvals=places, ticktext=ticks, title_text=title)
     figure.update_xaxes(automargin=True, tickangle=-45 if len(places) > 6 else 0)
     figure.update_yaxes(rangemode="tozero", gridcolor=GRID, title_text="Share of rows")
@@ -207,8 +208,8 @@ def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
 
 
 def _score_text(name: str, score: float | None, note: str) -> str:
-    head = f"{safe(name)}<br>" + ("not defined" if score is None else f"{score:.4f}")
-    return head + (f"<br>{safe(note)}" if note else "")
+    head = f"{escape.chart(name)}<br>" + ("not defined" if score is None else f"{score:.4f}")
+    return head + (f"<br>{escape.chart(note)}" if note else "")
 
 
 def draw_table(
@@ -269,7 +270,7 @@ def _maps(
     from plotly.subplots import make_subplots
 
     figure = make_subplots(
-        rows=1, cols=3, subplot_titles=("Real", safe(shorten(release, 32)), "Synthetic less real"),
+        rows=1, cols=3, subplot_titles=("Real", escape.chart(shorten(release, 32)), "Synthetic less real"),
         horizontal_spacing=0.04, shared_yaxes=True,
     )  # fmt: skip
     shape = tuple(map(len, values))
@@ -292,23 +293,23 @@ def _maps(
             xgap=1,
             ygap=1,
             texttemplate=("%{z:+.3f}" if panel == 3 else "%{z:.3f}") if small else None,
-            hovertemplate=f"{safe(names[0])} = %{{customdata[0]}}<br>{safe(names[1])} = %{{customdata[1]}}"
+            hovertemplate=f"{escape.chart(names[0])} = %{{customdata[0]}}<br>{escape.chart(names[1])} = %{{customdata[1]}}"
             "<br>%{z:.4f}<extra></extra>",
-            customdata=[[[safe(a), safe(b)] for b in values[1]] for a in values[0]],
+            customdata=[[[escape.chart(a), escape.chart(b)] for b in values[1]] for a in values[0]],
             row=1,
             col=panel,
         )
-    rows, columns = ([safe(shorten(v, 16)) for v in labels] for labels in values)
+    rows, columns = ([escape.chart(shorten(v, 16)) for v in labels] for labels in values)
     tilted = len(columns) > 4 or max(map(len, columns)) > 9
     figure.update_xaxes(
         tickmode="array", tickvals=list(range(len(columns))), ticktext=columns, showgrid=False, zeroline=False,
-        tickangle=-60 if tilted else 0, automargin=True, title_text=safe(shorten(names[1], 30)),
+        tickangle=-60 if tilted else 0, automargin=True, title_text=escape.chart(shorten(names[1], 30)),
     )  # fmt: skip
     figure.update_yaxes(
         tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False, zeroline=False,
         autorange="reversed", automargin=True,
     )  # fmt: skip
-    figure.update_yaxes(title_text=safe(shorten(names[0], 30)), row=1, col=1)
+    figure.update_yaxes(title_text=escape.chart(shorten(names[0], 30)), row=1, col=1)
     return finish(figure, title, height=int(min(760, 230 + 26 * len(rows))), above=80)
 
 
@@ -319,7 +320,9 @@ def _bars(
 
     real, synthetic = shares[:2]
     worst = np.argsort(-np.abs(real - synthetic), kind="stable")[:_MOST_CELLS]
-    names = [safe(" · ".join(shorten(values[j][code], 18) for j, code in enumerate(cells[i].tolist()))) for i in worst]
+    names = [
+        escape.chart(" · ".join(shorten(values[j][code], 18) for j, code in enumerate(cells[i].tolist()))) for i in worst
+    ]
     places = list(range(len(worst)))
     figure = go.Figure()
     sides: tuple[tuple[str, Any, Any], ...] = (
@@ -327,8 +330,9 @@ def _bars(
         (release, synthetic, bar_style(at)),
     )
     for name, side, style in sides:
-        bars = go.Bar(y=places, x=side[worst], orientation="h", name=safe(shorten(name, 40)), marker=style, text=names)
-        bars.update(textposition="none", hovertemplate=f"%{{text}}<br>{safe(name)}: %{{x:.4f}}<extra></extra>")
+        bars = go.Bar(y=places, x=side[worst], orientation="h", name=escape.chart(shorten(name, 40)), marker=style)
+        bars.update(text=names, textposition="none")
+        bars.update(hovertemplate=f"%{{text}}<br>{escape.chart(name)}: %{{x:.4f}}<extra></extra>")
         figure.add_trace(bars)
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=names, autorange="reversed", automargin=True)
     figure.update_xaxes(title_text="Share of rows", gridcolor=GRID, rangemode="tozero")

@@ -194,7 +194,6 @@ class Job:
             return Outcome(error=self._ended or "What came of the run was taken before.")
         self._work.output.seek(0)
         data = self._work.output.read()
-        lines = self._lines()
         self._work.drop()
         code = None if self.process is None else self.process.returncode
         if code == 0 and data:
@@ -204,7 +203,7 @@ class Job:
         if self._ended is not None:
             return Outcome(error=self._ended)
         reason = "was stopped by the system, most likely for want of memory" if code and code < 0 else "ended early"
-        return Outcome(error=f"The run {reason}. Nothing else was lost.", details="\n".join(lines[-20:]))
+        return Outcome(error=f"The run {reason}. Nothing else was lost.")
 
     def cancel(self) -> None:
         """Kill the process and all that it has started; nothing of its work is kept but what was taken from ``records``."""

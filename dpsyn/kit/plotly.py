@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpsyn import escape
 from dpsyn.errors import ParameterError
 from dpsyn.kit.layers import GUIDE, SERIES
 
@@ -28,11 +29,6 @@ def shorten(text: str, longest: int = _LABEL) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def safe(text: str) -> str:
-    """Names from the data as text: Plotly would read angle brackets as mark-up."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def bar_style(at: int) -> dict[str, Any]:
     """Colour of the release at position ``at``; when the colours are used up they come back with a pattern."""
     pattern = PATTERNS[at // len(SERIES) % len(PATTERNS)]
@@ -52,7 +48,7 @@ def at_least_one(reports: Mapping[str, Any]) -> None:
 
 def series(name: str, panel: int) -> dict[str, Any]:
     """Name and legend of one series that is drawn in several panels: one entry in the legend switches all of them."""
-    return {"name": safe(shorten(name, 40)), "legendgroup": name, "showlegend": panel == 1}
+    return {"name": escape.chart(shorten(name, 40)), "legendgroup": name, "showlegend": panel == 1}
 
 
 def two_panels(left: str, right: str) -> go.Figure:
@@ -74,7 +70,7 @@ def segments(
         x += [at - 0.45, at, at + 0.45, None]
         y += [height, height, height, None]
     line = go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **series(name, panel))
-    line.update(name=safe(name), hovertemplate=f"{safe(name)}<br>%{{y:.4f}}<extra></extra>")
+    line.update(name=escape.chart(name), hovertemplate=f"{escape.chart(name)}<br>%{{y:.4f}}<extra></extra>")
     return line
 
 
@@ -98,7 +94,7 @@ def finish(figure: go.Figure, title: str, *, height: int = 420, entries: int = 0
     more = TITLE_LINE * max(len(lines) - 1, 0)
     place = {"x": 0, "xanchor": "left", "y": 0.98, "yanchor": "top", "yref": "container"}
     figure.update_layout(
-        title={**heading([safe(line) for line in lines]), **place},
+        title={**heading([escape.chart(line) for line in lines]), **place},
         paper_bgcolor=_CLEAR,
         plot_bgcolor=_CLEAR,
         height=height + below + more,

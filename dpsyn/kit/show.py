@@ -132,6 +132,9 @@ _RULES = """
 [data-testid='stMain'] .stMarkdownBadge, [data-testid='stMetricLabel'] * {white-space: normal !important}
 [data-testid='stMetricLabel'] .katex * {white-space: nowrap !important}
 
+/* A table's own CSV would hold cells that a spreadsheet runs; the buttons of the app guard them. */
+[data-testid='stElementToolbar'] [data-testid='stElementToolbarButton']:has([aria-label^='Download as CSV']) {display: none}
+
 /* Tables of a document are as wide as the page: names of code in them are broken. */
 .st-key-document td code {overflow-wrap: anywhere; white-space: normal}
 .st-key-document td {min-width: 7rem}

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.kit import visit
-from dpsyn.kit.widgets import badge, humanise, plain_text, power_of_ten, text_table
+from dpsyn.kit.widgets import badge, humanise, power_of_ten, said, text_table
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.formulas import ClaimFormula, Paper, fill, is_corrected, paper_of
 from dpsyn.theory.logarithms import LN10
@@ -121,9 +122,9 @@ def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "", pape
                 _badge(accurate, "accuracy guaranteed", "accuracy not guaranteed")
             else:
                 st.badge("no theorem on accuracy", icon=":material/help:", color="gray")
-        st.markdown(humanise(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
+        st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
         if certified and domain_warning:
-            st.caption(f":material/warning: {plain_text(domain_warning)} Confirm it on the page Data.")
+            st.caption(f":material/warning: {escape.markdown(domain_warning)} Confirm it on the page Data.")
         badge(private)
 
 
@@ -183,7 +184,7 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
     """Everything about one mechanism; what stands in expanders is made when they are opened."""
     show_conditions(verdict.conditions)
     for note in verdict.notes:
-        st.caption(humanise(note))
+        st.caption(said(note))
     if verdict.alternatives:
         beside = "Single certificates, and theorems as they were published"
         with st.expander(beside, key=f"beside_{verdict.mechanism}", on_change="rerun") as opened:

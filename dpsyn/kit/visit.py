@@ -17,7 +17,7 @@ from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError
-from dpsyn.kit import jobs, reading
+from dpsyn.kit import faults, jobs, reading
 from dpsyn.kit.jobs import Job
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
@@ -98,6 +98,12 @@ class Dataset:
         if self.sample is not None and self.held_out == HELD_OUT and self.table.domain == self.full.domain:
             return self.sample if self.target == SAMPLES[self.sample].target else f"own_{mark}"
         return f"own_{mark}"
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """How a widget keeps its value whose key or choices tell of the columns: in the address while they are those of a
+        bundled dataset, and in the session alone while they are the user's own."""
+        return {"bind": "query-params"} if self.sample is not None else {"persist_state": "session"}
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -224,6 +230,8 @@ def finish_job() -> None:
         current.wait()
         context["take_in"](current)
     seconds, outcome = current.seconds, current.outcome()
+    if outcome.details is not None:
+        faults.LOG.error("A job stopped unexpectedly, %s", outcome.details)
     if outcome.error is not None:
         kept = " What it had finished is kept: resume it." if "take_in" in context else ""
         st.session_state["job_message"] = f"{current.label}: {outcome.error}{kept}"

@@ -13,9 +13,10 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from dpsyn import notation
+from dpsyn import escape, notation
 from dpsyn.errors import DpsynError, InputError
 from dpsyn.kit import jobs, visit
+from dpsyn.kit.local import is_local
 from dpsyn.kit.visit import Dataset
 from dpsyn.notation import readable, short, superscript
 from dpsyn.privacy.spec import Guarantee
@@ -63,6 +64,11 @@ def humanise(text: str) -> str:
     for name, symbol in _SYMBOLS.items():
         text = text.replace(name, symbol)
     return readable(text)
+
+
+def said(text: str) -> str:
+    """A sentence of the library as :func:`humanise` makes it, in Markdown that shows as it is what it quotes of the data."""
+    return escape.markdown(humanise(text))
 
 
 def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: Any) -> float:
@@ -152,7 +158,7 @@ def own_table_lost() -> None:
         return
     st.warning(
         "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it again; "
-        f"until then {visit.dataset().table.name} stands in its place.",
+        f"until then {escape.markdown(visit.dataset().table.name)} stands in its place.",
         icon=":material/warning:",
     )
     st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
@@ -165,7 +171,8 @@ def dataset_bar() -> visit.Dataset:
     with st.container(horizontal=True, vertical_alignment="center"):
         rows, columns = current.table.n, len(current.table.domain)
         shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
-        st.markdown(f"**{current.table.name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
+        name = escape.markdown(current.table.name)
+        st.markdown(f"**{name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
         domain_badge(current.table.domain.is_public)
     return current
 
@@ -173,10 +180,10 @@ def dataset_bar() -> visit.Dataset:
 def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     """The exact claim, whether it holds, and what it takes for granted."""
     if guarantee.status == "published_but_wrong":
-        reasons = "\n".join(f"- {reason}" for reason in guarantee.assumptions)
+        reasons = "\n".join(f"- {escape.markdown(reason)}" for reason in guarantee.assumptions)
         st.error(
             f"**No guarantee {'will hold' if before else 'holds'}: never release this.** Source: "
-            f"{humanise(guarantee.source)}\n\n{reasons}",
+            f"{said(guarantee.source)}\n\n{reasons}",
             icon=":material/gpp_bad:",
         )
         return
@@ -190,9 +197,9 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" else st.warning
     tense = "The release will be" if before else "The release is"
-    lines = [f"**{title}.** {tense} **{humanise(str(guarantee))}**.", "", f"Source: {humanise(guarantee.source)}."]
+    lines = [f"**{title}.** {tense} **{said(str(guarantee))}**.", "", f"Source: {said(guarantee.source)}."]
     if guarantee.assumptions:
-        lines += ["", "It takes for granted:", *[f"- {humanise(a)}" for a in guarantee.assumptions]]
+        lines += ["", "It takes for granted:", *[f"- {said(a)}" for a in guarantee.assumptions]]
     icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
     show("\n".join(lines), icon=icon)
 
@@ -204,10 +211,14 @@ def facts(values: Mapping[str, str]) -> None:
 
 
 def text_table(frame: pd.DataFrame) -> None:
-    """A table of text whose cells are wrapped, never cut; headings and cells are shown as they are."""
-    plain = frame.astype(str).map(plain_text)
-    plain.columns = pd.Index([plain_text(str(name)) for name in frame.columns])
+    """A table of text whose cells are wrapped, never cut, and not between a sign and its number; all is shown as it is."""
+    plain = frame.astype(str).map(_in_table)
+    plain.columns = pd.Index([_in_table(str(name)) for name in frame.columns])
     st.table(plain, border="horizontal", hide_index=True)
+
+
+def _in_table(text: str) -> str:
+    return escape.markdown(re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text))
 
 
 def with_thousands(frame: pd.DataFrame) -> Styler:
@@ -252,12 +263,6 @@ def download(label: str, data: Any, file: str, *, key: str, icon: str = "downloa
     st.download_button(label, data, file, mime, key=key, icon=f":material/{icon}:", on_click="ignore", **options)
 
 
-def plain_text(text: str) -> str:
-    """The text as Markdown that shows it as it is, with no line break between a sign and its number."""
-    text = re.sub(r"(?<=[≥≤<>×✓✗◇]) | (?=[×≥≤] )", "\N{NO-BREAK SPACE}", text)
-    return re.sub(r"([\\`*_~$\[\]<>:|])", r"\\\1", text)
-
-
 def watch_job() -> None:
     """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
     _watch(poll_every(0.4))
@@ -279,7 +284,7 @@ def _watch(every: float | None) -> None:
             st.rerun()
         if job.running:
             step, share = job.progress()
-            st.progress(share, text=f"{plain_text(job.label)}: {step} … ({job.seconds:.0f} s)")
+            st.progress(share, text=escape.markdown(f"{job.label}: {step} … ({job.seconds:.0f} s)"))
             if st.button("Cancel", icon=":material/stop:", key="cancel"):
                 visit.cancel_job()
                 st.rerun()
@@ -294,7 +299,7 @@ def show_message() -> None:
     """What became of the last job, if it did not succeed."""
     message = st.session_state.get("job_message")
     if message:
-        st.error(message, icon=":material/error:")
+        st.error(escape.markdown(message), icon=":material/error:")
 
 
 @contextmanager
@@ -315,7 +320,7 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
         try:
             yield
         except DpsynError as fault:
-            empty(humanise(str(fault)))
+            empty(said(str(fault)))
 
 
 def _head(title: str, reads: bool) -> None:
@@ -363,7 +368,9 @@ def _take(key: str) -> None:
 def path_counter() -> None:
     """Statistics of a file on this machine, however large, without loading it; only where the app runs locally."""
     if not is_local():
-        st.caption("Reading a file by its path is offered only when the app runs on your own machine.")
+        st.caption(
+            "Reading a file by its path is offered only where the app was started for your own machine (`DPSYN_LOCAL=1`)."
+        )
         return
     with st.form("f_path_form", border=False):
         path = st.text_input("A file on this machine, however large: its path", key="f_path", placeholder="/data/people.csv")
@@ -382,17 +389,14 @@ def _keep_statistics(context: dict[str, Any], counted: FileStatistics) -> None:
     visit.read_statistics()[f"{counted.statistics.name} (counted)"] = counted.statistics
 
 
-def is_local() -> bool:
-    """Whether only this machine can reach the app, and no proxy stands in front of it: then a path is the user's own."""
-    proxied = {"x-forwarded-for", "forwarded", "x-real-ip"} & {name.lower() for name in st.context.headers}
-    return st.get_option("server.address") in ("localhost", "127.0.0.1", "::1") and not proxied
-
-
 def show_fault() -> None:
     """What was wrong with the last file."""
     fault = st.session_state.get("upload_fault")
     if fault:
-        st.error(f"{fault.rstrip('.')}.  \nThe data that was loaded before is still here.", icon=":material/error:")
+        st.error(
+            f"{escape.markdown(fault.rstrip('.'))}.  \nThe data that was loaded before is still here.",
+            icon=":material/error:",
+        )
 
 
 def count_file(path: str, two_valued_as_bit: bool, progress: Callable[[str, float], None]) -> FileStatistics:

@@ -18,7 +18,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -27,6 +26,7 @@ from typing import Any
 import psutil
 
 from dpsyn.errors import DpsynError
+from dpsyn.kit import faults
 from dpsyn.memory import allow
 from dpsyn.notation import gigabytes
 
@@ -39,7 +39,7 @@ _NICE = 5
 
 @dataclass(frozen=True)
 class Outcome:
-    """Either a value, or a message for the user (and for an unforeseen error its details)."""
+    """Either a value, or a message for the user (and for an unforeseen error its details for the log, without its words)."""
 
     value: Any = None
     error: str | None = None
@@ -104,7 +104,9 @@ def run(task: str, arguments: dict[str, Any]) -> Outcome:
     except MemoryError:
         return Outcome(error=too_much_memory(int(os.environ[SHARE])))
     except Exception as error:  # noqa: BLE001  # the process boundary: nothing may be lost, and nothing may hang
-        return Outcome(error=f"The run stopped unexpectedly ({type(error).__name__}).", details=traceback.format_exc())
+        return Outcome(
+            error=faults.sentence(error), details=f"identifier {faults.identifier(error)}: {faults.places(error)}"
+        )
 
 
 def main() -> None:

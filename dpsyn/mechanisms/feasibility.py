@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from dpsyn import escape
 from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.notation import readable
 from dpsyn.privacy.spec import PrivacySpec
@@ -106,11 +107,11 @@ def verdict_markdown(verdicts: Sequence[Feasibility], settings: dict[str, Any], 
     lines = ["# Feasibility of differentially private synthetic data", ""]
     if private:
         lines += [f"> {NOT_FOR_PUBLICATION}", ""]
-    lines += [readable(", ".join(f"{name} = {value}" for name, value in settings.items())), ""]
+    lines += [escape.markdown(readable(", ".join(f"{name} = {value}" for name, value in settings.items()))), ""]
     for found in verdicts:
         stats = found.stats
         lines += [
-            f"## {_cell(stats.name)}",
+            f"## {escape.markdown(stats.name)}",
             "",
             f"p = {stats.p} bits, n = {stats.n:,} rows, largest share of equal rows {stats.max_frequency:.6g}.",
             "",
@@ -121,13 +122,13 @@ def verdict_markdown(verdicts: Sequence[Feasibility], settings: dict[str, Any], 
 
 
 def _section(verdict: Verdict) -> list[str]:
-    lines = [f"### {verdict.title}", "", verdict.summary, ""]
+    lines = [f"### {verdict.title}", "", escape.markdown(verdict.summary), ""]
     lines += ["| holds | condition | actual | required | orders of magnitude | what would make it true | source |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     lines += [_row(condition) for condition in verdict.conditions]
     if verdict.alternatives:
         lines += [_row(condition, "beside the verdict: ") for condition in verdict.alternatives]
-    return [*lines, "", *(f"- {note}" for note in verdict.notes), ""]
+    return [*lines, "", *(f"- {escape.markdown(note)}" for note in verdict.notes), ""]
 
 
 def _row(condition: Condition, prefix: str = "") -> str:
@@ -144,8 +145,4 @@ def _row(condition: Condition, prefix: str = "") -> str:
             condition.fix,
             condition.source,
         ]
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return "| " + " | ".join(escape.markdown(cell) for cell in cells) + " |"

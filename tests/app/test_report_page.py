@@ -45,6 +45,7 @@ def test_a_report_holds_all_its_parts_and_fetches_nothing() -> None:
     outside = Outside()
     outside.feed(text)
     assert outside.found == []
+    assert "default-src 'none'" in text[:300]
 
 
 def test_without_figures_it_is_small() -> None:

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -48,19 +48,23 @@ def browser_type_launch_args() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def app_url() -> Iterator[str]:
     """The app on a free port, one server for all tests."""
-    with serving("--server.headless", "true", "--server.fileWatcherType", "none") as url:
+    with serving("--server.headless", "true", "--server.fileWatcherType", "none", DPSYN_LOCAL="1") as url:
         yield url
 
 
 @contextmanager
-def serving(*options: str, **environment: str) -> Iterator[str]:
-    """A fresh server as README's command starts it, on a free port, with further options; its address."""
+def serving(
+    *options: str, folder: Path = ROOT, log: int | IO[bytes] = subprocess.DEVNULL, **environment: str
+) -> Iterator[str]:
+    """A fresh server as README's command starts it, on a free port, with further options; its address.
+
+    ``folder`` is where ``app.py`` lies, and what the server prints goes to ``log``.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), *options]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=quiet, stderr=quiet) as server:
+    with subprocess.Popen(command, cwd=folder, env=os.environ | environment, stdout=log, stderr=log) as server:
         url = f"http://localhost:{port}"
         try:
             _wait(f"{url}/_stcore/health", server)

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dpsyn.kit.widgets import (
     CEILINGS,
@@ -15,8 +16,8 @@ from dpsyn.kit.widgets import (
     SIZES,
     humanise,
     number,
-    plain_text,
     power_of_ten,
+    said,
     with_thousands,
 )
 
@@ -61,11 +62,20 @@ def test_sentences():
     assert humanise("raise epsilon or count_share") == "raise ε or the share of ε for the class sizes"
     assert humanise("n ≥ 4.138e6 or 1e-05, not x1e5 nor 2e") == "n ≥ 4.138 × 10⁶ or 10⁻⁵, not x1e5 nor 2e"
 
+    assert said("*column* 'epsilon' at 1e-05") == r"\*column\* 'ε' at 10⁻⁵"
 
-def test_text_stays_text():
-    assert plain_text("f_n*<b> $a$ [x](y)") == r"f\_n\*\<b\>" + "\N{NO-BREAK SPACE}" + r"\$a\$ \[x\](y)"
-    for text in ("≥ 4.14 × 10⁶", "ε ≥ 2,080"):
-        assert plain_text(text) == text.replace(" ", "\N{NO-BREAK SPACE}")
+
+def test_text_in_a_table_stays_text_and_a_number_its_sign():
+    def page():
+        import pandas as pd
+
+        from dpsyn.kit.widgets import text_table
+
+        text_table(pd.DataFrame({"a_*": ["≥ 4.14 × 10⁶", "ε ≥ 2,080", "<b> $a$"]}))
+
+    table = AppTest.from_function(page).run().table[0].value
+    assert table.columns.tolist() == [r"a\_\*"]
+    assert table.iloc[:, 0].str.replace("\N{NO-BREAK SPACE}", "·").tolist() == ["≥·4.14·×·10⁶", "ε·≥·2,080", r"\<b\>·\$a\$"]
 
 
 def test_slider_values_are_increasing_and_hold_the_defaults():

@@ -8,8 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+
+from dpsyn.kit.local import SWITCH
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,6 +23,15 @@ def packages_are_searched_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True)
+def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app as somebody started it for this machine, and a visit from a browser here."""
+    monkeypatch.setenv(SWITCH, "1")
+    here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
+    monkeypatch.setattr(type(st.context), "headers", here)
+    monkeypatch.setattr(type(st.context), "ip_address", None)
 
 
 @pytest.fixture(scope="session")

@@ -30,9 +30,9 @@ _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-
 
 
 def words(app: AppTest) -> str:
-    """Everything that the page says in words."""
+    """Everything that the page says in words, without what keeps them from being mark-up."""
     said = (e.value for kind in (app.markdown, app.caption, app.success, app.warning, app.error) for e in kind)
-    return "\n".join(said).replace("\N{NO-BREAK SPACE}", " ")
+    return "\n".join(said).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
 
 
 def metrics(app: AppTest, *labels: str) -> list[str]:

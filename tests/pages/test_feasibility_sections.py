@@ -64,7 +64,7 @@ def test_a_file_is_counted_where_it_lies(open_page, tmp_path):
     next(b for b in app.button if b.label == "Count it").click().run()
     assert not app.exception
     finish_job(app)
-    app.pills(key="f_data").set_value(["many (counted)"]).run()
+    app.pills(key="f_data").set_value(["Counted file 1"]).run()
     assert not app.exception
     assert [m.value for m in app.metric][:3] == ["3", "3,000", "0.667"]
 

@@ -12,7 +12,7 @@ from tests.pages.conftest import finish_job
 
 
 def messages(app):
-    return [m.value for m in (*app.success, *app.warning)]
+    return [m.value.replace("\\", "") for m in (*app.success, *app.warning)]
 
 
 def run(app):

@@ -30,7 +30,7 @@ def run(app):
 
 
 def messages(app):
-    return " ".join(m.value for m in (*app.success, *app.warning, *app.error))
+    return " ".join(m.value for m in (*app.success, *app.warning, *app.error)).replace("\\", "")
 
 
 def test_rows_that_do_not_divide_among_the_classes_are_said(open_page):

@@ -29,7 +29,7 @@ def quiet(app):
 
 
 def messages(app):
-    return " ".join(m.value for m in (*app.success, *app.warning, *app.error))
+    return " ".join(m.value for m in (*app.success, *app.warning, *app.error)).replace("\\", "")
 
 
 def charts(app):

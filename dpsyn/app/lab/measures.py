@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app.lab.releases import earlier_measures, take_comparison
 from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
 from dpsyn.evaluation.experiments import MadeRelease
@@ -49,7 +50,7 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             options,
             index=options.index(current.target) if current.target in options else None,
             key=f"comparison_target_{current.tag}",
-            bind="query-params",
+            **current.kept,
         )
         models = right.multiselect(
             "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", bind="query-params"
@@ -101,7 +102,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             "depends on the private rows: it is not for publication."
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
-            st.info(note, icon=":material/info:")
+            st.info(escape.markdown(note), icon=":material/info:")
         marginals, worst, pairs, classifiers, columns = st.tabs(
             ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
         )
@@ -117,7 +118,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         with classifiers:
             chart = draw_scores(reports)
             if isinstance(chart, str):
-                st.info(f"No classifiers: {chart}.", icon=":material/info:")
+                st.info(f"No classifiers: {escape.markdown(chart)}.", icon=":material/info:")
             else:
                 show_figure(chart, key="scores")
                 st.dataframe(
@@ -125,12 +126,13 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
                     column_config={"Note": st.column_config.TextColumn(width=330)},
                 )  # fmt: skip
                 st.caption(
-                    f"Trained on the rows named, tested on the held-out real rows, predicting **{found['target']}**. Brier "
-                    "score: mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "
+                    f"Trained on the rows named, tested on the held-out real rows, predicting "
+                    f"**{escape.markdown(found['target'])}**. Brier score: "
+                    "mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "
                     "confidence is from accuracy, over ten groups of rows of about the same confidence."
                 )
         with columns:
-            name = st.selectbox("Column", learn.domain.names, key="comparison_column", bind="query-params")
+            name = st.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
             if name in learn.domain:
                 attribute, at = learn.domain[name], learn.domain.index(name)
                 shown = {label: releases[label].release.rows[name] for label in reports if label in releases}

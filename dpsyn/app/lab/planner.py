@@ -37,7 +37,8 @@ def choices(current: visit.Dataset) -> dict[str, Config]:
             continue
         # An experiment is kept and handed on as text, which cannot hold rows of the user's own.
         if made.config is not None and plain_config(made.config) is not None:
-            found[f"as in release {made.number}: {made.release.name or made.config.title}"] = made.config
+            # The address holds these names: none that somebody gave a release is among them.
+            found[f"as in release {made.number}: {made.config.title}"] = made.config
     return found
 
 
@@ -77,14 +78,14 @@ def planner(current: visit.Dataset) -> None:
                 list(options),
                 default=list(mechanisms_as_they_come(learn.n, current.target)),
                 key=f"lab_mechanisms_{current.tag}",
-                bind="query-params",
+                **current.kept,
                 help="As they come, or with the settings of a release that you have made in the Generator.",
             )
             vary = st.selectbox(
                 "What varies", list(known), format_func=lambda name: known[name].label, key="lab_vary", bind="query-params"
             )
             text = st.text_input(
-                "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", bind="query-params"
+                "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", **current.kept
             )
             repeats = st.slider(
                 "Repeats", 1, 20, REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
@@ -115,7 +116,7 @@ def planner(current: visit.Dataset) -> None:
                 targets,
                 index=targets.index(current.target) if current.target in targets else 0,
                 key=f"lab_target_{current.tag}",
-                bind="query-params",
+                **current.kept,
             )
             models = st.multiselect(
                 "Classifiers", CLASSIFIERS, default=list(STANDARD_CLASSIFIERS), key="lab_models", bind="query-params"
@@ -139,7 +140,7 @@ def planner(current: visit.Dataset) -> None:
                 seed=int(seed),
             )
         except DpsynError as fault:
-            st.warning(widgets.plain_text(widgets.humanise(str(fault))), icon=":material/block:")
+            st.warning(widgets.said(str(fault)), icon=":material/block:")
             return
         if not models and target is not None:
             st.warning("Choose at least one classifier, or no column to predict.", icon=":material/block:")

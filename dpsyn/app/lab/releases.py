@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Domain, listed
@@ -221,10 +222,10 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
             count = f"{len(group)} release{'s' * (len(group) != 1)}"
             other = _OtherData(name, domain, _target(group))
             st.markdown(
-                f"**{widgets.plain_text(name)}**: {count}. {widgets.plain_text(_columns(domain))}"
-                + (f" Target: {widgets.plain_text(other.target)}." if other.target else "")
+                f"**{escape.markdown(name)}**: {count}. {escape.markdown(_columns(domain))}"
+                + (f" Target: {escape.markdown(other.target)}." if other.target else "")
             )
-            st.caption(widgets.plain_text(f"{_what_differs(current, other)} {_way_back(current, other)}"))
+            st.caption(escape.markdown(f"{_what_differs(current, other)} {_way_back(current, other)}"))
             measures_table(group)
             with st.container(horizontal=True, vertical_alignment="center"):
                 edit_popover(group, f"_{group[0].number}")
@@ -234,13 +235,13 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
 def of_other_data(current: Dataset, experiment: Experiment) -> None:
     """Which data an experiment is of, that it cannot be run here, and how to get to that data."""
     name, data, other = experiment.dataset, experiment.data, None
-    said = f"**Not of the data that is open.** It is of {widgets.plain_text(of_which_data(experiment))}"
+    said = f"**Not of the data that is open.** It is of {escape.markdown(of_which_data(experiment))}"
     do = f"Its columns were not kept: open {name} with the columns and the held-out share as they were."
     if data is not None:
         other = _OtherData(name, data.domain, experiment.target, data.held_out, data.sample)
         do = f"{_what_differs(current, other)} {_way_back(current, other)}"
     cannot = "It is shown as it was kept; until that data is open it cannot be resumed or run again."
-    st.info(f"{said}\n\n{widgets.plain_text(f'{cannot} {do}')}", icon=":material/database:")
+    st.info(f"{said}\n\n{escape.markdown(f'{cannot} {do}')}", icon=":material/database:")
     _open_button(current, other, key=f"lab_columns_{experiment.number}", what="in this experiment")
 
 
@@ -259,13 +260,17 @@ def _open_button(current: Dataset, other: _OtherData | None, *, key: str, what: 
         st.page_link("home.py", label="Open other data", icon=":material/table_rows:")
         return
     things = "columns" if other.held_out is None else "columns and the held-out share"
-    label = f"Set the {things} as {what}" if data is current else f"Open {other.name} with the {things} as {what}"
+    label = (
+        f"Set the {things} as {what}"
+        if data is current
+        else f"Open {escape.markdown(other.name)} with the {things} as {what}"
+    )
     icon = ":material/undo:" if data is current else ":material/table_rows:"
     if st.button(label, icon=icon, key=key, disabled=visit.job() is not None):
         try:
             table = data.full.with_domain(other.domain)
         except InputError as fault:
-            st.warning(f"Nothing was changed: {fault}", icon=":material/block:")
+            st.warning(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/block:")
             return
         share = data.held_out if other.held_out is None else other.held_out
         visit.use(data.changed(table=table, target=other.target or data.target, held_out=share))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import of_other_data
 from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
@@ -68,7 +69,7 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
 def _heading(experiment: Experiment) -> None:
     number = experiment.number
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.header(f"{number} · {experiment.name}", width="content", anchor=False)
+        st.header(f"{number} · {escape.markdown(experiment.name)}", width="content", anchor=False)
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             widgets.badge(True)
             with st.popover("Rename or remove", icon=":material/edit:", key=f"lab_edit_{number}"):
@@ -86,7 +87,8 @@ def _progress(job: Job) -> None:
     step, share = job.progress()
     left = job.seconds / share * (1 - share) if share > 0 and not job.paused else None
     words = f"{step} … {job.seconds:.0f} s" + (f", about {left:.0f} s left" if left is not None else "")
-    st.progress(share, text=f"Paused: what is running is finished first. {words}" if job.paused else words)
+    words = f"Paused: what is running is finished first. {words}" if job.paused else words
+    st.progress(share, text=escape.markdown(words))
     with st.container(horizontal=True):
         if job.paused:
             if st.button("Go on", icon=":material/play_arrow:", key="lab_go_on"):
@@ -138,7 +140,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
         if fewer:
             st.caption(
                 "Open symbols with a dot inside are means of fewer runs than asked for. "
-                f"{widgets.plain_text('; '.join(fewer))}."
+                f"{escape.markdown('; '.join(fewer))}."
             )
     with spread:
         bars = draw_spread(points, measure, experiment.grid.vary)
@@ -184,7 +186,7 @@ def curves(experiment: Experiment, measure: str, points: list[Point], wish: floa
 def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:
     rising = is_rising(measure)
     direction: Literal["below", "above"] = "above" if rising else "below"
-    if not st.toggle(f"I need {measure} {direction} …", key=f"lab_wish_on_{experiment.number}"):
+    if not st.toggle(f"I need {escape.markdown(measure)} {direction} …", key=f"lab_wish_on_{experiment.number}"):
         return None
     middle = sorted(p.mean for p in points)[len(points) // 2]
     wish = st.number_input(
@@ -193,15 +195,15 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
     axis = axes()[experiment.grid.vary]
     fair = [p for p in points if not p.over_budget]
     for crossing in crossings(fair, wish, direction, logarithmic=axis.logarithmic):
-        st.markdown(f"**{crossing.label}**: {axis.symbol} {crossing.message}")
+        st.markdown(f"**{escape.markdown(crossing.label)}**: {axis.symbol} {escape.markdown(crossing.message)}")
     for label in dict.fromkeys(p.label for p in points if p.over_budget):
-        st.markdown(f"**{label}**: not compared, it spends more than was asked for")
+        st.markdown(f"**{escape.markdown(label)}**: not compared, it spends more than was asked for")
     return wish
 
 
 def _refusals(experiment: Experiment) -> None:
     for label, at, why in refusals(list(experiment.results.values())):
-        st.warning(f"**{label}** at {at} — {widgets.humanise(why)}", icon=":material/block:")
+        st.warning(f"**{escape.markdown(label)}** at {at} — {widgets.said(why)}", icon=":material/block:")
     statuses = {result.status for result in experiment.results.values()}
     if "crashed" in statuses:
         st.caption("A cell whose process died counts as missing: **Resume** runs it again once this run has ended.")
@@ -214,8 +216,8 @@ def _refusals(experiment: Experiment) -> None:
     for label, epsilon in over.items():
         needed = widgets.humanise(rounded_up(epsilon, 4))
         st.warning(
-            f"**{label}** cannot give the ε asked for: these rows need **ε = {needed}**. It is drawn open and dotted, "
-            "outside the comparison.",
+            f"**{escape.markdown(label)}** cannot give the ε asked for: these rows need **ε = {needed}**. It is drawn open "
+            "and dotted, outside the comparison.",
             icon=":material/balance:",
         )
 
@@ -262,7 +264,7 @@ def _downloads(experiment: Experiment) -> None:
     with st.container(horizontal=True):
         widgets.download(
             "All numbers as CSV",
-            lambda: results_frame(results).to_csv(index=False).encode(),
+            lambda: escape.csv(results_frame(results)),
             f"experiment_{experiment.number}.csv",
             key=f"lab_csv_{experiment.number}",
         )

@@ -8,12 +8,13 @@ from typing import TypeVar
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.widgets import is_local
+from dpsyn.kit.local import is_local
 
 Kept = TypeVar("Kept", MadeRelease, Experiment)
 _SHOWN = 5
@@ -25,13 +26,13 @@ def workspace_bar() -> None:
     lost = st.session_state.get("workspace_lost")
     if lost is not None:
         st.error(
-            f"{lost}. The workspace was closed. Everything is still in this visit: open a workspace again, in this folder "
-            "or another, to keep it.",
+            f"{escape.markdown(lost)}. The workspace was closed. Everything is still in this visit: open a workspace again, "
+            "in this folder or another, to keep it.",
             icon=":material/error:",
         )
     set_aside: list[str] = st.session_state.get("set_aside", [])
     if set_aside:
-        lines = "\n".join(f"- {widgets.plain_text(said)}" for said in [*set_aside[:_SHOWN], *_more(set_aside)])
+        lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *_more(set_aside)])
         st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
     with st.container(horizontal=True, vertical_alignment="center"):
         if workspace is None:
@@ -41,8 +42,8 @@ def workspace_bar() -> None:
             )
         else:
             st.caption(
-                f":material/folder: Runs and experiments are kept in `{workspace.folder}`; private rows never are. "
-                "What runs goes on when this page is closed. After a reload, open the workspace again."
+                f":material/folder: Runs and experiments are kept in {escape.markdown(workspace.folder)}; private rows "
+                "never are. What runs goes on when this page is closed. After a reload, open the workspace again."
             )
         if is_local():
             with st.popover("Workspace", icon=":material/folder_open:"):
@@ -67,7 +68,7 @@ def _chooser(workspace: Workspace | None) -> None:
         try:
             _take_over(Workspace(folder.strip()))
         except DpsynError as fault:
-            st.warning(widgets.plain_text(str(fault)), icon=":material/block:")
+            st.warning(escape.markdown(fault), icon=":material/block:")
             return
         st.rerun(scope="app")
     if workspace is not None and st.button("Close", icon=":material/close:", key="workspace_close"):
@@ -123,7 +124,7 @@ def transfer() -> None:
             try:
                 said = _import(file.getvalue())
             except DataError as fault:
-                st.warning(widgets.plain_text(f"Nothing was read: {fault}."), icon=":material/block:")
+                st.warning(escape.markdown(f"Nothing was read: {fault}."), icon=":material/block:")
                 return
             st.session_state["_import"] = attempt + 1
             st.toast(said, icon=":material/check:")

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dpsyn import escape
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.kit.layers import GUIDE, HERE
-from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, safe, shorten
+from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, shorten
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import rounded_up
 
@@ -82,9 +83,9 @@ def draw_curves(
                 mode="lines+markers",
                 marker={**style, "size": 8, "symbol": _symbols(style["symbol"], curve)},
                 line={"color": style["color"], "width": 2, "dash": "dot" if over else "solid"},
-                name=safe(shorten(name, 40)),
+                name=escape.chart(shorten(name, 40)),
                 customdata=[[p.value, _note(p)] for p in curve],
-                hovertemplate=f"{safe(name)}<br>{axis.symbol} = %{{customdata[0]:,.6~g}}<br>%{{y:.4f}}<br>"
+                hovertemplate=f"{escape.chart(name)}<br>{axis.symbol} = %{{customdata[0]:,.6~g}}<br>%{{y:.4f}}<br>"
                 "%{customdata[1]}<extra></extra>",
             )
         )
@@ -149,7 +150,12 @@ def _across(values: Sequence[float], height: float, name: str, colour: str, dash
     x = [low * 0.93, high * 1.07]
     line = {"color": colour, "width": 2, "dash": dash}
     return go.Scatter(
-        x=x, y=[height] * 2, mode="lines", line=line, name=safe(name), hovertemplate=f"{safe(name)}<extra></extra>"
+        x=x,
+        y=[height] * 2,
+        mode="lines",
+        line=line,
+        name=escape.chart(name),
+        hovertemplate=f"{escape.chart(name)}<extra></extra>",
     )
 
 
@@ -161,7 +167,7 @@ def draw_spread(points: Sequence[Point], measure: str, vary: str) -> go.Figure |
     if not told:
         return None
     symbol = axes()[vary].symbol
-    names = [safe(shorten(f"{p.label}, {symbol} = {short(p.value)}", 36)) for p in told]
+    names = [escape.chart(shorten(f"{p.label}, {symbol} = {short(p.value)}", 36)) for p in told]
     parts = {
         "mechanism's noise": [p.mechanism_deviation for p in told],
         "draw of the rows": [p.draw_deviation for p in told],

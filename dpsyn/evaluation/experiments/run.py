@@ -16,6 +16,7 @@ from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
+from dpsyn.kit.faults import innermost
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.schema import checked
@@ -304,7 +305,7 @@ def _serve(connection: Connection[Any, Any]) -> None:
 
 
 def _unforeseen(fault: BaseException) -> str:
-    return f"it stopped unexpectedly ({type(fault).__name__}: {fault})"
+    return f"it stopped unexpectedly ({innermost(fault)})"
 
 
 def _crashed(cell: Cell, why: str) -> CellResult:

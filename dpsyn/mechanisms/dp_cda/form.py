@@ -53,7 +53,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
             options,
             index=options.index(current.target) if current.target in options else None,
             key=f"cda_target_{current.tag}",
-            bind="query-params",
+            **current.kept,
             placeholder="No column has 2 to 50 categories and no empty cells",
         )
         way = widgets.one_of(
@@ -111,7 +111,7 @@ def _rows(current: Dataset) -> int:
             1_000_000,
             min(current.parts[0].n, 1000),
             key=f"cda_rows_{current.tag}",
-            bind="query-params",
+            **current.kept,
             help="Every further row costs privacy: fewer rows need less noise.",
         )
     )
@@ -181,7 +181,7 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> dict
         "Set rows and sizes class by class" if size is not None else "Set the rows class by class",
         False,
         key=f"cda_by_class_{current.tag}",
-        bind="query-params",
+        **current.kept,
     ):
         _share_of_a_class(rows, current.table.domain[target].size)
         return {"rows": rows, "class_sizes": size, "count_share": share}
@@ -210,7 +210,8 @@ def _table(current: Dataset, target: str, rows: int, size: int | None, order: in
         },
     )
     st.session_state["cda_tables"][cda_table_key][1] = edited
-    visit.keep(cda_table_key, None if edited.equals(lines) else _written(edited))
+    own = current.sample is None
+    visit.keep(cda_table_key, None if own or edited.equals(lines) else _written(edited))
     made = {value: int(count) for value, count in zip(attribute.categories, edited["rows"], strict=True)}
     sizes = None
     if size is not None:

@@ -32,7 +32,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
             max(1_000_000, n),
             n,
             key=f"mwem_rows_{current.tag}",
-            bind="query-params",
+            **current.kept,
             help="As many as you like: rows cost no privacy here.",
         )
     with right:

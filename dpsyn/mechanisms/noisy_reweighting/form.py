@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.data.read import read_with_notes
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
@@ -143,7 +144,7 @@ def _rows(current: Dataset) -> int | None:
         max(1_000_000, n),
         n,
         key=f"nr_rows_{current.tag}",
-        bind="query-params",
+        **current.kept,
         help=f"As many as you like: rows cost no privacy here. By default as many as there are, {n:,}.",
     )
     return None if rows == n else int(rows)
@@ -186,7 +187,7 @@ def _tables(current: Dataset, statistics: Statistics, degree: int) -> tuple[tupl
         offered,
         format_func=columns,
         key=f"nr_tables_{current.tag}_{degree}",
-        bind="query-params",
+        **current.kept,
         placeholder="Choose sets of columns",
         help="Columns in no table get noisy one-way marginals of their own where the reduced space is drawn.",
     )
@@ -349,7 +350,7 @@ def _public_rows(current: Dataset) -> Table | ParameterError:
         found = _keep_public(data, name, current)
     if isinstance(found, str):
         return ParameterError("public", name, f"its rows must have the columns and values of the data; {found}")
-    st.caption(f"{name}: {found.n:,} public rows.")
+    st.caption(f"{escape.markdown(name)}: {found.n:,} public rows.")
     return found
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import svds
 
+from dpsyn import escape
 from dpsyn.data.images import pixel_range
 from dpsyn.errors import ParameterError
-from dpsyn.kit.plotly import GRID, dot_style, safe, shorten
+from dpsyn.kit.plotly import GRID, dot_style, shorten
 from dpsyn.mechanisms.dp_cda.inside import MOST_CELLS, Inside, Records
 from dpsyn.notation import short
 
@@ -157,7 +158,7 @@ def draw_images(info: ImagesInfo, *, width: int = 1100) -> Any:
     common = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": 13}, "fixedrange": True}
     figure.update_xaxes(
         tickvals=[j * step + centre for j in range(columns)],
-        ticktext=[safe(shorten(name, 12)) for name in info.columns],
+        ticktext=[escape.chart(shorten(name, 12)) for name in info.columns],
         side="top",
         constrain="domain",
         constraintoward="left",
@@ -165,7 +166,7 @@ def draw_images(info: ImagesInfo, *, width: int = 1100) -> Any:
     )
     figure.update_yaxes(
         tickvals=[i * step + centre for i in range(rows)],
-        ticktext=[safe(name) for name in info.rows],
+        ticktext=[escape.chart(name) for name in info.rows],
         autorange="reversed",
         scaleanchor="x",
         constrain="domain",
@@ -289,18 +290,18 @@ def draw_points(info: PointsInfo) -> Any:
                 y=shown[:, 1],
                 mode="markers",
                 marker=marker,
-                name=safe(shorten(name, 30)),
+                name=escape.chart(shorten(name, 30)),
                 legendgroup=name,
                 showlegend=panel == 1,
                 row=1,
                 col=panel,
-                hovertemplate=f"{safe(name)}<br>%{{x:.3f}}, %{{y:.3f}}<extra></extra>",
+                hovertemplate=f"{escape.chart(name)}<br>%{{x:.3f}}, %{{y:.3f}}<extra></extra>",
             )
     air = np.maximum((high - low) * 0.05, 1e-3)
     plain = {"gridcolor": GRID, "zeroline": False}
-    figure.update_xaxes(range=[low[0] - air[0], high[0] + air[0]], title=safe(shorten(info.axes[0], 30)), **plain)
+    figure.update_xaxes(range=[low[0] - air[0], high[0] + air[0]], title=escape.chart(shorten(info.axes[0], 30)), **plain)
     figure.update_yaxes(range=[low[1] - air[1], high[1] + air[1]], **plain)
-    figure.update_yaxes(title=safe(shorten(info.axes[1], 30)), row=1, col=1)
+    figure.update_yaxes(title=escape.chart(shorten(info.axes[1], 30)), row=1, col=1)
     figure.update_layout(
         height=440,
         paper_bgcolor="rgba(0,0,0,0)",

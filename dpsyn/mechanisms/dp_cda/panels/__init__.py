@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.data.images import label_column
 from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
@@ -40,7 +41,7 @@ def inside(current: Dataset) -> None:
         try:
             inside = _choose(current)
         except DpsynError as fault:
-            empty(widgets.humanise(str(fault)))
+            empty(widgets.said(str(fault)))
             return
         if inside is None:
             return
@@ -69,7 +70,7 @@ def _choose(current: Dataset) -> Inside | None:
         options,
         index=options.index(usual) if usual in options else 0,
         key=f"in_cda_target_{current.tag}",
-        bind="query-params",
+        **current.kept,
     )
     variant = first[1].selectbox(
         "A row averages",
@@ -100,7 +101,7 @@ def _choose(current: Dataset) -> Inside | None:
         ROWS,
         min(ROWS, key=lambda count: abs(math.log(count / max(learn.n, 1)))),
         key=f"in_cda_rows_{current.tag}",
-        bind="query-params",
+        **current.kept,
         format_func=lambda count: f"{count:,}",
         help="Shared equally among the classes. Every further row costs privacy.",
     )
@@ -147,12 +148,14 @@ def _figures(inside: Inside) -> None:
     left_out = [name for k, name in enumerate(records.classes) if k not in inside.kept]
     if left_out:
         st.warning(
-            f"No rows can be made of {listed(left_out)}: fewer than l = {order_of_mixture} records. The pictures "
-            f"leave {'it' if len(left_out) == 1 else 'them'} out; a smaller l keeps more classes.",
+            f"No rows can be made of {escape.markdown(listed(left_out))}: fewer than l = {order_of_mixture} records. The "
+            f"pictures leave {'it' if len(left_out) == 1 else 'them'} out; a smaller l keeps more classes.",
             icon=":material/warning:",
         )
     if len(inside.kept) == 1:
-        st.caption(f"Only one class is mixed, {records.classes[inside.kept[0]]}: no record can change its label.")
+        st.caption(
+            f"Only one class is mixed, {escape.markdown(records.classes[inside.kept[0]])}: no record can change its label."
+        )
 
 
 def _records(current: Dataset, target: str) -> Records:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.data.images import image_side
 from dpsyn.kit import verdicts, visit, widgets
 from dpsyn.kit.code import imports_of, script
@@ -117,7 +118,7 @@ def _budget(inside: Inside) -> None:
         names = [inside.records.classes[k] for k in inside.kept]
         parts = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
         show_chart(draw_budget(parts, inside.sigma, inside.rows_per_class, inside.epsilon), key="in_cda_budget")
-        st.caption(_words(parts, len(names) - MOST_CLASSES))
+        st.caption(escape.markdown(_words(parts, len(names) - MOST_CLASSES)))
 
 
 def _words(parts: Sequence[ClassBudget], others: int) -> str:
@@ -165,7 +166,7 @@ def order(current: Dataset, inside: Inside) -> None:
         query_params={
             "comparison_what": "Experiments",
             "lab_vary": "l (order of mixture)",
-            f"lab_mechanisms_{current.tag}": DPCDA.title,
+            **({f"lab_mechanisms_{current.tag}": DPCDA.title} if current.sample is not None else {}),
             "lab_epsilon": f"{inside.epsilon:g}",
             "lab_delta": f"{inside.delta:g}",
         },
@@ -223,7 +224,7 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
             chosen,
             format_func=lambda k: names[k],
             key=f"in_cda_classes_{current.tag}_{inside.records.target}",
-            bind="query-params",
+            **current.kept,
             max_selections=rows.MOST_SHOWN,
         )
     caption = "One record, the average of l records of its class that it is part of, and the row that would be released."
@@ -244,7 +245,7 @@ def _images(current: Dataset, inside: Inside, side: int, seed: int) -> None:
             inside.kept,
             format_func=lambda k: names[k],
             key=f"in_cda_label_{current.tag}",
-            bind="query-params",
+            **current.kept,
             width=220,
         )
         label = inside.kept[0] if label not in inside.kept else label
@@ -287,15 +288,13 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
     with panel("From records to rows", True, caption):
         left, middle, right = st.columns([1, 1, 2], gap="medium")
         options = [PRINCIPAL, *columns] if len(columns) > 1 else [PRINCIPAL]
-        across = left.selectbox(
-            "Across", options, key=f"in_cda_x_{current.tag}_{inside.records.target}", bind="query-params"
-        )
+        across = left.selectbox("Across", options, key=f"in_cda_x_{current.tag}_{inside.records.target}", **current.kept)
         axes = None
         if across != PRINCIPAL:
             others = [name for name in columns if name != across]
             axes = (
                 across,
-                middle.selectbox("Up", others, key=f"in_cda_y_{current.tag}_{inside.records.target}", bind="query-params"),
+                middle.selectbox("Up", others, key=f"in_cda_y_{current.tag}_{inside.records.target}", **current.kept),
             )
         chosen = right.multiselect(
             f"Classes shown (up to {rows.MOST_CLASSES})",
@@ -303,7 +302,7 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
             inside.kept[: rows.MOST_CLASSES],
             format_func=lambda k: names[k],
             key=f"in_cda_shown_{current.tag}_{inside.records.target}_{len(inside.kept)}",
-            bind="query-params",
+            **current.kept,
             max_selections=rows.MOST_CLASSES,
         )
         if not chosen:

@@ -32,10 +32,12 @@ def show(explorer: Explorer) -> None:
     known = focus.smallest_class
     columns = st.columns(4)
     place = visit.dataset().tag if focus.loaded else largest
+    # A link does not bring counted files along, and their size is nobody else's.
+    typed: dict[str, Any] = {} if focus.private else {"bind": "query-params"}
+    kept = visit.dataset().kept if focus.loaded else typed
     size = columns[0].number_input(
         "Smallest class Nₖ", 1, largest, max(1, largest if known is None else known), key=f"f_class_{place}",
-        # A link does not bring counted files along, and their size is nobody else's.
-        bind="query-params" if focus.loaded or not focus.private else None,
+        **kept,
         help="n / K at most. "
         + ("It starts there, as if the classes were balanced; state what is public knowledge." if known is None
            else "It starts at the smallest class of the loaded rows; a guarantee takes what is public knowledge."),

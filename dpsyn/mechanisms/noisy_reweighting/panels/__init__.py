@@ -118,7 +118,7 @@ def _choose(current: Dataset) -> Bench | None:
             current.table.domain.names,
             default=fitting or None,
             key=f"in_nr_columns_{current.tag}_{degree}",
-            bind="query-params",
+            **current.kept,
             help="Few enough to fit while you watch: at most 1,200 cells in all tables of d columns.",
         )
         with second[1]:
@@ -193,7 +193,7 @@ for part in mechanism.calibrated()["ledger"]:
             },
             hide_index=True,
         )
-        st.caption(f"{widgets.humanise(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
+        st.caption(f"{widgets.said(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
         verdicts.expander(claim(guarantee, facts), PAPER)
 
 
@@ -201,7 +201,7 @@ def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
     """A number of rows; at first the one nearest to those at hand."""
     nearest = min(offered, key=lambda count: abs(math.log(count / max(bench.rows.n, 1))))
     key = f"{key}_{bench.current.tag}"
-    return st.select_slider(label, offered, nearest, format_func=lambda count: f"{count:,}", key=key, bind="query-params")
+    return st.select_slider(label, offered, nearest, format_func=lambda count: f"{count:,}", key=key, **bench.current.kept)
 
 
 def _density() -> Density:
@@ -316,7 +316,7 @@ def _verdict(found: Audit) -> None:
             f"{_share(strongest, False)}, so ε ≥ {math.floor(strongest.epsilon * 1000) / 1000:g} there, and the "
             f"calibration claims {strongest.claim or 0.0:.3g}."
         )
-    sentence = widgets.humanise(sentence)
+    sentence = widgets.said(sentence)
     if found.refuted:
         st.error(f"**The claim is refuted.** {sentence}", icon=":material/gpp_bad:")
     else:
@@ -343,7 +343,7 @@ def inside(current: Dataset) -> None:
         try:
             bench = _choose(current)
         except DpsynError as fault:
-            empty(widgets.humanise(str(fault)))
+            empty(widgets.said(str(fault)))
             return
         if bench is None:
             return

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW
-from dpsyn.kit.plotly import finish, safe, shorten
+from dpsyn.kit.plotly import finish, shorten
 from dpsyn.mechanisms.private_sampling.figures import channels, tips
 from dpsyn.mechanisms.private_sampling.figures.corner_labels import View, label_places
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
@@ -149,7 +150,7 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
     hover = [
-        f"{safe(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
+        f"{escape.chart(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
         f"<br>density h*: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
         for corner in info.corners
     ]
@@ -322,7 +323,8 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
     marked = [("+" if sign > 0 else "−", corner) for sign, corner in zip(info.signs, info.cube.corners, strict=True)]
     words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in marked]
     hover = [
-        f"w<sub>J</sub> = {mark}1 at {safe(corner.row)}<br>data fₙ: {corner.data:.2%}<br>density h*: {corner.density:.2%}"
+        f"w<sub>J</sub> = {mark}1 at {escape.chart(corner.row)}<br>data fₙ: {corner.data:.2%}<br>"
+        f"density h*: {corner.density:.2%}"
         for mark, corner in marked
     ]
     return _draw_corners(info.cube, discs, words, hover, f"The Walsh function of {{{_named(info.chosen)}}}")

@@ -117,7 +117,7 @@ def choose(current: Dataset) -> Settings | None:
             default=first or options[:1],
             format_func=lambda name: name if domain[name].size == 2 else f"{name} · {domain[name].size}",
             key=f"is_columns_{current.tag}",
-            bind="query-params",
+            **current.kept,
             help="A number beside a name says how many values it has, if not two. Few columns keep the pictures quick.",
         )
         floor = right.slider(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.kit import jobs, verdicts, visit, widgets
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
@@ -53,8 +54,8 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
             loss = remembered(key, lambda: meter.loss(change, measure_uncertainty=False))
             st.metric(f"Exact loss of {rows:,} row{'' if rows == 1 else 's'}", widgets.number(rows * loss.loss))
             st.caption(
-                f"Worst at *{_text(run, loss.point)}*. λ moves from {loss.shrinkage:.6f} to {loss.other_shrinkage:.6f}. "
-                f"Both densities meet their marginals to {widgets.number(loss.residual)}."
+                f"Worst at *{escape.markdown(_text(run, loss.point))}*. λ moves from {loss.shrinkage:.6f} to "
+                f"{loss.other_shrinkage:.6f}. Both densities meet their marginals to {widgets.number(loss.residual)}."
             )
         found = _found(current, settings)
         search = _TRIES if found is not None else None
@@ -96,11 +97,10 @@ def _pick(current: Dataset, settings: Settings, run: SmallRun) -> Change:
     spread = np.linspace(0, len(points) - 1, min(len(points), _LISTED)).round().astype(int)
     candidates = points[np.unique(spread)]
     coming = {_text(run, row): i for i, row in enumerate(candidates)}
-    st.caption(f"One of {run.table.n:,} rows is replaced ({', '.join(settings.columns)}):")
+    st.caption(f"One of {run.table.n:,} rows is replaced ({escape.markdown(', '.join(settings.columns))}):")
     place = f"{current.tag}_{'_'.join(settings.columns)}"
-    bind: Literal["query-params"] | None = "query-params" if current.sample else None
-    out = st.selectbox("the row that leaves, rarest first", list(leaving), key=f"is_leaves_{place}", bind=bind)
-    into = st.selectbox("the row that comes", list(coming), len(coming) - 1, key=f"is_comes_{place}", bind=bind)
+    out = st.selectbox("the row that leaves, rarest first", list(leaving), key=f"is_leaves_{place}", **current.kept)
+    into = st.selectbox("the row that comes", list(coming), len(coming) - 1, key=f"is_comes_{place}", **current.kept)
     return Change(tuple(present[leaving[out]].tolist()), tuple(candidates[coming[into]].tolist()))
 
 
@@ -136,7 +136,7 @@ def _search(current: Dataset, settings: Settings, run: SmallRun, found: LocalLos
         st.caption(f"{tried} were tried: all have the same density.")
         return
     change = found.worst.change
-    pair = [_text(run, row) for row in (change.removed, change.added) if row is not None]
+    pair = [escape.markdown(_text(run, row)) for row in (change.removed, change.added) if row is not None]
     st.caption(
         f"{'All' if found.exhaustive else 'Tried'} {tried}. The worst replaces *{pair[0]}* by *{pair[-1]}*: a loss of "
         f"{widgets.number(rows * found.worst.loss)}, known to {widgets.number(rows * found.worst.uncertainty)}. So the "

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.kit import verdicts, visit, widgets
 from dpsyn.kit.show import show_chart, show_figure
 from dpsyn.kit.visit import Dataset
@@ -141,9 +142,10 @@ def proof(info: BindingInfo, settings: Settings) -> str:
         f"- Mixing scales the data's score to 1 − λ, so 1 − λ ≤ {info.reach:.4f}.",
     ]
     if info.alone is not None:
+        cell = escape.markdown(info.alone.text)
         lines.append(
-            f"The strictest single cell is *{info.alone.text}* with {info.alone.data:.2%} of the rows, where the box allows "
-            f"{info.alone.least:.2%} to {info.alone.most:.2%}: alone it forces λ ≥ {info.alone.alone:.4f}."
+            f"The strictest single cell is *{cell}* with {info.alone.data:.2%} of the rows, where the "
+            f"box allows {info.alone.least:.2%} to {info.alone.most:.2%}: alone it forces λ ≥ {info.alone.alone:.4f}."
         )
     if info.empty:
         lines.append(
@@ -201,7 +203,7 @@ def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], 
     wanted = [name for name in (current.target, *first) if name in options]
     names = st.multiselect(
         "Columns on the cube", options, default=list(dict.fromkeys(wanted))[:MOST_BITS], max_selections=MOST_BITS,
-        key=f"is_cube_{current.tag}", bind="query-params",
+        key=f"is_cube_{current.tag}", **current.kept,
     )  # fmt: skip
     if not names:
         empty("Choose one to four columns.")
@@ -211,7 +213,9 @@ def _cube(current: Dataset, settings: Settings) -> tuple[dict[str, str | None], 
     if many:
         for name, column in zip(many, st.columns(len(many)), strict=True):
             labels = domain[name].labels()
-            chosen[name] = column.selectbox(f"{name}: 1 is", labels, key=f"is_bit_{current.tag}_{name}", bind="query-params")
+            chosen[name] = column.selectbox(
+                f"{escape.markdown(name)}: 1 is", labels, key=f"is_bit_{current.tag}_{name}", **current.kept
+            )
     if not settings.box_exists:
         empty("No density fits: the ceiling must be at least 1 + floor.")
         return None
@@ -240,7 +244,8 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
         names = run.table.domain.names
         chosen = st.pills(
             "J, the columns that are multiplied", names, selection_mode="multi", default=names[:2],
-            key=f"is_walsh_{current.tag}", bind="query-params",
+            format_func=escape.markdown,
+            key=f"is_walsh_{current.tag}", **current.kept,
             help="Several, one, or none: without a column $w_J$ is 1 everywhere.",
         )  # fmt: skip
         info = walsh_info(run, [name for name in chosen if name in names], settings.floor, settings.ceiling)
@@ -248,7 +253,7 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
         left, right = st.columns(2, gap="medium")
         with left:
             show_figure(draw_walsh(info), key="is_walsh_cube")
-            st.caption(info.meaning)
+            st.caption(escape.markdown(info.meaning))
         with right:
             widgets.facts(
                 {

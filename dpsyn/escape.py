@@ -1,0 +1,62 @@
+"""How text that came from data, archives and file names is written into Markdown, HTML, chart labels and CSV, so that it is
+shown as it is: no link, picture, badge, formula or mark-up comes of it. Nothing of it is ever written into LaTeX."""
+
+from __future__ import annotations
+
+import html as _html
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BLANK = re.compile(r"[^\S\N{NO-BREAK SPACE}]")
+# Characters that control a terminal or turn the direction of writing: what is read would not be what is there.
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_MARKDOWN = re.compile(r"[\\`*_~$\[\]<>|]|&(?=#|\w+;)|:(?=\S)")
+# What begins a list, a heading or a line across the page where the text begins a paragraph.
+_FIRST_WORD = re.compile(r"\d+(?=[.)](?: |$))|(?=[#+=-]+(?: |$))")
+# Addresses become links even where their punctuation is escaped; an invisible joiner keeps them text.
+_ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=\w@)(?=\w)|(?<=:)(?=//)", re.IGNORECASE)
+_JOINER = "\N{WORD JOINER}"
+_RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+
+
+def plain(text: object) -> str:
+    """One line without control characters; a visible mark stands for each of them."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", str(text)).strip())
+
+
+def markdown(text: object) -> str:
+    """The text as Markdown that shows it as it is, on one line, with all its blanks, wherever in a paragraph it stands."""
+    escaped = _MARKDOWN.sub(r"\\\g<0>", plain(text)).replace("  ", "\N{NO-BREAK SPACE} ")
+    first = _FIRST_WORD.match(escaped)
+    if first is not None:
+        escaped = f"{escaped[: first.end()]}\\{escaped[first.end() :]}"
+    return _ADDRESS.sub(_JOINER, escaped)
+
+
+def html(text: object) -> str:
+    """The text as HTML, also between quotation marks of an attribute."""
+    return _html.escape(str(text), quote=True)
+
+
+def chart(text: object) -> str:
+    """The text as a label, name or hover text of Plotly, which reads some HTML and fills in ``%{…}``. Vega-Lite shows any
+    text as it is."""
+    return _html.escape(plain(text), quote=False).replace("%{", "%&#123;")
+
+
+def cell(value: object) -> object:
+    """A cell for a spreadsheet: text that it would run as a formula, and that is no number, after an apostrophe."""
+    runs = isinstance(value, str) and _RUN.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if runs else value
+
+
+def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
+    """The rows as CSV, UTF-8; ``guarded``, no cell or heading of text is run by a spreadsheet (:func:`cell`)."""
+    if guarded:
+        rows = rows.apply(lambda column: column if column.dtype.kind in "biufcmM" else column.map(cell))
+        rows = rows.set_axis([str(cell(name)) for name in rows.columns], axis=1)
+    return rows.to_csv(index=False).encode()
