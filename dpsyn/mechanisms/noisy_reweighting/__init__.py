@@ -14,6 +14,8 @@ from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
     FLOATING_POINT,
+    HISTOGRAMS,
+    MARGINALS,
     Ledger,
     NoiseKind,
     Part,
@@ -23,11 +25,12 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import (
     published_part,
     source_of,
     with_count,
-    with_marginals,
+    with_counts,
 )
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.notation import gigabytes
+from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.table import Table
@@ -89,7 +92,11 @@ class NoisyReweighting(Config):
             otherwise one from the inside, on many. Only with ``objective="max"``.
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
-        smooth_bins: numbers are drawn in their bin with a density that leans towards the fuller neighbour, not uniformly.
+        histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`), which
+            say what is drawn inside a bin; 0 draws uniformly there. Nothing is spent where there is no such column, nor as
+            published.
+        smooth_bins: without histograms, numbers are drawn in their bin with a density that leans towards the fuller
+            neighbour, not uniformly.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -110,6 +117,7 @@ class NoisyReweighting(Config):
     objective: Objective = "max_entropy"
     vertex: bool = False
     rounding: Rounding = "low_variance"
+    histogram_share: float = 0.1
     smooth_bins: bool = False
 
     name: ClassVar[str] = "noisy_reweighting"
@@ -159,6 +167,8 @@ class NoisyReweighting(Config):
             raise ParameterError("marginal_share", self.marginal_share, "a share strictly between 0 and 1, or None")
         if not isinstance(self.refinements, int) or self.refinements < 0:
             raise ParameterError("refinements", self.refinements, "a whole number, at least 0")
+        if not 0 <= self.histogram_share < 1:
+            raise ParameterError("histogram_share", self.histogram_share, "a share from 0 to less than 1")
         if self.vertex and self.objective != "max":
             raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
         if (self.reduced_space == "public") != (self.public is not None):
@@ -207,7 +217,12 @@ class NoisyReweighting(Config):
                     "statistics. Leave marginal_share at None and match tables of every column, or take 'uniform', 'whole' "
                     "or 'public'",
                 )
-            found = with_marginals(found, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE)
+            moved = marginals.l1(spec.neighbouring)
+            found = with_counts(found, MARGINALS, marginals.count, moved, kind, self.marginal_share or _DEFAULT_SHARE)
+        histograms = Histograms.of(domain) if self.histogram_share and kind != "continuous_laplace" else None
+        if histograms is not None:
+            moved = histograms.moved(spec.neighbouring)
+            found = with_counts(found, HISTOGRAMS, histograms.count, moved, kind, self.histogram_share)
         counted = spec.neighbouring == "add_remove" and family.name == "functions"
         if counted:
             found = with_count(found, kind, _COUNT_SHARE)
@@ -231,6 +246,7 @@ class NoisyReweighting(Config):
             part_of=found.part_of,
             scale=ledger.base,
             marginals=marginals,
+            histograms=histograms,
             count_part=counted,
         )
 
