@@ -1,10 +1,11 @@
 """Fine histograms of numeric and date columns: what values a bin really holds, from noisy counts over a tree.
 
 Every bin of a column is split into ten parts, each of these into ten, and so on: down to single whole numbers or days where
-that takes no more than 100,000 parts of the column, and to 10,000 parts of a column of real numbers. A row lies in one part of
-every level, so adding a row moves one count per level by 1, and replacing a row at most two. The noisy counts become
-consistent and non-negative by post-processing: least squares upwards, as in Hay, Rastogi, Miklau, Suciu 2010, then, downwards
-from the rows that the bin has, the nearest non-negative counts with the right sum. Spikes (0, 40, 99,999) and tails survive it.
+that takes no more than 100,000 parts of the column, and to 10,000 parts of a column of real numbers. A row lies in one part
+of every level, so adding a row moves one count per level by 1, and replacing a row at most two. The noisy counts become
+consistent and non-negative by post-processing: least squares upwards, as in Hay, Rastogi, Miklau, Suciu 2010, then,
+downwards from the rows that the bin has, the nearest non-negative counts with the right sum. Spikes (0, 40, 99,999) and
+tails survive it.
 """
 
 from __future__ import annotations

@@ -100,7 +100,9 @@ def test_without_noise_the_counts_come_back(attribute):
 
 def test_a_spike_survives_noise_and_missing_cells_stay_missing():
     random = np.random.default_rng(3)
-    values = pd.Series(np.where(random.random(20_000) < 0.5, 40, random.integers(0, 120, 20_000)), name="age").astype("Int64")
+    values = pd.Series(np.where(random.random(20_000) < 0.5, 40, random.integers(0, 120, 20_000)), name="age").astype(
+        "Int64"
+    )
     values[:1000] = pd.NA
     _, found = only(AGES)
     column = found.columns[0]

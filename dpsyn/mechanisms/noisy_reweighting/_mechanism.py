@@ -147,8 +147,10 @@ class NoisyReweightingMechanism(Mechanism):
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
     def exact(self, codes: Codes, frame: pd.DataFrame | None = None) -> Integers:
-        """Everything that gets noise: the sums of the statistics, one-way counts of their own, fine histograms and the number
-        of rows. Without a frame a row is known by its codes alone, and has the first value of each bin."""
+        """Everything that gets noise: sums of the statistics, one-way counts of their own, fine histograms, number of rows.
+
+        Without a frame a row is known by its codes alone, and has the first value of each bin.
+        """
         parts = [self.statistics.sums(codes)]
         if self.marginals is not None:
             parts.append(self.marginals.sums(codes))

@@ -25,7 +25,9 @@ DOMAIN = dpsyn.Domain.of([HOURS, PAID, GAIN])
 def spiky(rows: int = 8_000) -> dpsyn.Table:
     random = np.random.default_rng(0)
     hours = np.where(random.random(rows) < 0.5, 40, random.integers(0, 100, rows))
-    gain = np.where(random.random(rows) < 0.9, 0, np.where(random.random(rows) < 0.3, 9_999, random.integers(1, 9_999, rows)))
+    gain = np.where(
+        random.random(rows) < 0.9, 0, np.where(random.random(rows) < 0.3, 9_999, random.integers(1, 9_999, rows))
+    )
     return dpsyn.Table(pd.DataFrame({"hours": hours, "paid": random.random(rows) < 0.3, "gain": gain}), DOMAIN)
 
 
