@@ -93,7 +93,7 @@ class NoisyReweighting(Config):
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`),
-            which say what is drawn inside a bin; 0 draws uniformly there. Nothing is spent where there is no such column, nor
+            which say what is drawn inside a bin; 0 draws uniformly there. Nothing is spent where there is no such column, or
             as published.
         smooth_bins: without histograms, numbers are drawn in their bin with a density that leans towards the fuller
             neighbour, not uniformly.
