@@ -33,6 +33,7 @@ from dpsyn.evaluation.distances import (
     marginal_errors,
     range_errors,
 )
+from dpsyn.evaluation.values import ValueErrors, value_errors
 from dpsyn.mechanisms.base import Progress, Release
 from dpsyn.table import Table
 
@@ -52,12 +53,14 @@ class Closeness:
         pairwise: total variation of every pair of columns, q × q; on the diagonal that of the single column, NaN where a
             pair was not measured.
         ranges: errors of random range queries.
+        values: numeric and date columns, value by value.
     """
 
     rows: int
     marginals: Mapping[int, MarginalError]
     pairwise: pd.DataFrame
     ranges: RangeError
+    values: tuple[ValueErrors, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -67,6 +70,7 @@ class Closeness:
             "marginals": [error.to_dict() for error in self.marginals.values()],
             "pairwise": {"columns": list(self.pairwise.columns), "total_variation": pairs},
             "ranges": self.ranges.to_dict(),
+            "values": [errors.to_dict() for errors in self.values],
         }
 
 
@@ -137,6 +141,11 @@ class Report:
     def ranges(self) -> RangeError:
         """Errors of random range queries."""
         return self.release.ranges
+
+    @property
+    def values(self) -> tuple[ValueErrors, ...]:
+        """Numeric and date columns, value by value."""
+        return self.release.values
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -222,9 +231,10 @@ def evaluate(
     """Measure synthetic rows against the real table.
 
     Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
-    columns in the bins of the domain). Range queries: |difference of the answers|. Classification: train on the synthetic
-    rows, test on the held-out ones. The same is measured for the held-out rows in place of the release: the noise floor,
-    which is a yardstick and no bound (see :class:`Report`).
+    columns in the bins of the domain), and numeric and date columns value by value (:mod:`dpsyn.evaluation.values`). Range
+    queries: |difference of the answers|. Classification: train on the synthetic rows, test on the held-out ones. The same is
+    measured for the held-out rows in place of the release: the noise floor, which is a yardstick and no bound (see
+    :class:`Report`).
 
     Args:
         table: the real rows that the release was made of.
@@ -292,7 +302,8 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
 
 def _closeness(table: Table, rows: Table, plan: Sequence[Subsets], queries: Sequence[RangeQuery]) -> Closeness:
     marginals, pairwise = marginal_errors(table.codes, rows.codes, table.domain.shape, table.domain.names, plan)
-    return Closeness(rows.n, marginals, pairwise, range_errors(table.codes, rows.codes, queries))
+    ranges = range_errors(table.codes, rows.codes, queries)
+    return Closeness(rows.n, marginals, pairwise, ranges, value_errors(table, rows))
 
 
 def _check_agreement(
@@ -345,7 +356,10 @@ def _distances(measured: Closeness) -> dict[str, float]:
     for degree, error in measured.marginals.items():
         found[f"{degree}-way error, mean"] = error.mean
         found[f"{degree}-way error, largest"] = error.max
-    return found | {"range queries, mean error": measured.ranges.mean}
+    found["range queries, mean error"] = measured.ranges.mean
+    if measured.values:
+        found["values, largest Kolmogorov-Smirnov distance"] = max(v.kolmogorov_smirnov for v in measured.values)
+    return found
 
 
 def _of_classifiers(scores: Sequence[Score]) -> dict[str, float]:

@@ -19,6 +19,7 @@ from dpsyn.evaluation.report import DEGREES, SCORES, Closeness, Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
+from dpsyn.notation import short
 
 Reports = Mapping[str, Report]
 FLOOR = "Sampling noise (held-out real rows)"
@@ -103,9 +104,24 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(escape.markdown(note), icon=":material/info:")
-        marginals, worst, pairs, classifiers, columns = st.tabs(
-            ["Marginal errors", "Worst tables", "Pairs of columns", "Classifiers", "One column"]
+        for label, report in reports.items():
+            for errors in report.values:
+                for warning in errors.warnings:
+                    ruined = (
+                        f"{escape.markdown(label)} ruins **{escape.markdown(errors.column)}**: {escape.markdown(warning)}."
+                    )
+                    st.warning(ruined, icon=":material/warning:")
+        numeric = ["Numbers and dates"] if any(report.values for report in reports.values()) else []
+        marginals, *values, worst, pairs, classifiers, columns = st.tabs(
+            ["Marginal errors", *numeric, "Worst tables", "Pairs of columns", "Classifiers", "One column"]
         )
+        for tab in values:
+            with tab:
+                st.dataframe(widgets.with_thousands(values_table(reports)), hide_index=True)
+                st.caption(
+                    "Value by value, not by the bins of the domain. Largest gap: of the shares of rows up to any value "
+                    "(Kolmogorov-Smirnov). Mean shift: how far values moved on average, of the column's range (Wasserstein)."
+                )
         with marginals:
             show_figure(draw_errors(reports), key="errors")
             st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
@@ -197,6 +213,31 @@ def _line(name: str, measured: Closeness) -> dict[str, Any]:
         line[f"{degree}-way max"] = round(error.max, 4)
         line[f"worst {degree}-way table"] = " × ".join(error.worst)
     return line
+
+
+def values_table(reports: Reports) -> pd.DataFrame:
+    """Numeric and date columns, a line for each column, release and the sampling noise."""
+    floor = next(iter(reports.values())).noise_floor
+    compared = {name: report.release for name, report in reports.items()} | ({} if floor is None else {FLOOR: floor})
+    lines = [
+        {
+            "Column": errors.column,
+            "Compared": name,
+            "Mean": errors.written(errors.mean),
+            "Real mean": errors.written(errors.real_mean),
+            "Deviation": short(errors.deviation, 4),
+            "Real deviation": short(errors.real_deviation, 4),
+            "Commonest value": errors.written(errors.spikes[0].value) if errors.spikes else "—",
+            "Its share": f"{errors.spikes[0].share:.1%}" if errors.spikes else "—",
+            "Its real share": f"{errors.spikes[0].real:.1%}" if errors.spikes else "—",
+            "Largest gap": round(errors.kolmogorov_smirnov, 4),
+            "Mean shift": round(errors.wasserstein, 4),
+        }
+        for name, measured in compared.items()
+        for errors in measured.values
+    ]
+    order = {column: i for i, column in enumerate(dict.fromkeys(line["Column"] for line in lines))}
+    return pd.DataFrame(sorted(lines, key=lambda line: order[line["Column"]]))
 
 
 def scores_table(reports: Reports) -> pd.DataFrame:

@@ -15,6 +15,8 @@ from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
     FLOATING_POINT,
+    HISTOGRAMS,
+    MARGINALS,
     Ledger,
     NoiseKind,
     Part,
@@ -24,11 +26,12 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import (
     published_part,
     source_of,
     with_count,
-    with_marginals,
+    with_counts,
 )
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.notation import gigabytes
+from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.table import Table
@@ -90,7 +93,11 @@ class NoisyReweighting(Config):
             otherwise one from the inside, on many. Only with ``objective="max"``.
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
-        smooth_bins: numbers are drawn in their bin with a density that leans towards the fuller neighbour, not uniformly.
+        histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`),
+            which say what is drawn inside a bin; 0 draws uniformly there. Nothing is spent where there is no such column, or
+            as published.
+        smooth_bins: without histograms, numbers are drawn in their bin with a density that leans towards the fuller
+            neighbour, not uniformly.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -111,6 +118,7 @@ class NoisyReweighting(Config):
     objective: Objective = "max_entropy"
     vertex: bool = False
     rounding: Rounding = "low_variance"
+    histogram_share: float = 0.1
     smooth_bins: bool = False
 
     name: ClassVar[str] = "noisy_reweighting"
@@ -161,6 +169,7 @@ class NoisyReweighting(Config):
         if self.family is not None and not isinstance(self.family, Family):
             raise ParameterError("family", self.family, "a family of statistics, such as FunctionFamily")
         checks.instance("public", self.public, Table, "a dpsyn.Table of public rows", optional=True)
+        self._set("histogram_share", checks.number("histogram_share", self.histogram_share, 0.0, below=1.0))
         if self.vertex and self.objective != "max":
             raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
         if (self.reduced_space == "public") != (self.public is not None):
@@ -210,7 +219,12 @@ class NoisyReweighting(Config):
                     "statistics. Leave marginal_share at None and match tables of every column, or take 'uniform', 'whole' "
                     "or 'public'",
                 )
-            found = with_marginals(found, marginals, spec, kind, self.marginal_share or _DEFAULT_SHARE)
+            moved = marginals.l1(spec.neighbouring)
+            found = with_counts(found, MARGINALS, marginals.count, moved, kind, self.marginal_share or _DEFAULT_SHARE)
+        histograms = Histograms.of(domain) if self.histogram_share and kind != "continuous_laplace" else None
+        if histograms is not None:
+            moved = histograms.moved(spec.neighbouring)
+            found = with_counts(found, HISTOGRAMS, histograms.count, moved, kind, self.histogram_share)
         counted = spec.neighbouring == "add_remove" and family.name == "functions"
         if counted:
             found = with_count(found, kind, _COUNT_SHARE)
@@ -234,6 +248,7 @@ class NoisyReweighting(Config):
             part_of=found.part_of,
             scale=ledger.base,
             marginals=marginals,
+            histograms=histograms,
             count_part=counted,
         )
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
+InsideBins = Callable[[Codes, np.random.Generator], dict[str, "pd.Series[Any]"]]
+"""Values of numeric and date columns for the codes of released rows."""
 SpaceKind = Literal["whole", "uniform", "marginals", "tree", "public"]
 _SMALL_FAMILY = 400
 _SMALL_MATRIX = 4_000_000
@@ -219,9 +221,13 @@ def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:
     }
 
 
-def drawn_rows(plan: Plan, fitted: Fitted, domain: Domain, rows: int, generator: np.random.Generator) -> pd.DataFrame:
+def drawn_rows(
+    plan: Plan, fitted: Fitted, domain: Domain, rows: int, inside_bins: InsideBins | None, generator: np.random.Generator
+) -> pd.DataFrame:
     """Rows from the fitted density, in the way that is planned."""
     codes = _draw_codes(fitted, domain.shape, rows, generator, low_variance=plan.config.rounding == "low_variance")
+    if inside_bins is not None:
+        return domain.decode(codes, generator).assign(**inside_bins(codes, generator))
     return smooth_rows(domain, codes, generator) if plan.config.smooth_bins else domain.decode(codes, generator)
 
 

@@ -32,6 +32,7 @@ _PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or
 _ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 _ROUNDING = 1e-9
 MARGINALS = "one-way marginals"
+HISTOGRAMS = "fine histograms"
 _LEVELS = 8
 """Weights of tables are whole numbers from 1 to this: few distinct scales, all on one lattice of losses."""
 
@@ -286,14 +287,14 @@ def _one_part(family: Family, neighbouring: Neighbouring) -> Part:
     return Part(name, family.count, l1 // step, step)
 
 
-def with_marginals(found: Parts, marginals: TableFamily, spec: PrivacySpec, kind: NoiseKind, share: float) -> Parts:
-    """One-way counts besides, with a weight that gives them ``share`` of the budget, up to rounding to a whole number."""
-    # All weights eight times as large, so that the marginals' can be a whole number too.
+def with_counts(found: Parts, name: str, count: int, moved: int, kind: NoiseKind, share: float) -> Parts:
+    """Counts of which a neighbour moves so many by 1, with a weight that gives them ``share``, up to rounding to a whole
+    number."""
+    # All weights eight times as large, so that the new one can be a whole number too.
     scaled = replace(found, parts=tuple(replace(part, weight=part.weight * 8) for part in found.parts))
-    moved = marginals.l1(spec.neighbouring)
     # Nothing moves where every column has one code: any weight will do.
     weight = max(1, round(_weight_for(share, scaled.parts, kind) / moved)) if moved else 1
-    return scaled.joined(Part(MARGINALS, marginals.count, moved, 1, weight))
+    return scaled.joined(Part(name, count, moved, 1, weight))
 
 
 def with_count(found: Parts, kind: NoiseKind, share: float) -> Parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import pandas as pd
 
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
-from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_rows, fit
-from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS, Ledger
+from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, InsideBins, Plan, drawn_rows, fit
+from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS, MARGINALS, Ledger
 from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums, all_points, noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
+from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
 
@@ -35,12 +37,14 @@ class Measured:
         sums: the same with noise.
         rows: n where it is public, else its noisy estimate.
         marginals: one-way shares that were released on their own, or None.
+        inside_bins: draws values for codes from the noisy fine histograms, or None.
     """
 
     exact: Integers
     sums: Floats
     rows: float
     marginals: list[Floats] | None
+    inside_bins: InsideBins | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class NoisyReweightingMechanism(Mechanism):
         ledger: the parts of the budget and their noise.
         part_of: the part of the ledger that each number of :meth:`exact` belongs to.
         marginals: one-way tables that get a part of the budget of their own, or None.
+        histograms: fine histograms of numbers and dates, or None.
         scale: noise scale on the whole-number sums of a part of weight 1 (divide by n for the paper's σ); a part of weight w
             has ``scale/√w`` under Gaussian noise and ``scale/w`` under Laplace noise.
         count_part: whether the number of rows is released by the ledger's last part.
@@ -64,6 +69,7 @@ class NoisyReweightingMechanism(Mechanism):
     part_of: Integers
     scale: float
     marginals: TableFamily | None = None
+    histograms: Histograms | None = None
     count_part: bool = False
 
     @property
@@ -140,11 +146,16 @@ class NoisyReweightingMechanism(Mechanism):
         """The noisy sums as averages over the rows."""
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
-    def exact(self, codes: Codes) -> Integers:
-        """Everything that gets noise: the sums of the statistics, one-way counts of their own, and the number of rows."""
+    def exact(self, codes: Codes, frame: pd.DataFrame | None = None) -> Integers:
+        """Everything that gets noise: sums of the statistics, one-way counts of their own, fine histograms, number of rows.
+
+        Without a frame a row is known by its codes alone, and has the first value of each bin.
+        """
         parts = [self.statistics.sums(codes)]
         if self.marginals is not None:
             parts.append(self.marginals.sums(codes))
+        if self.histograms is not None:
+            parts.append(self.histograms.counts(codes, frame))
         if self.count_part:
             parts.append(np.array([len(codes)], dtype=np.int64))
         return np.concatenate(parts)
@@ -155,19 +166,21 @@ class NoisyReweightingMechanism(Mechanism):
             return np.asarray(exact + noise.generator.laplace(0.0, self.scale, exact.shape))
         draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
         noisy = np.empty_like(exact)
-        # The marginals come last: the order in which a seed has always been used up.
-        for number in sorted(range(len(self.ledger.parts)), key=lambda part: self.ledger.parts[part].name == MARGINALS):
+        # Marginals and histograms come last: the order in which a seed has always been used up.
+        late = {MARGINALS: 1, HISTOGRAMS: 2}
+        for number in sorted(range(len(self.ledger.parts)), key=lambda part: late.get(self.ledger.parts[part].name, 0)):
             mine = self.part_of == number
             noisy[..., mine] = draw(exact[..., mine], self._scale_of(number))
         return noisy
 
     def measured(self, noise: NoiseSource, table: Table) -> Measured:
         """The first step: noise on everything that is learned of the rows."""
-        exact = self.exact(table.codes)
+        exact = self.exact(table.codes, table.frame)
         noisy = np.asarray(self.noisy(noise, exact), dtype=np.float64)
         count = self.statistic_count
         sums = noisy[:count]
-        return Measured(exact[:count], sums, self._rows(sums, noisy[-1]), self._marginal_laws(noisy[count:]))
+        rows, laws = self._rows(sums, noisy[-1]), self._marginal_laws(noisy[count:])
+        return Measured(exact[:count], sums, rows, laws, self._inside_bins(noisy, rows))
 
     def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
         """The second step: a density near the noisy statistics; it sees no record."""
@@ -180,8 +193,15 @@ class NoisyReweightingMechanism(Mechanism):
         fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
         progress("drawing rows", 0.92)
         k = self.plan.config.rows or max(1, round(measured.rows))
-        rows = drawn_rows(self.plan, fitted, self.domain, k, noise.generator)
+        rows = drawn_rows(self.plan, fitted, self.domain, k, measured.inside_bins, noise.generator)
         return rows, self._diagnostics(fitted, measured)
+
+    def _inside_bins(self, noisy: Floats, rows: float) -> InsideBins | None:
+        if self.histograms is None:
+            return None
+        start = self.statistic_count + (self.marginals.count if self.marginals is not None else 0)
+        deviation = float(self._deviations[start])
+        return partial(self.histograms.drawn, noisy[start : start + self.histograms.count], deviation, rows)
 
     def _rows(self, sums: Floats, counted: float) -> float:
         """n where it is public, else what the noisy statistics (or a count of its own) say of it, at least 1."""
@@ -208,7 +228,7 @@ class NoisyReweightingMechanism(Mechanism):
             "noisy_statistics": noisy,
             "fitted_statistics": fitted.statistics,
             "density": fitted.density,
-            "fit": _Kept(fitted),
+            "fit": _Kept(fitted, measured.inside_bins),
         }
         if fitted.codes is not None:
             diagnostics["points"] = fitted.codes
@@ -221,7 +241,7 @@ class NoisyReweightingMechanism(Mechanism):
         kept = release.diagnostics.get("fit")
         if not isinstance(kept, _Kept):
             return None
-        return drawn_rows(self.plan, kept.fitted, self.domain, len(release.rows), generator)
+        return drawn_rows(self.plan, kept.fitted, self.domain, len(release.rows), kept.inside_bins, generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +249,7 @@ class _Kept:
     """The fit that a release was drawn from, for drawing once more."""
 
     fitted: Fitted
+    inside_bins: InsideBins | None
 
     def __repr__(self) -> str:
         return f"a density on {len(self.fitted.density):,} points"

@@ -59,16 +59,19 @@ def audit_noisy_reweighting(
     """
     if not noise_factor > 0:
         raise ParameterError("noise_factor", noise_factor, "a number > 0")
-    tested = replace(mechanism, scale=mechanism.scale * noise_factor)
     replaced = mechanism.guarantee.neighbouring == "replace_one"
     one, other = (mechanism.exact(row) for row in worst_rows(mechanism))
+    # Numbers that the neighbour does not move have one law on both tables and no part in the score.
+    moved = np.flatnonzero(one != other if replaced else one)
+    tested = replace(mechanism, scale=mechanism.scale * noise_factor, part_of=mechanism.part_of[moved])
+    one, other = one[moved], other[moved]
     rest = one * (mechanism.n - 1)
     first, second = rest + one, rest + other if replaced else rest
     noise, scales = NoiseSource(generator), tested.scales
 
     def scored(sums: Integers) -> Scores:
         def run(count: int, _: np.random.Generator) -> Floats:
-            chunk = max(1, _ENTRIES // len(sums))
+            chunk = max(1, _ENTRIES // max(len(sums), 1))
             sizes = [min(chunk, count - start) for start in range(0, count, chunk)]
             outputs = (tested.noisy(noise, np.tile(sums, (size, 1))) for size in sizes)
             scores = np.concatenate([_log_ratio(tested.ledger.kind, each, first, second, scales) for each in outputs])

@@ -27,6 +27,7 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Statistics,
 )
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
+from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
@@ -272,14 +273,26 @@ def _rounding(domain: Domain) -> dict[str, Any]:
     st.markdown("**Rows**")
     rounding = _pick("Rows are drawn", "nr_rounding", _ROUNDING, "Independent draws add the error of a sample of k rows.")
     binned = [attribute for attribute in domain.attributes if attribute.is_binned]
+    fine = Histograms.of(domain) is not None
+    share = st.slider(
+        "Share of the budget for fine histograms",
+        0.0,
+        0.5,
+        0.1,
+        0.05,
+        key="nr_histograms",
+        bind="query-params",
+        disabled=not fine,
+        help="They say which values a bin of numbers or dates really holds: spikes such as 0 or 40, and tails. At 0 "
+        "nothing is known inside a bin.",
+    )
     smooth = st.toggle(
-        "Lean values towards the fuller neighbouring bin",
+        "Without histograms, lean values towards the fuller neighbouring bin",
         False,
         key="nr_smooth",
         bind="query-params",
-        disabled=not binned,
-        help="Numbers and dates are drawn inside their bin: uniformly, or with a density that rises towards the fuller "
-        "neighbour. Every bin keeps its count.",
+        disabled=not binned or (fine and share > 0),
+        help="Otherwise values are drawn uniformly inside their bin. Every bin keeps its count.",
     )
     if binned:
         bins = sorted({attribute.effective_bins for attribute in binned})
@@ -290,7 +303,7 @@ def _rounding(domain: Domain) -> dict[str, Any]:
         st.caption(f"{count} {each} bins. Bounds and bins are public facts, set on the page Data.")
     else:
         st.caption("No column here holds numbers or dates.")
-    return {"rounding": rounding, "smooth_bins": smooth and bool(binned)}
+    return {"rounding": rounding, "smooth_bins": smooth and bool(binned), "histogram_share": share if fine else 0.1}
 
 
 def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) -> Value:

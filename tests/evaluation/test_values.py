@@ -1,0 +1,75 @@
+"""Columns compared value by value: against SciPy, by hand, and in words where one is ruined."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import dpsyn
+from dpsyn.evaluation.values import QUANTILES, value_errors
+
+GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=100, bins=4, missing=True, public=True)
+DAY = dpsyn.Attribute("day", "date", lower=0, upper=20_000, bins=5, public=True)
+WORD = dpsyn.Attribute("word", "categorical", ("a", "b"), public=True)
+
+
+def of(attribute: dpsyn.Attribute, *columns: object) -> tuple[dpsyn.Table, ...]:
+    domain = dpsyn.Domain.of([attribute, WORD])
+    frames = [pd.DataFrame({attribute.name: column}) for column in columns]
+    return tuple(dpsyn.Table(frame.assign(word="a"), domain) for frame in frames)
+
+
+def test_distances_are_those_of_scipy():
+    random = np.random.default_rng(0)
+    real, other = random.gamma(2, 8, 700).clip(0, 100), random.gamma(3, 8, 300).clip(0, 100)
+    (found,) = value_errors(*of(GAIN, real, other))
+    assert found.kolmogorov_smirnov == pytest.approx(stats.ks_2samp(real, other).statistic, abs=1e-12)
+    assert found.wasserstein == pytest.approx(stats.wasserstein_distance(real, other) / 100, rel=1e-9)
+    assert found.mean == pytest.approx(other.mean())
+    assert found.real_deviation == pytest.approx(real.std())
+    np.testing.assert_allclose(found.real_quantiles, np.quantile(real, QUANTILES))
+
+
+def test_a_lost_spike_is_told_though_every_bin_agrees():
+    """All in one bin of the domain: tables of bins are the same, values are not."""
+    real, other = np.zeros(1000), np.linspace(0, 24.9, 1000)
+    table, rows = of(GAIN, real, other)
+    report = dpsyn.evaluate(table, rows.frame)
+    assert report.marginals[1].mean == 0
+    (found,) = report.values
+    assert found.warnings[0] == "0: 100 % real, 0.1 % synthetic"
+    assert found.kolmogorov_smirnov == pytest.approx(0.999)
+    assert report.to_dict()["release"]["values"][0]["column"] == "gain"
+    assert value_errors(table, table)[0].warnings == ()
+
+
+def test_a_shifted_mean_and_a_shifted_law_are_told():
+    real = np.linspace(20, 40, 500)
+    (shifted,) = value_errors(*of(GAIN, real, real + 3))
+    assert shifted.warnings == ("mean: 30 real, 33 synthetic",)
+    (wider,) = value_errors(*of(GAIN, real, 30 + 1.5 * (real - 30)))
+    assert len(wider.warnings) == 1
+    assert "up to some value" in wider.warnings[0]
+
+
+def test_empty_cells_do_not_count_and_a_column_of_them_is_no_error():
+    (some,) = value_errors(*of(GAIN, [1.0, None, 3.0], [None, 1.0, 3.0]))
+    assert (some.mean, some.kolmogorov_smirnov) == (2.0, 0.0)
+    (none,) = value_errors(*of(GAIN, [1.0, 2.0], [math.nan, math.nan]))
+    assert none.kolmogorov_smirnov == 1
+    assert none.to_dict()["mean"] is None
+    (both,) = value_errors(*of(GAIN, [math.nan], [math.nan]))
+    assert math.isnan(both.wasserstein)
+    assert both.warnings == ()
+
+
+def test_dates_are_written_as_dates():
+    days = pd.to_datetime(["2001-02-03"] * 9 + ["2003-01-01"])
+    other = pd.to_datetime(["2001-02-04"] * 10)
+    (found,) = value_errors(*of(DAY, days, other))
+    assert any(warning.startswith("2001-02-03: 90 % real, 0 % synthetic") for warning in found.warnings)
+    assert found.written(found.spikes[0].value) == "2001-02-03"
