@@ -103,16 +103,26 @@ def _of_column(attribute: Attribute, real: Floats, other: Floats) -> ValueErrors
         wasserstein, largest = float(apart[:-1] @ np.diff(at)) / wide, float(apart.max())
     else:
         wasserstein = largest = math.nan if len(real) == len(other) else 1.0
+    (real_mean, real_deviation, real_quantiles), (mean, deviation, quantiles) = _moments(real), _moments(other)
     return ValueErrors(
         attribute.name,
         attribute.kind == "date",
-        *(float(np.mean(v)) if len(v) else math.nan for v in (real, other)),
-        *(float(np.std(v)) if len(v) else math.nan for v in (real, other)),
-        *(tuple(map(float, np.quantile(v, QUANTILES))) if len(v) else () for v in (real, other)),
+        real_mean,
+        mean,
+        real_deviation,
+        deviation,
+        real_quantiles,
+        quantiles,
         _spikes(real, other),
         wasserstein,
         largest,
     )
+
+
+def _moments(values: Floats) -> tuple[float, float, tuple[float, ...]]:
+    if not len(values):
+        return math.nan, math.nan, ()
+    return float(values.mean()), float(values.std()), tuple(map(float, np.quantile(values, QUANTILES)))
 
 
 def _share_up_to(ordered: Floats, at: Floats) -> Floats:

@@ -84,7 +84,7 @@ class Histogram:
     @property
     def count(self) -> int:
         """How many counts there are."""
-        return self.attribute.effective_bins * sum(BRANCHES**level for level in range(1, self.levels + 1))
+        return int(self.attribute.effective_bins) * sum(int(BRANCHES**level) for level in range(1, self.levels + 1))
 
     def masses(self, noisy: Floats, deviation: float, totals: Floats) -> Floats:
         """Rows in every lowest part, non-negative, that add up to ``totals`` in every bin. Shape (bins · parts,).
@@ -114,7 +114,7 @@ class Histogram:
         """Which parts hold a value at all, from the highest level to the lowest."""
         levels = [(np.diff(self.edges, axis=1) > 0).ravel()]
         for _ in range(self.levels - 1):
-            levels.append(levels[-1].reshape(-1, BRANCHES).any(axis=1))
+            levels.append(np.asarray(levels[-1].reshape(-1, BRANCHES).any(axis=1)))
         return levels[::-1]
 
     def draw(
@@ -126,7 +126,8 @@ class Histogram:
         """
         bins = self.attribute.effective_bins
         counts = np.bincount(codes, minlength=bins)[:bins]
-        masses = self.masses(noisy, deviation, counts * (rows / max(len(codes), 1))).reshape(bins, self.parts)
+        totals = np.asarray(counts * (rows / max(len(codes), 1)), dtype=np.float64)
+        masses = self.masses(noisy, deviation, totals).reshape(bins, self.parts)
         values = np.full(len(codes), np.nan)
         for code in np.flatnonzero(counts):
             chosen = generator.permutation(systematic_rows(masses[code], int(counts[code]), generator))

@@ -219,7 +219,7 @@ def values_table(reports: Reports) -> pd.DataFrame:
     """Numeric and date columns, a line for each column, release and the sampling noise."""
     floor = next(iter(reports.values())).noise_floor
     compared = {name: report.release for name, report in reports.items()} | ({} if floor is None else {FLOOR: floor})
-    lines = [
+    lines: list[dict[str, Any]] = [
         {
             "Column": errors.column,
             "Compared": name,
