@@ -237,7 +237,8 @@ def values_table(reports: Reports) -> pd.DataFrame:
         for errors in measured.values
     ]
     order = {column: i for i, column in enumerate(dict.fromkeys(line["Column"] for line in lines))}
-    return pd.DataFrame(sorted(lines, key=lambda line: order[line["Column"]]))
+    lines.sort(key=lambda line: order[line["Column"]])
+    return pd.DataFrame(lines)
 
 
 def scores_table(reports: Reports) -> pd.DataFrame:
