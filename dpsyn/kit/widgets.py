@@ -255,11 +255,8 @@ def plain_text(text: str) -> str:
 
 def watch_job() -> None:
     """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
-    _watch(0.4 if visit.job() else None)
 
-
-def _watch(every: float | None) -> None:
-    @st.fragment(run_every=every)
+    @st.fragment(run_every=0.4 if visit.job() else None)
     def panel() -> None:
         job = visit.job()
         if job is None:
