@@ -265,16 +265,8 @@ def download(label: str, data: Any, file: str, *, key: str, icon: str = "downloa
 
 def watch_job() -> None:
     """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
-    _watch(poll_every(0.4))
+    every = poll_every(0.4)
 
-
-def poll_every(seconds: float) -> float | None:
-    """How often a panel looks after the job of this visit: so often while it works, seldom while it waits for its turn."""
-    job = visit.job()
-    return None if job is None else _WAITING if job.waiting else seconds
-
-
-def _watch(every: float | None) -> None:
     @st.fragment(run_every=every)
     def panel() -> None:
         job = visit.job()
@@ -293,6 +285,12 @@ def _watch(every: float | None) -> None:
         st.rerun()
 
     panel()
+
+
+def poll_every(seconds: float) -> float | None:
+    """How often a panel looks after the job of this visit: so often while it works, seldom while it waits for its turn."""
+    job = visit.job()
+    return None if job is None else _WAITING if job.waiting else seconds
 
 
 def show_message() -> None:

@@ -127,7 +127,8 @@ def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], evalua
     worst = missed[0]
     bound = {">=": ("at least", "more than"), "<=": ("at most", "less than")}[worst.relation][worst.strict]
     needs = f"needs {bound} {format_log(worst.log_required)}"
-    by = f", missed by a factor of {_factor(worst)}" if worst.slack_orders < 0 and math.isfinite(worst.slack_orders) else ""
+    factor = format_log(-worst.slack_orders * math.log(10))
+    by = f", missed by a factor of {factor}" if worst.slack_orders < 0 and math.isfinite(worst.slack_orders) else ""
     binds = f'"{worst.label}" {needs}, there is {format_log(worst.log_actual)}{by}'
     count = (
         f"{len(missed)} of {len(conditions)} conditions fail; what binds most" if len(missed) > 1 else "One condition fails"
@@ -140,10 +141,6 @@ def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], evalua
         return f"{count}: {binds}. {_nothing(worst, usable)}."
     nearest = min(usable, key=lambda r: r.orders)
     return f"{count}: {binds}. No single change is enough; the cheapest for this condition alone: {nearest}."
-
-
-def _factor(condition: Condition) -> str:
-    return format_log(-condition.slack_orders * math.log(10))
 
 
 def _nothing(worst: Condition, usable: Sequence[Remedy]) -> str:

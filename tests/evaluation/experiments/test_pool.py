@@ -41,7 +41,9 @@ def test_all_cells_run_in_other_processes(baseline: Baseline) -> None:
     assert [e.result for e in events].count(None) == 4
 
 
-def test_a_worker_computes_with_one_thread(baseline: Baseline) -> None:
+def test_a_worker_computes_with_one_thread(baseline: Baseline, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name)
     found = [e.result for e in run_cells(CELLS[:2], baseline, workers=1, run=fakes.count_threads) if e.result is not None]
     assert [r.status for r in found] == ["done", "done"]
     for result in found:
