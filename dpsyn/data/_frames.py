@@ -252,7 +252,7 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
     if found in ("date", "datetime", "datetime64"):
         return _dates(name, column)
     some = column.dropna()
-    if some.map(is_number).all():
+    if found in ("decimal", "integer", "floating") or some.map(is_number).all():
         return _objects_of_numbers(name, column, weights)
     simple = some.map(lambda v: isinstance(v, str | bool | int | float | np.generic))
     if not simple.all():
