@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import DomainError, ParameterError
+from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.table import Table
 
 DOMAIN = Domain.of([Attribute("a", "categorical", ("x", "y")), Attribute("n", "numeric", lower=0, upper=10, bins=5)])
@@ -85,3 +87,34 @@ def test_the_smallest_class_counts_values_that_no_row_has() -> None:
     assert table().take(np.array([0, 2])).smallest_class("a") == 0
     with pytest.raises(DomainError, match="no column 'b'"):
         table().smallest_class("b")
+
+
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        (lambda table: table.with_domain(Domain.of([Attribute("salary", "truth", (0, 1))])), "no column 'salary'"),
+        (lambda table: table.with_domain("age"), "domain = 'age'"),
+        (lambda table: table.project("age"), "names = 'age'"),
+        (lambda table: table.project(["salary"]), "no column 'salary'"),
+        (lambda table: table.take([table.n]), "rows = "),
+        (lambda table: table.take([0.5]), "rows = "),
+        (lambda table: table.take([[0], [0, 1]]), "rows = "),
+        (lambda table: table.take([]).statistics(), "n = 0"),
+        (lambda table: table.smallest_class(["age"]), r"no column \['age'\]"),
+        (lambda table: table.split(np.timedelta64(1, "D"), np.random.default_rng(0)), "held_out = "),
+        (lambda table: table.split(0.5, 7), "generator = 7"),
+        (lambda table: table.statistics(two_valued_as_bit="no"), "two_valued_as_bit = 'no'"),
+        (lambda table: Table(table.frame.to_dict(), table.domain), "frame = "),
+        (lambda table: Table(pd.concat([table.frame, table.frame], axis=1), table.domain), "two columns 'smokes'"),
+        (lambda table: Table(table.frame, table.domain, None), "name = None"),
+    ],
+)
+def test_what_a_table_cannot_do_is_said_by_name(mixed: Table, call: Callable[[Table], object], part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        call(mixed)
+
+
+def test_rows_are_taken_by_position_or_by_a_mask(mixed: Table) -> None:
+    mask = np.arange(mixed.n) < 3
+    assert mixed.take(mask).frame.equals(mixed.take(np.arange(3)).frame)
+    assert mixed.take([-1]).frame.equals(mixed.take([mixed.n - 1]).frame)

@@ -93,7 +93,7 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
 
 
 def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> Attribute:
-    kind, missing, public = line["kind"], bool(line["missing"]), bool(line["public"])
+    kind, missing, public = line["kind"], bool(line["missing"]), line["public"] is True
     if kind not in KINDS:
         raise DomainError(f"column {old.name!r}: choose a kind ({', '.join(KINDS)})", column=old.name)
     if kind in ("truth", "categorical"):

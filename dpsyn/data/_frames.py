@@ -231,6 +231,15 @@ def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = Non
     raise _unusable(name, f"values of type {kind}")
 
 
+@contextmanager
+def unicode_only(name: str) -> Iterator[None]:
+    """Refuse a column whose texts cannot be written down."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise _unusable(name, "texts that are not Unicode") from error
+
+
 def _unusable(name: str, what: str) -> DataError:
     return DataError(
         f"column {name!r} holds {what}; only truth values, numbers, texts and dates can be used: convert it or leave it out",
@@ -247,7 +256,7 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
     if found in ("date", "datetime", "datetime64"):
         return _dates(name, column)
     some = column.dropna()
-    if some.map(is_number).all():
+    if found in ("decimal", "integer", "floating") or some.map(is_number).all():
         return _objects_of_numbers(name, column, weights)
     simple = some.map(lambda v: isinstance(v, str | bool | int | float | np.generic))
     if not simple.all():
@@ -358,5 +367,5 @@ def _arrow(name: str, column: pd.Series[Any]) -> Any:
 
     try:
         return pa.array(column, pa.large_string(), from_pandas=True)
-    except (pa.ArrowException, UnicodeError) as error:
-        raise _unusable(name, f"texts that are not Unicode ({error})") from error
+    except pa.ArrowException as error:
+        raise _unusable(name, f"texts that cannot be used ({error})") from error

@@ -13,7 +13,7 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data._delimited import SEPARATORS, Batch, Delimited
-from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed
+from dpsyn.data._frames import PARQUET, Parquet, checked_frame, fit_typed, infer_typed, unicode_only
 from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError
@@ -225,9 +225,18 @@ def _from_frame(
     frame = checked_frame(frame)
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
+
+    def fit(attribute: Attribute) -> pd.Series[Any]:
+        with unicode_only(attribute.name):
+            return fit_typed(attribute, frame[attribute.name])
+
+    def infer(column: str) -> Column:
+        with unicode_only(column):
+            return infer_typed(column, frame[column])
+
     if domain is not None:
-        return _fitted(domain.project(wanted), names, name, lambda attribute: fit_typed(attribute, frame[attribute.name]))
-    return _inferred(wanted, name, lambda column: infer_typed(column, frame[column]), wide)
+        return _fitted(domain.project(wanted), names, name, fit)
+    return _inferred(wanted, name, infer, wide)
 
 
 def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:

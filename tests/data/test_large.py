@@ -185,6 +185,11 @@ CELLS = {
     "moment": st.datetimes(datetime.datetime(1990, 1, 1), datetime.datetime(2030, 1, 1)).map(str),
     "text": st.text(alphabet=" abNA?'-é01.,;|", max_size=4),
     "code": st.integers(0, 99).map(lambda v: f"{v:03}"),
+    "alike": st.sampled_from(["1.10", "1.1", "12E4", "1200E2", "+7", "-0", "0"]),
+    "telephone": st.sampled_from(["+49301234567", "49301234567", "+1234567", "12"]),
+    "zoned": st.datetimes(timezones=st.sampled_from([datetime.UTC, datetime.timezone(datetime.timedelta(hours=9))])).map(
+        str
+    ),
     "huge": st.integers(2**53 - 3, 2**53 + 3).map(str),
 }
 ODD = st.sampled_from(["", " ", "NA", "x", "inf", "7", "2020-02-30", "1,000"])

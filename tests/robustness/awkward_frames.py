@@ -119,6 +119,7 @@ NO_COLUMNS: dict[str, tuple[Callable[[], Any], str]] = {
     "periods": (lambda: pd.period_range("2020", periods=1, freq="D"), "'x' holds values of type period"),
     "intervals": (lambda: pd.interval_range(0, 1), "'x' holds values of type interval"),
     "texts that are no Unicode": (lambda: objects("\ud800"), "'x' holds texts that are not Unicode"),
+    "numbers and texts that are no Unicode": (lambda: objects(0, "\ud800"), "'x' holds texts that are not Unicode"),
     "an infinite decimal": (lambda: objects(D("Infinity"), D("1.5")), "'x', row 1: the number is infinite"),
     "a decimal too large": (lambda: objects(D("1e400"), D("1.5")), "'x', row 1: the number is infinite"),
     "a signalling decimal": (lambda: objects(D("sNaN"), D("1.5")), "'x'"),
