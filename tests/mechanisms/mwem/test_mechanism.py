@@ -247,3 +247,28 @@ def test_rounds_are_those_at_which_the_bound_is_smallest() -> None:
         for n, epsilon in ((50, 0.5), (10**6, 3.0), (10**9, 3.0)):
             mechanism = dpsyn.MWEM(degree=degree).calibrate(dpsyn.PrivacySpec(epsilon), domain, n)
             assert mechanism.rounds == best_rounds(n * epsilon, math.log(points), math.log(cells), most=200)
+
+
+@pytest.mark.parametrize("replays", [0, 2])
+def test_the_cell_that_was_chosen_is_measured_alone_and_every_answer_is_used_in_its_turn(replays: int) -> None:
+    counts = [5, 1, 3, 2, 0, 4]
+    table = table_of(counts)
+    log: list[tuple[int, float]] = []
+
+    class Logged(NoiseSource):
+        def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
+            log.append(((2 * len(log) + 3) % 6, 0.0))
+            return log[-1][0]
+
+        def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+            assert values.tolist() == [counts[log[-1][0]]]
+            log[-1] = log[-1][0], float(values[0] + 2)
+            return values + 2
+
+    mechanism = mechanism_of(table, rounds=3, replays=replays)
+    found = mechanism._run(Logged(np.random.default_rng(1)), table, lambda step, share: None)[1]["density"]
+    expected = np.full(6, 1 / 6)
+    for at in range(3):
+        for cell, wanted in [log[at]] + log[: at + 1] * replays:
+            mechanism._reweight(expected, cell, wanted)
+    np.testing.assert_array_equal(found, expected)
