@@ -132,12 +132,15 @@ def _statements(target: ast.stmt) -> Iterator[ast.stmt]:
         return
     for node in ast.walk(target):
         told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if node is not target and isinstance(node, ast.stmt) and not told and not _is_refusal(node):
+        if node is not target and isinstance(node, ast.stmt) and not told and not _is_beside(node):
             yield node
 
 
-def _is_refusal(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert | ast.Pass)
+def _is_beside(node: ast.stmt) -> bool:
+    """A refusal, or what is told besides: progress and diagnostics, which are not released."""
+    if isinstance(node, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert | ast.Pass):
+        return True
+    return ast.unparse(node).startswith(("progress(", "diagnostics = ", "left = "))
 
 
 def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -208,3 +209,66 @@ def test_rows_are_drawn_again_from_the_same_density() -> None:
     for rows in (release.rows, again):
         counts = np.bincount(np.ravel_multi_index(table.domain.encode(rows).T, table.domain.shape), minlength=256)
         assert np.abs(counts - table.n * release.diagnostics["density"]).max() < 1 + 1e-9
+
+
+def test_the_scales_cost_no_more_than_epsilon_to_the_last_bit() -> None:
+    table = table_of([5, 1, 3, 2, 0, 4])
+    for epsilon in (0.1, 1 / 3, 0.7, 1.7, 9.9):
+        for rounds in (1, 3, 7, 49):
+            mechanism = mechanism_of(table, epsilon=epsilon, rounds=rounds)
+            spent = rounds * (2 / Fraction(mechanism.choice_scale) + 1 / Fraction(mechanism.noise_scale))
+            assert Fraction(epsilon) * (1 - Fraction(2, 10**12)) < spent <= Fraction(epsilon)
+            assert 2 / mechanism.choice_scale == pytest.approx(1 / mechanism.noise_scale)
+
+
+def test_the_first_choice_is_by_the_distance_from_equal_weights() -> None:
+    table = table_of([5, 1, 3, 2, 0, 4])
+    watched = Watched()
+    mechanism_of(table, degree=1, rounds=2)._run(watched, table, lambda step, share: None)
+    np.testing.assert_array_equal(watched.chosen[0][0], np.abs(np.array([5, 5, 5, 8, 8]) - [6, 5, 4, 8, 7]))
+
+
+def test_the_average_is_that_of_the_densities_after_every_round() -> None:
+    table = table_of([5, 1, 3, 2, 0, 4])
+
+    def density(rounds: int, output: str) -> np.ndarray:
+        mechanism = mechanism_of(table, rounds=rounds, output=output)
+        return mechanism._run(Deaf(np.random.default_rng(5)), table, lambda step, share: None)[1]["density"]
+
+    after = [density(rounds, "last") for rounds in (1, 2, 3)]
+    assert np.abs(after[1] - after[2]).max() > 1e-3
+    np.testing.assert_allclose(density(3, "average"), np.mean(after, axis=0), rtol=1e-12)
+
+
+def test_rounds_are_those_at_which_the_bound_is_smallest() -> None:
+    one = Domain.of((CONSTANT,))
+    largest = Domain.of(Attribute(f"b{j}", "truth", ("no", "yes"), public=True) for j in range(22))
+    for domain, degree, points, cells in ((DOMAIN, 2, 6, 6), (DOMAIN, 1, 6, 5), (one, 1, 2, 2), (largest, 1, 2**22, 44)):
+        for n, epsilon in ((50, 0.5), (10**6, 3.0), (10**9, 3.0)):
+            mechanism = dpsyn.MWEM(degree=degree).calibrate(dpsyn.PrivacySpec(epsilon), domain, n)
+            assert mechanism.rounds == best_rounds(n * epsilon, math.log(points), math.log(cells), most=200)
+
+
+@pytest.mark.parametrize("replays", [0, 2])
+def test_the_cell_that_was_chosen_is_measured_alone_and_every_answer_is_used_in_its_turn(replays: int) -> None:
+    counts = [5, 1, 3, 2, 0, 4]
+    table = table_of(counts)
+    log: list[tuple[int, float]] = []
+
+    class Logged(NoiseSource):
+        def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
+            log.append(((2 * len(log) + 3) % 6, 0.0))
+            return log[-1][0]
+
+        def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+            assert values.tolist() == [counts[log[-1][0]]]
+            log[-1] = log[-1][0], float(values[0] + 2)
+            return values + 2
+
+    mechanism = mechanism_of(table, rounds=3, replays=replays)
+    found = mechanism._run(Logged(np.random.default_rng(1)), table, lambda step, share: None)[1]["density"]
+    expected = np.full(6, 1 / 6)
+    for at in range(3):
+        for cell, wanted in [log[at]] + log[: at + 1] * replays:
+            mechanism._reweight(expected, cell, wanted)
+    np.testing.assert_array_equal(found, expected)
