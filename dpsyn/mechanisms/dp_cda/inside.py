@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.int64]
 
 MOST_ROWS = 10_000
 """Records that pictures are drawn from; of a longer table a random sample. Class sizes are always those of all rows."""
-_MOST_CELLS = 8_000_000
+_MOST_CELLS = 3_000_000
 _SEED = 0
 
 
