@@ -68,8 +68,12 @@ class PrivacySpec:
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checks.number("epsilon", self.epsilon, above=0.0))
-        object.__setattr__(self, "delta", checks.number("delta", self.delta, 0.0, below=1.0))
+        epsilon = checks.number("epsilon", self.epsilon, above=0.0)
+        delta = checks.number("delta", self.delta, 0.0, below=1.0)
+        # Python's own numbers stay as they are: cells of experiments that were kept are found by how they are written.
+        for field, value in (("epsilon", epsilon), ("delta", delta)):
+            if type(getattr(self, field)) not in (int, float):
+                object.__setattr__(self, field, value)
         checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
         checks.choice("unit", self.unit, ["row"])
 

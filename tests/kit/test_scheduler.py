@@ -161,6 +161,7 @@ def test_a_job_that_is_kept_no_more_ends_as_others_do():
     job.keep = None
     job.saved.clear()
     scheduler.tend(0.0)
+    assert job not in scheduler._kept
     scheduler.tend(GRACE)
     assert not job.running
     assert job.saved == []

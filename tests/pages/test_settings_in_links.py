@@ -34,6 +34,7 @@ EXCEPTIONS = {
     rf"((state|visit)\.)?{SAMPLE_KEY}$|(state|visit)\.SAMPLE_KEY": "the bundled dataset",
     r"as_bit_": "how two-valued columns are counted",
     r"lines_": "the domain",
+    r"columns_part": "a part of a name of the data, which is the user's own",
     r"roles_": "target and held-out share",
     # Kept in the address by dpsyn.app.share.keep (tested below).
     r"cda_table_": "rows and sizes of DP-CDA class by class",

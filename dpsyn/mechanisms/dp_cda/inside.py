@@ -27,8 +27,7 @@ Integers = npt.NDArray[np.int64]
 
 MOST_ROWS = 10_000
 """Records that pictures are drawn from; of a longer table a random sample. Class sizes are always those of all rows."""
-MOST_CELLS = 8_000_000
-"""Coordinates of records, or of one stage of a picture, in all."""
+_MOST_CELLS = 3_000_000
 _SEED = 0
 
 
@@ -77,7 +76,7 @@ class Records:
     @cached_property
     def kept(self) -> Integers:
         """Numbers of the rows that are kept."""
-        most = max(1, min(self.most, MOST_CELLS // max(self.features.dimension, 1)))
+        most = max(1, min(self.most, _MOST_CELLS // max(self.features.dimension, 1)))
         if self.table.n <= most:
             return np.arange(self.table.n)
         return np.sort(np.random.default_rng(_SEED).choice(self.table.n, size=most, replace=False))

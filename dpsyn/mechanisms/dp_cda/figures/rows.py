@@ -28,6 +28,8 @@ MOST_POINTS = 900
 _APART = 0.008
 """Share of the axes by which points that coincide are drawn apart."""
 _GAP = 1
+_MOST_DRAWN = 1_000_000
+"""Coordinates of the points of one stage, in all."""
 _WHOLE_SPECTRUM = 500
 """Coordinates up to which all principal axes are found: 0.05 s; of more, the first two alone."""
 
@@ -220,7 +222,7 @@ def points_info(
     chosen = (inside.kept if classes is None else list(classes))[:MOST_CLASSES]
     if not chosen or records.dimension == 0:
         raise ParameterError("records", len(records.points), "at least one class with l records, and one column of values")
-    count = min(MOST_POINTS // len(chosen), 300, MOST_CELLS // (len(chosen) * records.dimension))
+    count = min(MOST_POINTS // len(chosen), 300, _MOST_DRAWN // (len(chosen) * records.dimension))
     drawn = inside.draw(seed, max(1, count), chosen)
     kept = records.points[np.isin(records.labels, chosen)]
     if axes is None:
@@ -258,7 +260,7 @@ def _principal(points: Floats) -> Floats:
         found = np.eye(dimension, 2)
     else:
         start = np.random.default_rng(0).normal(size=min(centred.shape))
-        found = svds(centred, k=2, v0=start, return_singular_vectors="vh")[2][::-1].T  # type: ignore[arg-type]
+        found = svds(centred, k=2, v0=start)[2][::-1].T
     signs = np.sign(found[np.argmax(np.abs(found), axis=0), np.arange(found.shape[1])])
     directions[:, : found.shape[1]] = found * np.where(signs == 0, 1, signs)
     return directions

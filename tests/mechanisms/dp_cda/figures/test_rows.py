@@ -126,6 +126,6 @@ def test_two_axes_alone_are_those_of_the_whole_spectrum(monkeypatch, shape):
 
 def test_of_many_coordinates_fewer_points_are_drawn(car, monkeypatch):
     inside = stated(car, 2, 0.1, 5.0)
-    monkeypatch.setattr(figures, "MOST_CELLS", 7 * 4 * inside.records.dimension)
+    monkeypatch.setattr(figures, "_MOST_DRAWN", 7 * 4 * inside.records.dimension)
     info = figures.points_info(inside, 1, classes=[0, 1, 2, 3])
     assert [len(points) for points in info.points[0]] == [7] * 4
