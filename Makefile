@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check lock lowest clean
+.PHONY: run test check fuzz lock lowest clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -18,6 +18,12 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Odd files, archives, links and calls at random until so many seconds are over or something is found.
+SECONDS := 3600
+fuzz: $(VENV)/.test
+	end=$$(( $$(date +%s) + $(SECONDS) )); while [ $$(date +%s) -lt $$end ]; do \
+		DPSYN_FUZZ=random $(BIN)/python -m pytest -q -x tests/robustness || exit 1; done
 
 # Newest releases that pyproject.toml admits, written down exactly; run the tests, then commit.
 lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 _LONGEST = 200
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """The value as code, cut short; its type where Python cannot write it, as with a whole number of 5,000 digits."""
     try:
         text = repr(value)
@@ -50,7 +50,7 @@ class ParameterError(InputError):
     """A parameter has a value that it cannot have: ``field``, ``value`` and the ``allowed`` range."""
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
-        super().__init__(f"{field} = {_shown(value)} is not possible: {allowed}")
+        super().__init__(f"{field} = {shown(value)} is not possible: {allowed}")
         self.field = field
         self.value = value
         self.allowed = allowed

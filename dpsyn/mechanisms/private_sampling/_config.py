@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from dpsyn import checks
 from dpsyn.domain import Domain
@@ -22,7 +22,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     largest_rows,
     theorem_4_1_log_epsilon,
 )
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_up
+from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status, rounded_up
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
@@ -109,7 +109,7 @@ class PrivateSampling(Config):
         """
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
-        n = check_request(spec, domain, n)
+        n = check_request(spec, domain, n, self.rows)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
@@ -121,7 +121,7 @@ class PrivateSampling(Config):
         most = n if spec.neighbouring == "replace_one" else MOST_ROWS
         rows = self.rows or (most if fitting is None else min(fitting, most))
         assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
-        source, status = RATIO_SOURCE, "proven"
+        source, status = RATIO_SOURCE, cast(Status, "proven")
         if is_degenerate(self.floor, self.ceiling):
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
