@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpsyn import checks
 from dpsyn.domain import Domain
@@ -121,7 +121,8 @@ class PrivateSampling(Config):
         most = n if spec.neighbouring == "replace_one" else MOST_ROWS
         rows = self.rows or (most if fitting is None else min(fitting, most))
         assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
-        source, status = RATIO_SOURCE, cast(Status, "proven")
+        source = RATIO_SOURCE
+        status: Status = "proven"
         if is_degenerate(self.floor, self.ceiling):
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
