@@ -9,7 +9,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCKED = $(INSTALL) --require-hashes --only-binary :all:
 EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: run test check mutants lock lowest sbom python3.12 python3.13 clean
+.PHONY: run test check mutants fuzz lock lowest sbom python3.12 python3.13 clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -27,6 +27,12 @@ check: $(VENV)/.test
 # Faults in the lines that privacy hangs on, one at a time: which of them does no test notice? Takes hours, and can be resumed.
 mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants.run
+
+# Odd files, archives, links and calls at random until so many seconds are over or something is found.
+SECONDS := 3600
+fuzz: $(VENV)/.test
+	end=$$(( $$(date +%s) + $(SECONDS) )); while [ $$(date +%s) -lt $$end ]; do \
+		DPSYN_FUZZ=random $(BIN)/python -m pytest -q -x tests/robustness || exit 1; done
 
 # Newest releases that pyproject.toml admits, for every platform, written down exactly with hashes; run the tests, then commit.
 lock:

@@ -9,13 +9,11 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, Literal, TypeVar, overload
+from typing import Any
 
 import numpy as np
 
 from dpsyn.errors import ParameterError
-
-Kind = TypeVar("Kind")
 
 _NO_NUMBERS = bool | np.bool_ | np.timedelta64
 """NumPy counts durations among the whole numbers."""
@@ -31,8 +29,10 @@ def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, 
     Raises:
         ParameterError: it is none; ``why`` is what the message says besides.
     """
-    if isinstance(value, Integral) and not isinstance(value, _NO_NUMBERS) and least <= operator.index(value) <= most:
-        return operator.index(value)
+    if isinstance(value, Integral) and not isinstance(value, _NO_NUMBERS):
+        found = operator.index(value)
+        if least <= found <= most:
+            return found
     allowed = f"at least {least}" if most == LARGEST_WHOLE else f"from {least} to {most:,}"
     raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))
 
@@ -104,11 +104,7 @@ def text(field: str, value: object, why: str) -> str:
     return value
 
 
-@overload
-def instance(field: str, value: object, kind: type[Kind], why: str) -> Kind: ...
-@overload
-def instance(field: str, value: object, kind: type[Kind], why: str, *, optional: Literal[True]) -> Kind | None: ...
-def instance(field: str, value: object, kind: type[Kind], why: str, *, optional: bool = False) -> Kind | None:
+def instance(field: str, value: object, kind: type[Any], why: str, *, optional: bool = False) -> Any:
     """An object of a class; None too where it is optional."""
     if isinstance(value, kind):
         return value
@@ -129,4 +125,5 @@ def items(field: str, value: object, why: str) -> list[Any]:
 def generator(field: str, value: object) -> np.random.Generator | None:
     """A NumPy generator, or None."""
     why = "a numpy.random.Generator, or None for the system's entropy"
-    return instance(field, value, np.random.Generator, why, optional=True)
+    found: np.random.Generator | None = instance(field, value, np.random.Generator, why, optional=True)
+    return found

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation.classifiers import (
+    CLASSIFIERS,
     DEFAULT_CLASSIFIERS,
     Classification,
     RealScores,
@@ -41,6 +43,7 @@ DEGREES = (1, 2, 3)
 SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
 """Measure of a classifier -> attribute of :class:`~dpsyn.evaluation.classifiers.Score`."""
 _FIXED_SEED = 20210101
+_MOST_QUERIES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,13 +190,22 @@ def real_baseline(
         ParameterError: a degree below 1 or none at all, no rows, or a target that is not a class.
         DomainError: there is no such target, or a held-out value is outside the domain.
     """
-    _check_degrees(degrees)
+    degrees = _checked_degrees(degrees)
+    _check_tables(table, holdout)
     if table.n == 0:
         raise ParameterError("table", "0 rows", "a table of at least 1 row")
     if target is not None:
-        check_target(table, target)
+        check_target(table, checks.text("target", target, "the name of a column, or None"))
     columns = len(table.domain)
-    generator = np.random.default_rng(_FIXED_SEED) if generator is None else generator
+    generator = checks.generator("generator", generator) or np.random.default_rng(_FIXED_SEED)
+    max_subsets, queries = (
+        checks.whole_or_none("max_subsets", max_subsets),
+        checks.whole("queries", queries, 1, _MOST_QUERIES),
+    )
+    classifiers = [
+        checks.choice("classifiers", name, CLASSIFIERS)
+        for name in checks.items("classifiers", classifiers, "a list of texts")
+    ]
     most = default_max_subsets(table.n) if max_subsets is None else max_subsets
     wanted = [degree for degree in sorted(set(degrees)) if degree <= columns]
     notes = [
@@ -253,6 +265,8 @@ def evaluate(
         DomainError: a column is absent or twice there, or holds a value outside the domain.
         ParameterError: no rows, an impossible parameter, or a baseline of other data, target or degrees.
     """
+    _check_tables(table, holdout)
+    checks.instance("baseline", baseline, Baseline, "what real_baseline gives, or None", optional=True)
     synthetic = _over(rows, table.domain, "rows")
     if baseline is None:
         baseline = real_baseline(
@@ -281,9 +295,17 @@ def evaluate(
     return Report(baseline.table.n, release, baseline.noise_floor, scores, sampled + baseline.notes)
 
 
-def _check_degrees(degrees: Sequence[int]) -> None:
-    if not degrees or any(degree < 1 for degree in degrees):
-        raise ParameterError("degrees", tuple(degrees), "at least one whole number, each at least 1")
+def _checked_degrees(degrees: Sequence[int]) -> list[int]:
+    why = "at least one number of columns"
+    found = [checks.whole("degrees", degree) for degree in checks.items("degrees", degrees, why)]
+    if not found:
+        raise ParameterError("degrees", degrees, why)
+    return found
+
+
+def _check_tables(table: Table, holdout: Table | None) -> None:
+    checks.instance("table", table, Table, "a dpsyn.Table")
+    checks.instance("holdout", holdout, Table, "a dpsyn.Table, or None", optional=True)
 
 
 def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
@@ -315,10 +337,10 @@ def _check_agreement(
         baseline.holdout is not None and _same(baseline.holdout, _over(holdout.frame, table.domain, "holdout"))
     ):
         raise ParameterError("holdout", holdout.name, "the held-out rows that the baseline was made with")
-    if target is not None and target != baseline.target:
+    if target is not None and checks.text("target", target, "the name of a column, or None") != baseline.target:
         raise ParameterError("target", target, f"the baseline's target, {baseline.target!r}")
     if degrees is not None:
-        _check_degrees(degrees)
+        degrees = _checked_degrees(degrees)
         if not {d for d in degrees if d <= len(table.domain)} == set(baseline.degrees):
             raise ParameterError("degrees", tuple(degrees), f"the baseline's degrees, {baseline.degrees}")
 

@@ -19,6 +19,7 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
+from dpsyn.solvers.memory import require_memory
 from dpsyn.table import Table
 
 Progress = Callable[[str, float], None]
@@ -159,14 +160,20 @@ _NARROWEST = sys.float_info.min * 2.0**64
 """Width of bounds that can be halved and cut into the steps of a double, all of them normal numbers."""
 
 
-def check_request(spec: PrivacySpec, domain: Domain, n: int) -> int:
+def check_request(spec: PrivacySpec, domain: Domain, n: int, rows: int | None) -> int:
     """What every ``calibrate`` checks first; n as a plain number.
 
     Here the public box of the domain becomes numbers that mechanisms compute with: a width that arithmetic cannot carry
     would scale a record by 0.
 
+    Args:
+        spec: what is asked for.
+        domain: what is public.
+        n: how many rows there are.
+        rows: how many are to be made; None for as many as there are.
+
     Raises:
-        ParameterError: no specification, no domain, or n is no whole number from 1 on.
+        ParameterError: no specification, no domain, n is no whole number from 1 on, or the rows do not fit into memory.
         DomainError: the bounds of a column are too close together.
     """
     checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
@@ -178,6 +185,8 @@ def check_request(spec: PrivacySpec, domain: Domain, n: int) -> int:
                 f"{_NARROWEST:.0e}, which arithmetic cannot scale by; take wider bounds, or measure in a smaller unit",
                 column=attribute.name,
             )
+    if rows is not None:
+        require_memory("rows", rows, 16 * len(domain) * rows)
     return checks.whole("n", n, why="the number of rows")
 
 

@@ -7,15 +7,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from dpsyn import escape
+from dpsyn import checks, escape
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.notation import readable
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Verdict
 from dpsyn.theory.logarithms import format_log
+
+_LARGEST_WHOLE, _LARGEST = 10**300, 1e300
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,17 @@ def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) ->
     Raises:
         ParameterError: a value with which the formulas mean nothing; it names the field. A value that the algorithm
             cannot use but the formulas can (floor = 0.6, say) is a condition that does not hold instead.
-        TypeError: no theorem has a setting of this name.
+            No theorem has a setting of this name.
     """
+    checks.instance("stats", stats, DatasetStatistics, "a dpsyn.DatasetStatistics, such as table.statistics()")
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
     judges = {name: judge for name in MECHANISMS if (judge := offered(name, "theorems:verdict")) is not None}
     taken = {name: _settings_of(judge) for name, judge in judges.items()}
-    known = {setting for names in taken.values() for setting in names}
-    if unknown := settings.keys() - known:
-        raise TypeError(f"no theorem has a setting {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    known = {setting: kind for kinds in taken.values() for setting, kind in kinds.items()}
+    for name, value in settings.items():
+        if name not in known:
+            raise ParameterError(name, value, f"no theorem has such a setting; there are {', '.join(sorted(known))}")
+    settings = {name: _of_kind(name, value, known[name]) for name, value in settings.items()}
     return Feasibility(
         stats,
         spec,
@@ -82,9 +89,25 @@ def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) ->
 
 
 @cache
-def _settings_of(judge: Callable[..., Verdict]) -> set[str]:
+def _settings_of(judge: Callable[..., Verdict]) -> dict[str, Any]:
+    """What a verdict takes by name, and the types."""
+    kinds = get_type_hints(judge)
     parameters = inspect.signature(judge).parameters.values()
-    return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {one.name: kinds[one.name] for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def _of_kind(name: str, value: object, kind: Any) -> Any:
+    """A setting as a plain value of its type. Its range is its theorem's to check."""
+    kinds = get_args(kind)
+    if value is None and type(None) in kinds:
+        return None
+    if get_origin(kind) is Literal:
+        return checks.choice(name, value, kinds)
+    if bool in (kind, *kinds):
+        return checks.flag(name, value)
+    if int in (kind, *kinds):
+        return checks.whole(name, value, 0, _LARGEST_WHOLE)
+    return checks.number(name, value, 0.0, _LARGEST)
 
 
 NOT_FOR_PUBLICATION = (

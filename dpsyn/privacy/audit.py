@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
@@ -118,12 +119,14 @@ def audit(
     Raises:
         ParameterError: an argument is out of range, or a score is no number.
     """
-    if not isinstance(runs, int | np.integer) or runs < 10:
-        raise ParameterError("runs", runs, "a whole number, at least 10")
-    if not 0 < choosing_share < 1:
-        raise ParameterError("choosing_share", choosing_share, "a share strictly between 0 and 1")
-    random = generator if generator is not None else np.random.default_rng()
-    total = int(runs)
+    for field, run in (("first", first), ("second", second)):
+        if not callable(run):
+            raise ParameterError(field, run, "a function that gives the score of each of so many runs")
+    total = checks.whole("runs", runs, 10, 2**31)
+    choosing_share, confidence = checks.share("choosing_share", choosing_share), checks.share("confidence", confidence)
+    delta = checks.number("delta", delta, 0.0, below=1.0)
+    claim = None if claim is None else checks.number("claim", claim, 0.0)
+    random = checks.generator("generator", generator) or np.random.default_rng()
     choosing = min(max(round(total * choosing_share), 1), total - 1)
     scores: list[Floats] = []
     for at, (name, run) in enumerate((("first", first), ("second", second))):
@@ -144,7 +147,10 @@ def audit(
 
 
 def _scores(run: Scores, count: int, generator: np.random.Generator) -> Floats:
-    found = np.asarray(run(count, generator), dtype=np.float64)
+    try:
+        found = np.asarray(run(count, generator), dtype=np.float64)
+    except (TypeError, ValueError) as fault:
+        raise ParameterError("scores", run, f"a function of the number of runs and a generator: {fault}") from fault
     if found.shape != (count,):
         raise ParameterError("scores", f"shape {found.shape}", f"one score for each of {count} runs")
     return found

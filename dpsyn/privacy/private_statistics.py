@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
@@ -90,6 +91,8 @@ def private_statistics(
         ParameterError: n is 2^51 or more, or ε is below 1e-12: such numbers do not fit whole-number noise.
         DomainError: ``domain`` does not belong to ``source``.
     """
+    checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
+    checks.instance("domain", domain, Domain, "a dpsyn.Domain, or None", optional=True)
     statistics, known = _facts(source, domain)
     if statistics.n >= _MOST_ROWS:
         raise ParameterError("n", statistics.n, "fewer than 2^51 rows")
@@ -126,6 +129,7 @@ def _facts(source: Table | DatasetStatistics, domain: Domain | None) -> tuple[Da
         if domain is not None and domain.confirmed() != source.domain.confirmed():
             raise DomainError("the domain is not the table's own; make a table over it with with_domain")
         return source.statistics(), domain or source.domain
+    checks.instance("source", source, DatasetStatistics, "a dpsyn.Table, or statistics of one")
     if domain is not None:
         bits = {sum(bits_of(a, two_valued_as_bit=as_bit) for a in domain.attributes) for as_bit in (False, True)}
         if source.p not in bits or source.sizes not in (None, domain.shape):

@@ -39,7 +39,7 @@ def contrast_dimension(sizes: Sequence[int], degree: int) -> int:
 
     It is the dimension of the span of all ≤d-way contingency tables.
     """
-    return sum(symmetric_sums((size - 1 for size in sizes), degree))
+    return sum(symmetric_sums((size - 1 for size in sizes), min(degree, len(sizes))))
 
 
 def contingency_cells(sizes: Sequence[int], degree: int) -> int:

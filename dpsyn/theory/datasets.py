@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsyn.errors import ParameterError
+from dpsyn import checks
 from dpsyn.statistics import DatasetStatistics
 
 ASIA = DatasetStatistics(p=8, n=20000, max_frequency=0.2904, sizes=(2,) * 8, name="ASIA")
@@ -28,8 +28,7 @@ def ideal_cube(p: int) -> DatasetStatistics:
     Raises:
         ParameterError: p > 1022; a float cannot hold 2^{-p}. The tables work in logarithms and go further.
     """
-    if not 1 <= p <= _LARGEST_CUBE:
-        raise ParameterError("p", p, f"from 1 to {_LARGEST_CUBE}")
+    p = checks.whole("p", p, 1, _LARGEST_CUBE)
     return DatasetStatistics(
         p=p, n=2**p, max_frequency=2.0**-p, distinct_rows=2**p, sizes=(2,) * p, name=f"Ideal cube, p = {p}"
     )

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.errors import DataError, InputError, ParameterError
 from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
 from dpsyn.mechanisms.base import Axis, Config
@@ -42,8 +43,8 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
         ParameterError: there is no such mechanism, or it has no such setting.
         DataError: a setting is of another type, or has a value that it cannot have.
     """
-    settings = dict(data)
-    kind = config_class(str(settings.pop("mechanism", "")))
+    settings = dict(checks.instance("config", data, Mapping, "what config_to_dict wrote"))
+    kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS))
     known = {f.name for f in fields(kind)}
     for name, value in settings.items():
         if name not in known:
@@ -157,19 +158,26 @@ class Grid:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "configs", dict(self.configs))
-        if not self.configs:
-            raise ParameterError("configs", "nothing", "at least one mechanism")
-        if self.vary not in (known := axes()):
-            raise ParameterError("vary", self.vary, f"one of {', '.join(map(repr, known))}")
-        for name in ("repeats", "draws"):
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
-                raise ParameterError(name, getattr(self, name), "a whole number, at least 1")
-        if not (isinstance(self.seed, int) and self.seed >= 0):
-            raise ParameterError("seed", self.seed, "a whole number, at least 0")
-        values = tuple(sorted(dict.fromkeys(float(v) if self.vary == "epsilon" else int(v) for v in self.values)))
-        if not values or values[0] <= 0:
-            raise ParameterError("values", tuple(self.values), "at least one number, all above 0")
+        why = "settings of at least one mechanism, by labels"
+        configs = dict(checks.instance("configs", self.configs, Mapping, why))
+        if not configs:
+            raise ParameterError("configs", configs, why)
+        for label, config in configs.items():
+            checks.text("configs", label, why)
+            checks.instance("configs", config, Config, why)
+        object.__setattr__(self, "configs", configs)
+        checks.instance("spec", self.spec, PrivacySpec, "a dpsyn.PrivacySpec")
+        checks.choice("vary", self.vary, axes())
+        for name, least, most in (("repeats", 1, 1_000), ("draws", 1, 1_000), ("seed", 0, checks.LARGEST_WHOLE)):
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), least, most))
+        given = [
+            checks.number("values", value, above=0.0) for value in checks.items("values", self.values, "a list of numbers")
+        ]
+        if self.vary != "epsilon":
+            given = [checks.whole("values", int(v) if v == int(v) else v) for v in given]
+        values = tuple(sorted(set(given)))
+        if not values:
+            raise ParameterError("values", values, "at least one number")
         object.__setattr__(self, "values", values)
         if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")

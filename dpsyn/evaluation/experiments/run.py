@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from dpsyn import checks
 from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
@@ -174,8 +175,8 @@ def run_cells(
     Raises:
         ParameterError: an unknown backend, or a cluster without its address.
     """
-    if backend not in ("here", "joblib", "dask"):
-        raise ParameterError("backend", backend, "'here', 'joblib' or 'dask'")
+    checks.choice("backend", backend, get_args(Backend))
+    workers = checks.whole("workers", workers, 1, 1_000)
     if (scheduler is not None) != (backend == "dask"):
         raise ParameterError("scheduler", scheduler, "the address of a Dask scheduler, together with backend='dask'")
     if backend == "dask":
@@ -346,9 +347,13 @@ def run_grid(
     Raises:
         ParameterError: an unknown backend, or a cluster without its address.
     """
+    checks.instance("grid", grid, Grid, "an experiment, Grid(...)")
     if baseline is None:
         baseline = real_baseline(table, holdout, target, degrees=degrees, classifiers=classifiers)
-    found = {result.key: result for result in done if result.status != "crashed"}
+    checks.instance("baseline", baseline, Baseline, "what real_baseline gives, or None")
+    if on_result is not None and not callable(on_result):
+        raise ParameterError("on_result", on_result, "a function of a result, or None")
+    found = {result.key: result for result in checked_results("done", done) if result.status != "crashed"}
     cells = list(grid.cells())
     waiting = {cell.key: cell for cell in cells if cell.key not in found}
     for event in run_cells(list(waiting.values()), baseline, backend=backend, workers=workers, scheduler=scheduler):
@@ -357,6 +362,16 @@ def run_grid(
             if on_result is not None:
                 on_result(event.result)
     return [found[key] for key in dict.fromkeys(cell.key for cell in cells)]
+
+
+def checked_results(field: str, results: Iterable[CellResult]) -> list[CellResult]:
+    """Results of cells, as :func:`run_grid` gives them.
+
+    Raises:
+        ParameterError: they are something else.
+    """
+    why = "a list of results, as run_grid gives them"
+    return [checks.instance(field, result, CellResult, why) for result in checks.items(field, results, why)]
 
 
 def run_experiment(cells: list[Cell], workers: int, progress: Progress, **real: Any) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.errors import ParameterError
-from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult
+from dpsyn import checks
+from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult, checked_results
 from dpsyn.notation import short
 
 Floats = npt.NDArray[np.float64]
@@ -88,7 +88,12 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
 
     Runs r = 1 … R, draws b = 1 … B of each: x_rb = μ + M_r + D_rb. The variance within runs estimates Var D, the variance
     between the runs' means less Var D / B estimates Var M (one-way analysis of variance; not below 0).
+
+    Raises:
+        ParameterError: ``results`` are none, or ``measure`` is no text.
     """
+    results = checked_results("results", results)
+    checks.text("measure", measure, "the name of a measure")
     frame = results_frame(results)
     frame = frame[frame["measure"] == measure]
     points = []
@@ -153,10 +158,10 @@ def crossings(
     Raises:
         ParameterError: a direction that is neither, or a wish that is not a number.
     """
-    if direction not in ("below", "above"):
-        raise ParameterError("direction", direction, "'below' or 'above'")
-    if not math.isfinite(wish):
-        raise ParameterError("wish", wish, "a finite number")
+    checks.choice("direction", direction, ("below", "above"))
+    wish, logarithmic = checks.number("wish", wish), checks.flag("logarithmic", logarithmic)
+    why = "a list of points, as summarise gives them"
+    points = [checks.instance("points", point, Point, why) for point in checks.items("points", points, why)]
     found = []
     for label in dict.fromkeys(point.label for point in points):
         curve = sorted((p for p in points if p.label == label), key=lambda p: p.value)

@@ -149,7 +149,7 @@ class DPCDA(Config):
             ParameterError: the target, the class sizes or the number of rows do not fit the domain or n, another column has
                 a single value, or ``rows`` is None and n is not public.
         """
-        n = check_request(spec, domain, n)
+        n = check_request(spec, domain, n, sum(self.rows.values()) if isinstance(self.rows, Mapping) else self.rows)
         check_delta(spec, n)
         if self.rows is None and spec.neighbouring == "add_remove":
             allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"

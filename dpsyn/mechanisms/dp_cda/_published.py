@@ -71,7 +71,7 @@ class PublishedDPCDA(Config):
             CalibrationError: δ = 0, or the formula cannot reach ε: with the orders 3 and 4 it stays above ln(1/δ)/3.
             ParameterError: the target or the number of rows do not fit, or neighbours are not replace-one.
         """
-        n = check_request(spec, domain, n)
+        n = check_request(spec, domain, n, self.rows)
         check_delta(spec, n)
         if spec.neighbouring != "replace_one":
             raise ParameterError("neighbouring", spec.neighbouring, "'replace_one': the paper knows no other")

@@ -119,9 +119,9 @@ class MWEM(Config):
 
     def __post_init__(self) -> None:
         self._set("degree", checks.whole("degree", self.degree))
-        self._set("replays", checks.whole("replays", self.replays, 0))
-        for name in ("rounds", "rows"):
-            self._set(name, checks.whole_or_none(name, getattr(self, name)))
+        self._set("replays", checks.whole("replays", self.replays, 0, 1_000))
+        self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
+        self._set("rows", checks.whole_or_none("rows", self.rows))
         checks.choice("output", self.output, get_args(Output))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
@@ -134,7 +134,7 @@ class MWEM(Config):
             CalibrationError: neighbours that add or remove a record: n, which the weights take as known, is then a secret.
             ParameterError: n < 1, or the domain has too many rows to keep a weight for each.
         """
-        n = check_request(spec, domain, n)
+        n = check_request(spec, domain, n, self.rows)
         if spec.neighbouring != "replace_one":
             raise CalibrationError(
                 "MWEM takes the number of rows as public, which it is not where neighbours add or remove one: "

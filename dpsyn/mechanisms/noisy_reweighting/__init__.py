@@ -159,7 +159,7 @@ class NoisyReweighting(Config):
         for name, allowed in _CHOICES.items():
             checks.choice(name, getattr(self, name), allowed)
         self._set("degree", checks.whole("degree", self.degree))
-        self._set("refinements", checks.whole("refinements", self.refinements, 0))
+        self._set("refinements", checks.whole("refinements", self.refinements, 0, 10_000))
         for name in ("rows", "reduced_space_size"):
             self._set(name, checks.whole_or_none(name, getattr(self, name)))
         if self.marginal_share is not None:
@@ -201,7 +201,7 @@ class NoisyReweighting(Config):
             ParameterError: Walsh statistics on a domain that is not binary, a table that is not there, or more than memory
                 or time allow; the message has the estimate.
         """
-        n = check_request(spec, domain, n)
+        n = check_request(spec, domain, n, self.rows)
         kind = self._kind(spec)
         family = self._family(domain, spec)
         plan = _planned(self, domain, family)

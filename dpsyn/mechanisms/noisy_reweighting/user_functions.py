@@ -72,8 +72,9 @@ class FunctionFamily(Family):
         unit: float = 2.0**-20,
         names: Sequence[str] | None = None,
     ) -> None:
-        check_sizes_and_degree(sizes, 1)
-        self.sizes = tuple(int(size) for size in sizes)
+        why = "the number of codes of each column"
+        self.sizes = tuple(checks.whole("sizes", size, 1, 2**31 - 1) for size in checks.items("sizes", sizes, why))
+        check_sizes_and_degree(self.sizes, 1)
         why = "a vectorised function, or a list of at least one"
         self._functions = (functions,) if callable(functions) else tuple(checks.items("functions", functions, why))
         if not self._functions or not all(map(callable, self._functions)):

@@ -109,7 +109,7 @@ class PrivateSampling(Config):
         """
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
-        n = check_request(spec, domain, n)
+        n = check_request(spec, domain, n, self.rows)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)

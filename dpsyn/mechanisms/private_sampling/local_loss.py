@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.mechanisms.base import no_progress
@@ -33,9 +34,9 @@ __all__ = ["Change", "LocalLoss", "LossMeter", "NeighbourLoss", "Search", "local
 
 Floats = npt.NDArray[np.float64]
 Search = Literal["auto", "all", "steered", "random"]
-_SEARCHES: tuple[Search, ...] = ("auto", "all", "steered", "random")
 
 _TRIES = 200
+_MOST_TRIES = 1_000_000
 _LARGEST_MATRIX = 20_000_000
 """Entries of W up to which the loss is computed: the programs are solved for every neighbour."""
 _LOOSE = 1e12
@@ -137,6 +138,10 @@ class LossMeter:
         neighbouring: Neighbouring = "replace_one",
         generator: np.random.Generator | None = None,
     ) -> None:
+        checks.instance("config", config, PrivateSampling, "a dpsyn.PrivateSampling")
+        checks.instance("table", table, Table, "a dpsyn.Table")
+        checks.choice("neighbouring", neighbouring, get_args(Neighbouring))
+        generator = checks.generator("generator", generator)
         self.rows = config.rows or 1
         self.neighbouring: Neighbouring = neighbouring
         mechanism = replace(config, rows=self.rows).calibrate(
@@ -236,11 +241,9 @@ class LossMeter:
         Raises:
             ParameterError: an unknown method, or fewer than one try.
         """
-        if method not in _SEARCHES:
-            raise ParameterError("method", method, f"one of {', '.join(map(repr, _SEARCHES))}")
-        if tries < 1:
-            raise ParameterError("tries", tries, "at least 1")
-        generator = generator if generator is not None else np.random.default_rng()
+        checks.choice("method", method, get_args(Search))
+        tries = checks.whole("tries", tries, 1, _MOST_TRIES)
+        generator = checks.generator("generator", generator) or np.random.default_rng()
         existing = self.neighbours.count(self.neighbouring)
         everything = method == "all" or (method == "auto" and existing <= tries)
         if everything:
@@ -292,6 +295,6 @@ def local_loss(
 
     See :class:`LossMeter` and :meth:`LossMeter.search`, which this calls, for arguments and errors.
     """
-    generator = generator if generator is not None else np.random.default_rng()
+    generator = checks.generator("generator", generator) or np.random.default_rng()
     meter = LossMeter(config, table, neighbouring=neighbouring, generator=generator)
     return meter.search(method, tries=tries, generator=generator, progress=progress)

@@ -38,6 +38,8 @@ _SHARES = (1e-3, 0.03, 0.3, 0.9)
 """Shares of δ that are tried there."""
 _SMALLEST_LOSS = 1e-9
 """Losses that are all smaller drown in the rounding of double precision; the Gaussian without sampling bounds them."""
+_MEANINGLESS = 1e8
+"""An ε beyond it says nothing, however closely it is known: the bound without sampling will do."""
 _OUTSIDE = 1e-12
 """Mass outside the arrays under the tilted measure."""
 _ORDERS = np.array([-20.0, -10.0, -5.0, -2.0, 2.0, 5.0, 10.0, 20.0])
@@ -92,7 +94,7 @@ def composed_epsilon(
     named = [Part(*part) for part in parts]
     shift = 1 / multiplier if multiplier > 0 else math.inf
     best = gaussian_epsilon(math.hypot(*(math.sqrt(p.rows) * p.distance * p.shift(shift) for p in named)), delta)
-    if not math.isfinite(best) or best <= enough:
+    if not best < _MEANINGLESS or best <= enough:
         return best
     largest = max(span(part.pair, part.rate, part.shift(shift)) for part in named)
     if largest < _SMALLEST_LOSS:

@@ -102,7 +102,7 @@ def plan_order_of_mixture(
 
     if orders is not None:
         why = f"the smallest class holds {smallest}"
-        wanted = sorted({checks.whole("orders", order, 1, smallest, why) for order in orders})
+        wanted = sorted({checks.whole("orders", order, 1, smallest, why) for order in checks.items("orders", orders, why)})
         if not wanted:
             raise ParameterError("orders", (), "at least one")
         return OrderPlan(tuple(planned(order) for order in wanted))

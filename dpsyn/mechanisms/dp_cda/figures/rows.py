@@ -14,7 +14,7 @@ from dpsyn import escape
 from dpsyn.data.images import pixel_range
 from dpsyn.errors import ParameterError
 from dpsyn.kit.plotly import GRID, dot_style, shorten
-from dpsyn.mechanisms.dp_cda.inside import MOST_CELLS, Inside, Records
+from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.notation import short
 
 Floats = npt.NDArray[np.float64]

@@ -1,0 +1,339 @@
+"""Every public call with odd arguments works or raises a DpsynError: nothing else, and no guarantee that is no number.
+
+Each argument of each call is replaced by every odd value in turn; Hypothesis replaces several at once. With
+``DPSYN_FUZZ=random`` (``make fuzz``) the values and what they replace are new every time.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DpsynError
+from dpsyn.evaluation.experiments import Grid, crossings, run_grid, summarise
+from dpsyn.evaluation.report import real_baseline
+from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
+from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.privacy import dp_cda_epsilon, dp_cda_noise_scale, dp_cda_order, dp_cda_rows
+from dpsyn.privacy.audit import audit
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.table import Table
+from dpsyn.theory.datasets import CAR, ideal_cube
+
+DOMAIN = Domain.of(
+    [
+        Attribute("x", "numeric", lower=0.0, upper=1.0, bins=3, public=True),
+        Attribute("k", "truth", (False, True), public=True),
+        Attribute("c", "categorical", ("a", "b"), public=True),
+    ]
+)
+_CYCLE = np.arange(24)
+TABLE = Table(pd.DataFrame({"x": _CYCLE % 7 / 7, "k": _CYCLE % 2 == 0, "c": np.where(_CYCLE % 3 > 0, "a", "b")}), DOMAIN)
+SPEC = dpsyn.PrivacySpec(50.0, 1e-5)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+ODD: dict[str, Any] = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "empty text": "",
+    "text": "x",
+    "bytes": b"x",
+    "digits": "3",
+    "nan": math.nan,
+    "inf": math.inf,
+    "-inf": -math.inf,
+    "-1": -1,
+    "0": 0,
+    "2": 2,
+    "-0.0": -0.0,
+    "0.5": 0.5,
+    "2.5": 2.5,
+    "subnormal": 5e-324,
+    "1e-300": 1e-300,
+    "1e308": 1e308,
+    "2^31": 2**31,
+    "2^53": 2**53,
+    "2^63": 2**63,
+    "-2^63": -(2**63),
+    "10^400": 10**400,
+    "10^5000": 10**5000,
+    "int64": np.int64(1),
+    "int64 < 0": np.int64(-5),
+    "float32": np.float32(0.5),
+    "float64 nan": np.float64(math.nan),
+    "float16 inf": np.float16(math.inf),
+    "bool_": np.bool_(True),
+    "array of none": np.array([]),
+    "array": np.array([1, 2]),
+    "array of texts": np.array(["x"]),
+    "0-d": np.array(1.0),
+    "matrix": np.ones((2, 2)),
+    "list": [],
+    "list of None": [None],
+    "list of text": ["x"],
+    "list of nan": [math.nan],
+    "mixed": [1, "a"],
+    "nested": [[1], [2]],
+    "tuple": (1, 2),
+    "dict": {},
+    "dict of text": {"a": "b"},
+    "dict of None": {None: None},
+    "set": {1},
+    "range": range(3),
+    "object": object(),
+    "unprintable": Unprintable(),
+    "function": lambda *a, **k: None,
+    "type": int,
+    "complex": 1 + 2j,
+    "Decimal": Decimal(1),
+    "Fraction": Fraction(1, 3),
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+    "date": date(2020, 1, 1),
+    "frame": pd.DataFrame(),
+    "series": pd.Series([1.0]),
+    "iterator": iter([1]),
+    "spec": SPEC,
+    "table": TABLE,
+    "domain": DOMAIN,
+    "exception": ValueError("x"),
+    "surrogate": "\ud800",
+    "NUL": "\x00",
+}
+
+
+def _calibrated(name: str) -> Any:
+    configs = {"dp_cda": dpsyn.DPCDA("k", rows=4, class_sizes=8), "private_sampling": dpsyn.PrivateSampling(rows=4)}
+    return configs.get(name, config_class(name)(rows=4)).calibrate(SPEC, DOMAIN, n=TABLE.n)
+
+
+def _configured(kind: Any) -> Callable[..., Any]:
+    """Make the configuration, calibrate it, and run it: what it lets through must not fail later."""
+
+    def call(**settings: Any) -> Any:
+        mechanism = kind(**settings).calibrate(SPEC, DOMAIN, n=TABLE.n)
+        claim = mechanism.guarantee
+        assert claim.status == "published_but_wrong" or 0 <= claim.epsilon <= SPEC.epsilon * (1 + 1e-9)
+        release = mechanism(np.random.default_rng(1), TABLE)
+        assert not release.rows.isna().any(axis=None)
+        return release
+
+    return call
+
+
+def _scores(runs: int, generator: np.random.Generator) -> np.ndarray:
+    return generator.normal(size=runs)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public call and arguments with which it works."""
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+
+
+def _settings(kind: Any, **given: Any) -> dict[str, Any]:
+    return {field.name: getattr(kind(**given), field.name) for field in fields(kind)}
+
+
+_CDA = {"delta": 1e-3, "order_of_mixture": 2, "clip": 1.0, "class_counts": [6, 8], "rows_per_class": 1}
+_WITHOUT_ORDER = {name: value for name, value in _CDA.items() if name != "order_of_mixture"}
+_MORE = {"accountant": "exact", "neighbouring": "replace_one", "variant": "fixed_size"}
+_FEASIBILITY = {
+    "stats": CAR,
+    "spec": dpsyn.PrivacySpec(1.0, 1e-5),
+    "degree": 2,
+    "rows": 10,
+    "reduced_space_size": 100,
+    "failure_probability": 0.1,
+    "floor": 0.25,
+    "ceiling": 2.0,
+    "accuracy": 0.1,
+    "order_of_mixture": 4,
+    "classes": 4,
+    "smallest_class": 60,
+    "noise_scale": 1.0,
+    "clip_norm": 1.0,
+    "statistics": "auto",
+    "noise": "laplace",
+    "condition_number": 3.0,
+    "rounds": 5,
+    "exact_accounting": False,
+}
+_EVALUATE = {
+    "table": TABLE,
+    "rows": TABLE.frame,
+    "holdout": None,
+    "target": None,
+    "degrees": (1,),
+    "max_subsets": None,
+    "queries": 3,
+    "generator": None,
+    "classifiers": None,
+    "baseline": None,
+}
+GRID = Grid({"mine": dpsyn.MWEM(rounds=1, rows=3)}, SPEC, values=(1.0,), repeats=1, draws=1)
+RESULTS = run_grid(GRID, TABLE, degrees=(1,), backend="here")
+
+CALLS: dict[str, Call] = {
+    "PrivacySpec": Call(dpsyn.PrivacySpec, {"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one", "unit": "row"}),
+    "NoisyReweighting": Call(_configured(dpsyn.NoisyReweighting), _settings(dpsyn.NoisyReweighting, rows=4, refinements=1)),
+    "PrivateSampling": Call(_configured(dpsyn.PrivateSampling), _settings(dpsyn.PrivateSampling, rows=4)),
+    "DPCDA": Call(_configured(dpsyn.DPCDA), _settings(dpsyn.DPCDA, target="k", rows=4, class_sizes=8)),
+    "MWEM": Call(_configured(dpsyn.MWEM), _settings(dpsyn.MWEM, rows=4, rounds=2)),
+    "as_published (DP-CDA)": Call(
+        _configured(dpsyn.DPCDA.as_published), {"target": "k", "order_of_mixture": 2, "rows": 4, "clip_norm": 1.0}
+    ),
+    "as_published (noisy reweighting)": Call(
+        _configured(dpsyn.NoisyReweighting.as_published),
+        {"degree": 1, "statistics": "auto", "rows": 4, "reduced_space_size": None},
+    ),
+    **{
+        f"{name}.calibrate": Call(_calibrated(name).config.calibrate, {"spec": SPEC, "domain": DOMAIN, "n": TABLE.n})
+        for name in MECHANISMS
+    },
+    **{f"{name}()": Call(_calibrated(name), {"generator": np.random.default_rng(1), "table": TABLE}) for name in MECHANISMS},
+    "feasibility": Call(lambda **given: dpsyn.feasibility(**given).to_dict(), _FEASIBILITY),
+    "ideal_cube": Call(ideal_cube, {"p": 8}),
+    "dp_cda_epsilon": Call(dp_cda_epsilon, {"noise_scale": 1.0, **_CDA, **_MORE, "tolerance": 0.1}),
+    "dp_cda_noise_scale": Call(dp_cda_noise_scale, {"epsilon": 1.0, **_CDA, **_MORE, "tolerance": 0.1}),
+    "dp_cda_rows": Call(
+        dp_cda_rows,
+        {"epsilon": 9.0, "noise_scale": 1.0, **{k: v for k, v in _CDA.items() if k != "rows_per_class"}, **_MORE},
+    ),
+    "dp_cda_order": Call(dp_cda_order, {"epsilon": 9.0, "noise_scale": 1.0, **_WITHOUT_ORDER, **_MORE}),
+    "plan_order_of_mixture": Call(
+        plan_order_of_mixture,
+        {"epsilon": 9.0, "delta": 1e-3, "clip": 1.0, "class_counts": 8, "rows_per_class": 1, "orders": (2,), "dimension": 1},
+    ),
+    "private_statistics": Call(dpsyn.private_statistics, {"source": TABLE, "spec": SPEC, "noise": None, "domain": None}),
+    "local_loss": Call(
+        dpsyn.local_loss,
+        {
+            "config": dpsyn.PrivateSampling(degree=1, rows=1),
+            "table": TABLE,
+            "neighbouring": "replace_one",
+            "method": "random",
+            "tries": 1,
+            "generator": None,
+        },
+    ),
+    "evaluate": Call(dpsyn.evaluate, _EVALUATE),
+    "real_baseline": Call(
+        real_baseline, {name: value for name, value in _EVALUATE.items() if name not in ("rows", "classifiers", "baseline")}
+    ),
+    "Grid": Call(
+        lambda **given: list(Grid(**given).cells()),
+        {"configs": GRID.configs, "spec": SPEC, "vary": "epsilon", "values": (1.0,), "repeats": 1, "draws": 1, "seed": 0},
+    ),
+    "Grid.from_dict": Call(lambda **given: Grid.from_dict(given), GRID.to_dict()),
+    "run_grid": Call(
+        run_grid,
+        {
+            "grid": GRID,
+            "table": TABLE,
+            "holdout": None,
+            "target": None,
+            "degrees": (1,),
+            "baseline": None,
+            "backend": "here",
+            "scheduler": None,
+            "done": RESULTS,
+            "on_result": None,
+        },
+    ),
+    "summarise": Call(summarise, {"results": RESULTS, "measure": "1-way error, mean"}),
+    "crossings": Call(
+        crossings,
+        {"points": summarise(RESULTS, "1-way error, mean"), "wish": 0.5, "direction": "below", "logarithmic": True},
+    ),
+    "NoiseSource": Call(NoiseSource, {"generator": None}),
+    "audit": Call(audit, {"first": _scores, "second": _scores, "runs": 20, "delta": 0.0, "confidence": 0.9, "claim": None}),
+    "FunctionFamily": Call(
+        FunctionFamily,
+        {
+            "functions": [lambda codes: codes[:, 0] / 4],
+            "sizes": (3, 2, 2),
+            "low": 0.0,
+            "high": 1.0,
+            "unit": 0.25,
+            "names": None,
+        },
+    ),
+}
+
+
+SLOW = {("dp_cda_rows", "epsilon")}
+"""Where a huge number is an honest wish that takes long to fulfil."""
+RANDOM = os.environ.get("DPSYN_FUZZ") == "random"
+
+
+def survives(call: Call, arguments: dict[str, Any]) -> bool:
+    """Whether the call gave something; a DpsynError is no failure, anything else is one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            call.function(**arguments)
+        except DpsynError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_it_is_tried_with_works(name: str) -> None:
+    call = CALLS[name]
+    assert survives(call, call.arguments)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_one_odd_argument(name: str) -> None:
+    call, wrong = CALLS[name], []
+    for field in call.arguments:
+        for what, value in ODD.items():
+            if (name, field) in SLOW and isinstance(value, int | float) and value > 1e6:
+                continue
+            try:
+                survives(call, call.arguments | {field: value})
+            except Exception as fault:  # noqa: BLE001
+                wrong.append(f"{field} = {what}: {type(fault).__name__}: {str(fault)[:90]}")
+    assert not wrong, "\n".join(wrong)
+
+
+@settings(
+    max_examples=600 if RANDOM else 150, derandomize=not RANDOM, deadline=None, suppress_health_check=list(HealthCheck)
+)
+@given(data=st.data())
+def test_several_odd_arguments(data: st.DataObject) -> None:
+    """Odd values and numbers of any size in several places at once."""
+    name = data.draw(st.sampled_from(sorted(CALLS)), label="call")
+    numbers = st.one_of(st.integers(), st.floats(), st.floats(width=32).map(np.float32), st.integers(-9, 99).map(np.int64))
+    odd = st.one_of(
+        st.sampled_from(sorted(ODD)).map(ODD.__getitem__), numbers, st.text(max_size=4), st.lists(numbers, max_size=3)
+    )
+    fields = data.draw(st.lists(st.sampled_from(sorted(CALLS[name].arguments)), unique=True, max_size=3), label="fields")
+    given_ = {field: data.draw(odd, label=field) for field in fields}
+    if not any((name, field) in SLOW for field in given_):
+        survives(CALLS[name], CALLS[name].arguments | given_)
