@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,15 @@ from dpsyn.kit.local import SWITCH
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def at_this_machine() -> Iterator[None]:
     """The app as somebody started it for this machine, and a visit from a browser here."""
-    monkeypatch.setenv(SWITCH, "1")
-    here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
-    monkeypatch.setattr(type(st.context), "headers", here)
-    monkeypatch.setattr(type(st.context), "ip_address", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SWITCH, "1")
+        here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
+        patch.setattr(type(st.context), "headers", here)
+        patch.setattr(type(st.context), "ip_address", None)
+        yield
 
 
 @pytest.fixture(scope="session")
