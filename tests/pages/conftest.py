@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.kit.local import SWITCH
@@ -23,6 +24,7 @@ def at_this_machine() -> Iterator[None]:
         here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
         patch.setattr(type(st.context), "headers", here)
         patch.setattr(type(st.context), "ip_address", None)
+        config.set_option("client.showErrorDetails", "full")  # a test that fails says why
         yield
 
 
