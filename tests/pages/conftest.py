@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -25,13 +26,16 @@ def packages_are_searched_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def at_this_machine() -> Iterator[None]:
     """The app as somebody started it for this machine, and a visit from a browser here."""
-    monkeypatch.setenv(SWITCH, "1")
-    here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
-    monkeypatch.setattr(type(st.context), "headers", here)
-    monkeypatch.setattr(type(st.context), "ip_address", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SWITCH, "1")
+        here = {"Host": "localhost:8501", "Origin": "http://localhost:8501", "User-Agent": "a browser"}
+        patch.setattr(type(st.context), "headers", here)
+        patch.setattr(type(st.context), "ip_address", None)
+        config.set_option("client.showErrorDetails", "full")  # a test that fails says why
+        yield
 
 
 @pytest.fixture(scope="session")
