@@ -19,6 +19,8 @@ _NO_NUMBERS = bool | np.bool_ | np.timedelta64
 """NumPy counts durations among the whole numbers."""
 LARGEST_WHOLE = 2**53
 """Numbers up to here fit floats and 64 bits, with room to be multiplied by a few columns."""
+LARGEST_COUNT = 2**1023
+"""Counts of theory up to here, such as the rows of a whole cube, have a float that is close."""
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 """Lengths between these can be squared, divided by each other and split into fine steps without leaving normal doubles."""
 
@@ -33,7 +35,7 @@ def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, 
         found = operator.index(value)
         if least <= found <= most:
             return found
-    allowed = f"at least {least}" if most == LARGEST_WHOLE else f"from {least} to {most:,}"
+    allowed = f"at least {least}" if most >= LARGEST_WHOLE else f"from {least} to {most:,}"
     raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))
 
 
