@@ -44,7 +44,7 @@ class DatasetStatistics:
             "p": checks.whole("p", self.p, why="a row has at least 1 bit"),
             "n": checks.whole("n", self.n, most=checks.LARGEST_COUNT, why="the number of rows"),
             "max_frequency": checks.number("max_frequency", self.max_frequency, most=1.0, above=0.0),
-            "distinct_rows": checks.whole_or_none("distinct_rows", self.distinct_rows),
+            "distinct_rows": checks.whole_or_none("distinct_rows", self.distinct_rows, most=checks.LARGEST_COUNT),
             "sizes": None if sizes is None else tuple(checks.whole("sizes", size) for size in sizes),
             "name": checks.text("name", self.name, "a text"),
         }
