@@ -71,7 +71,8 @@ class Sizes:
         Raises:
             ParameterError: an argument is out of range.
         """
-        n, classes, rows = checks.whole("n", n), checks.whole("classes", classes), checks.whole("rows", rows)
+        n, rows = (checks.whole(name, value, most=checks.LARGEST_COUNT) for name, value in (("n", n), ("rows", rows)))
+        classes = checks.whole("classes", classes)
         smallest_class = n // classes if smallest_class is None else smallest_class
         smallest_class = checks.whole("smallest_class", smallest_class, 0, n // classes, "no more than n / classes")
         delta = checks.number("delta", delta, 0.0, below=1.0, why="the accountants need delta > 0")
