@@ -47,6 +47,8 @@ def checked(kind: type[T], data: Any) -> T:
         raise DataError(f"it is nested more than {_MOST_LEVELS} levels deep, or a text in it is no Unicode")
     try:
         return msgspec.convert(data, kind, dec_hook=_of_no_json)
+    except AttributeError as fault:  # how msgspec says that something is no data at all
+        raise DataError("something in it is no text, number, list or object with names") from fault
     except (msgspec.ValidationError, ArithmeticError) as fault:
         said, _, place = str(fault).partition(" - at `$")
         said = re.sub(r"`([^`]+)`", _in_words, said)

@@ -106,6 +106,8 @@ class Config(ABC):
     Attributes:
         name, title, paper: as registered, on screen, and the source.
         axes: its fields that an experiment can vary.
+        added_later: fields that configurations of earlier versions lack; at their defaults they do not change which cell of an
+            experiment a configuration stands for.
         noise_is_draw: every row has noise of its own, so there is no fit to draw from again.
     """
 
@@ -113,6 +115,7 @@ class Config(ABC):
     title: ClassVar[str]
     paper: ClassVar[str]
     axes: ClassVar[Mapping[str, Axis]] = {}
+    added_later: ClassVar[frozenset[str]] = frozenset()
     noise_is_draw: ClassVar[bool] = False
 
     @abstractmethod

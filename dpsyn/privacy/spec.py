@@ -125,7 +125,7 @@ class Guarantee:
 
     def of_a_demonstration(self) -> Guarantee:
         """What is left of the claim where everything is drawn from a given generator."""
-        if self.status == "published_but_wrong":
+        if self.status in ("published_but_wrong", "stated"):
             return self
         others = (a for a in self.assumptions if a not in (DEMO_ASSUMPTION, _OF_EARLIER_VERSIONS))
         assumptions = (DEMO_ASSUMPTION, *(a for a in others if not a.startswith(SYSTEM_NOISE)))

@@ -391,7 +391,8 @@ def _claim(
         between = (claim.neighbouring, claim.unit) == (stated.neighbouring, stated.unit)
         enough = stated.epsilon >= claim.epsilon * (1 - _ROUNDING) and stated.delta >= claim.delta * (1 - _ROUNDING)
         few = len(rows) <= (facts["rows"] if isinstance(facts.get("rows"), int) else len(rows))
-        if not (between and enough and few and _alike(settings, facts)):
+        told = {*mechanism.calibrated(), *(("n",) if claim.neighbouring == "replace_one" else ())} <= settings.keys()
+        if not (between and enough and few and told and _alike(settings, facts)):
             return unchecked, made_with
     except (DpsynError, ArithmeticError, TypeError):
         return unchecked, made_with

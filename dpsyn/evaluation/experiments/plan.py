@@ -15,7 +15,7 @@ from dpsyn import checks
 from dpsyn.errors import DataError, InputError, ParameterError
 from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
 from dpsyn.mechanisms.base import Axis, Config
-from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.schema import checked
 
@@ -44,7 +44,7 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
         DataError: a setting is of another type, or has a value that it cannot have.
     """
     settings = dict(checks.instance("config", data, Mapping, "what config_to_dict wrote"))
-    kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS))
+    kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS | DEMONSTRATIONS))
     known = {f.name for f in fields(kind)}
     for name, value in settings.items():
         if name not in known:
@@ -106,7 +106,9 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Names the cell by all that decides about its numbers: settings, privacy, n, repeat, draws, seed; not the label."""
-        content = [config_to_dict(self.config), list(asdict(self.spec).values()), self.n, self.repeat, self.draws, self.seed]
+        later = {f.name: f.default for f in fields(self.config) if f.name in self.config.added_later}
+        settings = {k: v for k, v in config_to_dict(self.config).items() if k not in later or v != later[k]}
+        content = [settings, list(asdict(self.spec).values()), self.n, self.repeat, self.draws, self.seed]
         text = json.dumps(content, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn import checks
@@ -166,8 +166,6 @@ class DPCDA(Config):
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
         check_count_noise(spec.epsilon, budget.count_noise_scale)
-        numbers = sum(rows) * features.dimension
-        system = self.noise_sampler == "system"
         mechanism = DPCDAMechanism(
             config=self,
             spec=spec,
@@ -178,20 +176,26 @@ class DPCDA(Config):
                 delta=spec.delta,
                 neighbouring=spec.neighbouring,
                 source=self._source(budget),
-                assumptions=(
-                    *self._assumptions(spec, public_sizes=sizes is not None),
-                    *([floating_noise_assumption(numbers)] if system else []),
-                ),
-                status="real_arithmetic" if system and changed_by_floating_point(numbers) > spec.delta else "proven",
+                assumptions=self._assumptions(spec, public_sizes=sizes is not None),
             ),
             features=features,
             rows_per_class=rows,
             public_sizes=sizes,
             budget=budget,
         )
-        if sizes is not None:
-            mechanism.noise_scale_for(sizes)
-        return mechanism
+        # Where nobody knows the sizes yet: no class holds more than n, and larger ones get no more noise.
+        sigma = mechanism.noise_scale_for(sizes if sizes is not None else (n,) * attribute.size)
+        if self.noise_sampler != "system":
+            return mechanism
+        numbers, largest = sum(rows) * features.dimension, mechanism.radius / sigma
+        claim = mechanism.guarantee
+        changed = changed_by_floating_point(numbers, largest) > spec.delta
+        known = replace(
+            claim,
+            assumptions=(*claim.assumptions, floating_noise_assumption(numbers, largest)),
+            status="real_arithmetic" if changed else claim.status,
+        )
+        return replace(mechanism, guarantee=known)
 
     def _source(self, budget: Budget) -> str:
         drawn = "Poisson samples of each class" if self.variant == "poisson" else "drawn without replacement from each class"

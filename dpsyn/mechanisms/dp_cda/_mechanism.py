@@ -34,18 +34,21 @@ _SMALLEST_NOISE = 2.0**-20
 """In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
 
 
-def changed_by_floating_point(numbers: int) -> float:
-    """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`)."""
-    return numbers * 2.0**-41
+def changed_by_floating_point(numbers: int, largest: float) -> float:
+    """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`).
+
+    2e/step with e = 2^-50·σ + 2^-53·|average| and steps of at least σ/128; ``largest`` is the largest |average| over σ.
+    """
+    return numbers * (2.0**-42 + 2.0**-45 * largest)
 
 
-def floating_noise_assumption(numbers: int) -> str:
+def floating_noise_assumption(numbers: int, largest: float) -> str:
     """What a release takes for granted of noise from NumPy's generator."""
     return (
         f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
         "σ/64, so that low bits give nothing away; that floating point then changes one of the "
-        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers), 2)} in all (more "
-        "where averages are above 8σ), which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
+        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, largest), 2)} "
+        "in all, which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
     )
 
 

@@ -37,6 +37,8 @@ _LEVELS = 8
 """Weights of tables are whole numbers from 1 to this: few distinct scales, all on one lattice of losses."""
 
 
+_FINE = 4
+"""From this weight on, rounding it to a whole number changes a share by an eighth at most."""
 _GAUSSIAN_POWER = 1 / 3
 _LAPLACE_POWER = 1 / 4
 """Weights of tables grow with these powers of their number of cells."""
@@ -290,10 +292,12 @@ def _one_part(family: Family, neighbouring: Neighbouring) -> Part:
 def with_counts(found: Parts, name: str, count: int, moved: int, kind: NoiseKind, share: float) -> Parts:
     """Counts of which a neighbour moves so many by 1, with a weight that gives them ``share``, up to rounding to a whole
     number."""
-    # All weights eight times as large, so that the new one can be a whole number too.
-    scaled = replace(found, parts=tuple(replace(part, weight=part.weight * 8) for part in found.parts))
-    # Nothing moves where every column has one code: any weight will do.
-    weight = max(1, round(_weight_for(share, scaled.parts, kind) / moved)) if moved else 1
+    # All weights eight times as large or more, so that the new one is close to a whole number too. Nothing moves where every
+    # column has one code: then any weight will do.
+    exact = _weight_for(share, found.parts, kind) / moved if moved else 1
+    grown = next((factor for factor in (8, 16, 32) if exact * factor >= _FINE), 64)
+    scaled = replace(found, parts=tuple(replace(part, weight=part.weight * grown) for part in found.parts))
+    weight = max(1, round(exact * grown))
     return scaled.joined(Part(name, count, moved, 1, weight))
 
 

@@ -114,7 +114,9 @@ class PrivateSampling(Config):
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
         theorem = self._theorem_per_row(spec, n, size)
-        per_row = ratio if theorem is None else min(ratio, theorem)
+        # The theorem holds in exact arithmetic only, the ratio without an if: where it is enough it is what is claimed.
+        enough = self.rows is not None and self.rows * ratio <= spec.epsilon
+        per_row = ratio if theorem is None or enough else min(ratio, theorem)
         fitting = largest_rows(epsilon=spec.epsilon, epsilon_per_row=per_row)
         if fitting is not None and fitting < (self.rows or 1):
             raise CalibrationError(self._too_much(spec, per_row, fitting))
