@@ -21,7 +21,10 @@ COMMON = 3
 """How many of the commonest values are looked at."""
 _NOT_COMMON = 0.01
 """Share from which a value counts as a common one."""
-_LOST_SHARE, _FAR_MEAN, _FAR_LAW = 0.05, 0.25, 0.1
+_LOST_SHARE, _FAR_MEAN, _FAR_LAW, _FAR_DEVIATION = 0.05, 0.25, 0.1, 1.5
+"""From these differences on a column counts as ruined, besides what two samples of one source differ by."""
+_BY_CHANCE = 2.0
+"""Standard errors of the difference of two samples that are put down to chance."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class ValueErrors:
     Attributes:
         column: its name.
         is_date: its values are days since 1970-01-01.
+        real_rows, rows: cells that are not empty.
         real_mean, mean, real_deviation, deviation: of the values; NaN without any.
         real_quantiles, quantiles: at :data:`QUANTILES`.
         spikes: the values that are commonest among the real rows or the others.
@@ -49,6 +53,8 @@ class ValueErrors:
 
     column: str
     is_date: bool
+    real_rows: int
+    rows: int
     real_mean: float
     mean: float
     real_deviation: float
@@ -60,18 +66,28 @@ class ValueErrors:
     kolmogorov_smirnov: float
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Where the column is ruined, in words; empty where it is not."""
-        found = [
-            f"{self.written(spike.value)}: {_percent(spike.real)} real, {_percent(spike.share)} synthetic"
-            for spike in self.spikes
-            if abs(spike.real - spike.share) > _LOST_SHARE
-        ]
-        if abs(self.mean - self.real_mean) > _FAR_MEAN * self.real_deviation:
-            found.append(f"mean: {self.written(self.real_mean)} real, {self.written(self.mean)} synthetic")
-        if not found and self.kolmogorov_smirnov > _FAR_LAW:
+    def warning(self) -> str:
+        """Where the column is ruined, in words, by far more than chance; empty where it is not."""
+        if not (self.real_rows and self.rows):
+            return (
+                "" if self.real_rows == self.rows else f"{self.real_rows:,} cells have a value, {self.rows:,} synthetic ones"
+            )
+        chance = _BY_CHANCE * math.sqrt(1 / self.real_rows + 1 / self.rows)
+        found = []
+        worst = max(self.spikes, key=lambda spike: abs(spike.real - spike.share), default=None)
+        if worst is not None and abs(worst.real - worst.share) > _LOST_SHARE + chance / 2:
+            found.append(
+                f"{self.written(worst.value)} is in {_percent(worst.real)} of the real rows and {_percent(worst.share)} of "
+                "the synthetic ones"
+            )
+        if abs(self.mean - self.real_mean) > (_FAR_MEAN + chance) * self.real_deviation:
+            found.append(f"the mean is {self.written(self.real_mean)}, and {self.written(self.mean)} synthetic")
+        far = _FAR_DEVIATION + 2 * chance
+        if self.deviation > far * self.real_deviation or self.real_deviation > far * self.deviation:
+            found.append(f"the deviation is {short(self.real_deviation, 4)}, and {short(self.deviation, 4)} synthetic")
+        if not found and self.kolmogorov_smirnov > _FAR_LAW + chance:
             found.append(f"the share of rows up to some value is off by {_percent(self.kolmogorov_smirnov)}")
-        return tuple(found)
+        return "; ".join(found)
 
     def written(self, value: float) -> str:
         """A value of the column for people: a date, or a number."""
@@ -107,6 +123,8 @@ def _of_column(attribute: Attribute, real: Floats, other: Floats) -> ValueErrors
     return ValueErrors(
         attribute.name,
         attribute.kind == "date",
+        len(real),
+        len(other),
         real_mean,
         mean,
         real_deviation,

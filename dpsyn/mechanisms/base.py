@@ -106,8 +106,8 @@ class Config(ABC):
     Attributes:
         name, title, paper: as registered, on screen, and the source.
         axes: its fields that an experiment can vary.
-        added_later: fields that configurations of earlier versions lack; at their defaults they do not change which cell of an
-            experiment a configuration stands for.
+        added_later: fields that earlier versions lack; at their defaults a configuration stands for the same cell of an
+            experiment as without them.
         noise_is_draw: every row has noise of its own, so there is no fit to draw from again.
     """
 

@@ -122,7 +122,7 @@ def audit(
     for field, run in (("first", first), ("second", second)):
         if not callable(run):
             raise ParameterError(field, run, "a function that gives the score of each of so many runs")
-    total = checks.whole("runs", runs, 10, 2**31)
+    total = checks.whole("runs", runs, 10, 10_000_000)
     choosing_share, confidence = checks.share("choosing_share", choosing_share), checks.share("confidence", confidence)
     delta = checks.number("delta", delta, 0.0, below=1.0)
     claim = None if claim is None else checks.number("claim", claim, 0.0)

@@ -91,7 +91,9 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
 
 
 def guarantee(app: AppTest) -> list[str]:
-    return inside(words(app), r"The release will be \*\*\(?(?:ε = )?([\d.]+)")
+    return inside(
+        words(app), r"The release will be \*\*(?:a demonstration without a guarantee \(without a seed: )?\(?([\d.]+)"
+    )
 
 
 SMALL: Query = {"is_columns_asia": ["smoke", "lung", "bronc"], "is_floor": "0.1"}

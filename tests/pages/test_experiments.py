@@ -117,7 +117,7 @@ def test_a_workspace_keeps_what_a_reload_loses(open_page, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "said"), [("1, many", "'many' is no number"), ("", "at least one number"), ("0", "above 0")]
+    ("values", "said"), [("1, many", "'many' is no number"), ("", "at least one number"), ("0", r"number \> 0")]
 )
 def test_values_that_cannot_be_are_named(open_page, values, said):
     app = plan(open_page("home"), values=values)

@@ -197,10 +197,11 @@ def test_numbers_are_drawn_in_their_bins_within_public_bounds(open_page):
     assert any("30 columns of numbers or dates, each in 10 bins" in c.value for c in app.caption)
     app.slider(key="nr_degree").set_value(1)
     app.number_input(key="nr_rows_breast_cancer").set_value(300)
+    app.slider(key="nr_histograms").set_value(0.0).run()
     app.toggle(key="nr_smooth").set_value(True)
     quiet(app.run())
     config, _ = planned(app)
-    assert config == dpsyn.NoisyReweighting(degree=1, rows=300, smooth_bins=True)
+    assert config == dpsyn.NoisyReweighting(degree=1, rows=300, smooth_bins=True, histogram_share=0.0)
     app, made = run(app)
     rows, domain = made.release.rows, made.domain
     assert len(rows) == 300

@@ -123,7 +123,7 @@ def test_a_search_finds_a_lower_bound(open_page):
     assert "inside_sampling_search" in app.session_state
     found = app.session_state["inside_sampling_search"]["value"]
     assert 0 < found.lower_bound <= math.log(8)
-    assert "the true ε is at least" in words(app)
+    assert "the true ε of the rows is at least" in words(app)
     app.slider(key="is_floor").set_value(0.2).run()
     assert "the true ε is at least" not in words(app)
 

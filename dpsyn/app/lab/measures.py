@@ -22,6 +22,8 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.notation import short
 
 Reports = Mapping[str, Report]
+_RUINED = 5
+"""Columns that are named in a warning."""
 FLOOR = "Sampling noise (held-out real rows)"
 
 
@@ -105,12 +107,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(escape.markdown(note), icon=":material/info:")
         for label, report in reports.items():
-            for errors in report.values:
-                for warning in errors.warnings:
-                    ruined = (
-                        f"{escape.markdown(label)} ruins **{escape.markdown(errors.column)}**: {escape.markdown(warning)}."
-                    )
-                    st.warning(ruined, icon=":material/warning:")
+            _ruined(label, report)
         numeric = ["Numbers and dates"] if any(report.values for report in reports.values()) else []
         marginals, *values, worst, pairs, classifiers, columns = st.tabs(
             ["Marginal errors", *numeric, "Worst tables", "Pairs of columns", "Classifiers", "One column"]
@@ -213,6 +210,19 @@ def _line(name: str, measured: Closeness) -> dict[str, Any]:
         line[f"{degree}-way max"] = round(error.max, 4)
         line[f"worst {degree}-way table"] = " × ".join(error.worst)
     return line
+
+
+def _ruined(label: str, report: Report) -> None:
+    """Numeric columns of a release that are far from the real ones, a line each, in one box."""
+    found = [(errors.column, errors.warning) for errors in report.values if errors.warning]
+    if not found:
+        return
+    lines = [f"- **{escape.markdown(column)}**: {escape.markdown(said)}." for column, said in found[:_RUINED]]
+    more = [f"- and {len(found) - _RUINED} more columns: see “Numbers and dates”."] if len(found) > _RUINED else []
+    st.warning(
+        f"Values of {escape.markdown(label)} that are far from the real ones:\n" + "\n".join([*lines, *more]),
+        icon=":material/warning:",
+    )
 
 
 def values_table(reports: Reports) -> pd.DataFrame:

@@ -283,8 +283,9 @@ def _rounding(domain: Domain) -> dict[str, Any]:
         key="nr_histograms",
         bind="query-params",
         disabled=not fine,
-        help="They say which values a bin of numbers or dates really holds: spikes such as 0 or 40, and tails. At 0 "
-        "nothing is known inside a bin.",
+        help="They say what a bin really holds: spikes of whole numbers such as 0 or 40, and tails. Other numbers, and "
+        "whole ones over a range of more than about 100,000, are known to a small part of the range only. At 0 nothing is "
+        "known inside a bin.",
     )
     smooth = st.toggle(
         "Without histograms, lean values towards the fuller neighbouring bin",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 
@@ -44,9 +45,11 @@ def bounded_ratio_epsilon(*, rows: int, floor: float, ceiling: float) -> float:
 
 
 def largest_rows(*, epsilon: float, epsilon_per_row: float) -> int | None:
-    """The largest k with k·epsilon_per_row <= epsilon; None if every k fits (a certificate of 0)."""
+    """The largest k with k·epsilon_per_row <= epsilon, 2^53 at most; None if every k fits (a certificate of 0)."""
     if epsilon_per_row == 0:
         return None
+    if epsilon / epsilon_per_row > checks.LARGEST_WHOLE:
+        return checks.LARGEST_WHOLE
     rows = math.floor(epsilon / epsilon_per_row)
     while rows > 0 and rows * epsilon_per_row > epsilon:
         rows -= 1
