@@ -100,8 +100,8 @@ def choice(field: str, value: object, among: Iterable[str]) -> Any:
 
 
 def text(field: str, value: object, why: str) -> str:
-    """A text."""
-    if not isinstance(value, str):
+    """A text of Unicode's characters: no half of one."""
+    if not isinstance(value, str) or any("\ud800" <= character <= "\udfff" for character in value):
         raise ParameterError(field, value, why)
     return value
 

@@ -37,7 +37,7 @@ def test_upload_to_verdict(page: Page, app_url: str) -> None:
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
         {"name": "three.csv", "mimeType": "text/csv", "buffer": rows.encode()}
     )
-    expect(page.get_by_text("loaded: three")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Loaded data: three")).to_be_visible(timeout=WAIT)
     settled(page)
     assert metric(page, "p, bits") == "4"
     assert metric(page, "n, rows") == "120"

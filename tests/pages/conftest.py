@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -56,7 +58,10 @@ def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
     """Run the app again until the background job has been taken in; not before it has ended."""
     end = time.monotonic() + seconds
     while "job" in app.session_state and app.session_state["job"] is not None:
-        app.session_state["job"].process.wait(max(end - time.monotonic(), 0))
+        process = app.session_state["job"].process
+        with suppress(subprocess.TimeoutExpired):
+            time.sleep(0.1) if process is None else process.wait(0.5)
+        assert time.monotonic() < end
         app.run()
         assert not app.exception, app.exception
     return app

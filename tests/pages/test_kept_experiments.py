@@ -176,10 +176,11 @@ def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page,
     again = experiments(open_page("home"), tmp_path)
     assert again.session_state["job"] is job
     assert again.button(key="lab_cancel")
+    job.pause(False)
     again = finish_job(again)
     (experiment,) = again.session_state["experiments"]
     assert len(experiment.results) == 2
-    assert [len(e.results) for e in Workspace(tmp_path).experiments()] == [2]
+    assert [len(e.results) for e in Workspace(tmp_path).read().experiments] == [2]
 
 
 def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path):
@@ -190,7 +191,7 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
     job.visitor = Gone()
     job.wait()
     scheduler().tend(time.monotonic())
-    assert [len(e.results) for e in Workspace(tmp_path).experiments()] == [2]
+    assert [len(e.results) for e in Workspace(tmp_path).read().experiments] == [2]
     app = app.switch_page("generator.py").run()
     app = finish_job(app)
     app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
@@ -199,7 +200,7 @@ def test_a_run_goes_on_into_the_workspace_while_nobody_looks(open_page, tmp_path
     job.visitor = Gone()
     job.wait()
     scheduler().tend(time.monotonic())
-    (made,) = Workspace(tmp_path).releases()
+    (made,) = Workspace(tmp_path).read().releases
     assert made.release.mechanism == "noisy_reweighting"
 
 

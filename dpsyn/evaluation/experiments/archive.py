@@ -36,6 +36,13 @@ _MOST_CELLS = 20_000
 _ROUNDING = 1e-9
 
 
+class _Part(TypedDict):
+    """A line of a ledger, as far as pages take it for granted."""
+
+    name: str
+    share: float
+
+
 class _Record(TypedDict):
     """Of :meth:`~dpsyn.mechanisms.base.Release.record` what is read."""
 
@@ -375,6 +382,8 @@ def _claim(
     if name in DEMONSTRATIONS and stated.status != "published_but_wrong":
         raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {stated.status!r}")
     refuted = stated.status == "published_but_wrong"
+    if refuted and settings.get("ledger") is not None:
+        checked(list[_Part], settings["ledger"])
     unchecked = stated if refuted else replace(stated, status="stated")
     made_with = config_from_dict(config) if config else None
     try:

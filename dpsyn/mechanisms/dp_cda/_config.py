@@ -190,12 +190,12 @@ class DPCDA(Config):
         numbers, largest = sum(rows) * features.dimension, mechanism.radius / sigma
         claim = mechanism.guarantee
         changed = changed_by_floating_point(numbers, largest) > spec.delta
-        known = replace(
+        claimed = replace(
             claim,
             assumptions=(*claim.assumptions, floating_noise_assumption(numbers, largest)),
             status="real_arithmetic" if changed else claim.status,
         )
-        return replace(mechanism, guarantee=known)
+        return replace(mechanism, guarantee=claimed)
 
     def _source(self, budget: Budget) -> str:
         drawn = "Poisson samples of each class" if self.variant == "poisson" else "drawn without replacement from each class"

@@ -1,0 +1,5 @@
+"""Pages are tried as at home."""
+
+from tests.pages.conftest import at_this_machine
+
+__all__ = ["at_this_machine"]
