@@ -215,7 +215,8 @@ class Mechanism(ABC):
         if warning and self.guarantee.status in ("proven", "real_arithmetic"):
             # What holds in real arithmetic only is not true once the domain is confirmed, so it keeps its mark.
             status: Status = "unconfirmed_domain" if self.guarantee.status == "proven" else self.guarantee.status
-            guarded = replace(self.guarantee, status=status, assumptions=(warning, *self.guarantee.assumptions))
+            others = (said for said in self.guarantee.assumptions if said != warning)
+            guarded = replace(self.guarantee, status=status, assumptions=(warning, *others))
             object.__setattr__(self, "guarantee", guarded)
         if self.guarantee.status == "published_but_wrong":
             return

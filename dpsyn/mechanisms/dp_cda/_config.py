@@ -183,10 +183,12 @@ class DPCDA(Config):
             public_sizes=sizes,
             budget=budget,
         )
-        # Where nobody knows the sizes yet: no class holds more than n, and larger ones get no more noise.
-        sigma = mechanism.noise_scale_for(sizes if sizes is not None else (n,) * attribute.size)
+        if sizes is not None:
+            mechanism.noise_scale_for(sizes)
         if self.noise_sampler != "system":
             return mechanism
+        # Where nobody knows the sizes yet: no class holds more than n, and larger ones get no more noise.
+        sigma = mechanism.noise_scale_for(sizes if sizes is not None else (n,) * attribute.size)
         numbers, largest = sum(rows) * features.dimension, mechanism.radius / sigma
         claim = mechanism.guarantee
         changed = changed_by_floating_point(numbers, largest) > spec.delta
