@@ -414,7 +414,10 @@ def _alike(stated: Any, found: Any) -> bool:
     if isinstance(stated, dict) and isinstance(found, dict):
         return all(_alike(stated[name], found[name]) for name in stated.keys() & found.keys())
     if isinstance(stated, list) and isinstance(found, list):
-        return len(stated) == len(found) and all(map(_alike, stated, found))
+        whole = all(
+            set(f) <= set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)
+        )
+        return len(stated) == len(found) and whole and all(map(_alike, stated, found))
     if isinstance(stated, float) or isinstance(found, float):
         return math.isclose(stated, found, rel_tol=_ROUNDING)
     return bool(stated == found)
