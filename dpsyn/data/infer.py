@@ -49,6 +49,7 @@ NUMBERED_ROWS = 50
 TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
 """Pairs of truth values in lower case, the false one first."""
 
+_POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _BINS = 10
 Locate = Callable[[int], int]
 """The line of a text file on which a row starts; rows count from 0, lines from 1."""
@@ -91,6 +92,11 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             return _categories(name, words, notes)
         if parsed.note:
             notes.append(f"Column {name!r}: {parsed.note}.")
+        if decimal_comma and len(words.texts) > 1 and matches(words.texts, _POINT_AND_THREE).all():
+            notes.append(
+                f"Column {name!r}: every number has a point and three digits after it, and was read as a decimal; if the "
+                "point separates thousands, take it out of the file."
+            )
         read = partial(as_floats, decimal_comma=decimal_comma)
         column = _numbers(name, words, parsed, read, locate)
         if column is not None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, infer_words
+from dpsyn.data.read import read_with_notes
 from dpsyn.domain import Kind
 
 
@@ -173,3 +175,10 @@ def test_any_texts_can_be_encoded_with_what_was_inferred(cells: list[str]) -> No
     assert (codes >= 0).all()
     assert (codes < column.attribute.size).all()
     assert not column.attribute.public
+
+
+@pytest.mark.parametrize(("separator", "told"), [(";", True), (",", False)])
+def test_points_that_may_separate_thousands_are_told_where_commas_are_decimal(separator, told):
+    text = f"v{separator}w\n1.500{separator}a\n12.250{separator}b\n103.125{separator}a\n"
+    _, notes = read_with_notes(io.BytesIO(text.encode()), name="prices.csv")
+    assert any("separates thousands" in note for note in notes) == told

@@ -84,7 +84,7 @@ def test_car_is_the_whole_grid_with_its_classes() -> None:
 
 
 def test_an_unknown_sample_is_refused() -> None:
-    with pytest.raises(ParameterError, match="asia, car, digits, breast_cancer"):
+    with pytest.raises(ParameterError, match="'asia', 'car', 'digits', 'breast_cancer'"):
         load_sample("iris")
 
 

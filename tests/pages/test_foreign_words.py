@@ -181,7 +181,7 @@ def test_no_word_of_the_data_is_mark_up_or_in_a_link(visit: AppTest, name: str, 
 def test_numbers_of_dp_cda_by_class_are_not_in_a_link(visit: AppTest) -> None:
     app = shown(visit, "generator", {"mechanism": "dp_cda", "cda_by_class_{tag}": True})
     ((key, kept),) = app.session_state["cda_tables"].items()
-    kept[0] = kept[0].assign(rows=3)
+    kept[:] = [kept[0].assign(rows=3)] * 2
     app.run()
     assert app.session_state["cda_tables"][key][1]["rows"].tolist() == [3] * len(kept[0])
     assert "cda_table" not in str(dict(app.query_params))

@@ -18,7 +18,7 @@ from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError
 from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
-from dpsyn.evaluation.experiments.archive import now
+from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.script import releases_script
 from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
@@ -51,7 +51,8 @@ def _line(made: MadeRelease) -> dict[str, Any]:
         "Mechanism": title(made.release.mechanism),
         "ε": _number(claim, claim.epsilon, 4),
         "δ": _number(claim, claim.delta, 3),
-        "Status": _STATUS.get(claim.status, claim.status),
+        "Status": _STATUS.get(claim.status, claim.status)
+        + (", read from a file" if FROM_A_FILE in claim.assumptions else ""),
         "Rows": len(made.release.rows),
         "Made": _moment(made.when),
         "Seconds": round(made.seconds, 1),

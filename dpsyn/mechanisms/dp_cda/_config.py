@@ -21,7 +21,12 @@ from dpsyn.mechanisms.dp_cda._checks import (
     rows_of_classes,
 )
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
-from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism, changed_by_floating_point, floating_noise_assumption
+from dpsyn.mechanisms.dp_cda._mechanism import (
+    USUAL_AVERAGE,
+    DPCDAMechanism,
+    changed_by_floating_point,
+    floating_noise_assumption,
+)
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
@@ -187,9 +192,10 @@ class DPCDA(Config):
             mechanism.noise_scale_for(sizes)
         if self.noise_sampler != "system":
             return mechanism
-        # Where nobody knows the sizes yet: no class holds more than n, and larger ones get no more noise.
-        sigma = mechanism.noise_scale_for(sizes if sizes is not None else (n,) * attribute.size)
-        numbers, largest = sum(rows) * features.dimension, mechanism.radius / sigma
+        # Where nobody knows the sizes yet no class holds more than n, if that is public, and larger ones get no more noise.
+        bounds = sizes or ((n,) * attribute.size if spec.neighbouring == "replace_one" else None)
+        largest = mechanism.radius / mechanism.noise_scale_for(bounds) if bounds is not None else USUAL_AVERAGE
+        numbers = sum(rows) * features.dimension
         claim = mechanism.guarantee
         changed = changed_by_floating_point(numbers, largest) > spec.delta
         claimed = replace(

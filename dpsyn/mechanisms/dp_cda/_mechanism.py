@@ -34,6 +34,10 @@ _SMALLEST_NOISE = 2.0**-20
 """In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
 
 
+USUAL_AVERAGE = 8.0
+"""Over σ: what is taken for the largest average where σ is not known before the run."""
+
+
 def changed_by_floating_point(numbers: int, largest: float) -> float:
     """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`).
 
@@ -44,11 +48,12 @@ def changed_by_floating_point(numbers: int, largest: float) -> float:
 
 def floating_noise_assumption(numbers: int, largest: float) -> str:
     """What a release takes for granted of noise from NumPy's generator."""
+    more = f" (more where averages are above {USUAL_AVERAGE:.0f}σ)" if largest == USUAL_AVERAGE else ""
     return (
         f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
         "σ/64, so that low bits give nothing away; that floating point then changes one of the "
         f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, largest), 2)} "
-        "in all, which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
+        f"in all{more}, which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
     )
 
 

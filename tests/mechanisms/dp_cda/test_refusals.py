@@ -53,7 +53,10 @@ def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kin
     named = float(re.match(r"[0-9.e-]*[0-9]", last).group())  # type: ignore[union-attr]
     whole = field in ("order_of_mixture", "rows")
     mechanism = calibrate(**(settings | {field: int(named) if whole else named}))
-    assert mechanism.guarantee.status == "proven"
+    assert mechanism.guarantee.status in (
+        "proven",
+        "real_arithmetic",
+    )  # the latter where δ is below what floating point takes
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, 0.0, -1.0])
@@ -64,7 +67,7 @@ def test_epsilon_is_a_positive_number(epsilon: float) -> None:
 
 @pytest.mark.parametrize("bounds", [(1.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (2.0, 1.0)])
 def test_a_number_that_cannot_vary_or_has_no_bounds_is_no_column(bounds: tuple[float, float]) -> None:
-    with pytest.raises(DomainError, match="finite with lower < upper"):
+    with pytest.raises(DomainError, match="finite"):
         Attribute("x", "numeric", lower=bounds[0], upper=bounds[1])
 
 
