@@ -106,15 +106,15 @@ class Attribute:
                 f"the bounds must be days since 1970-01-01 from {FIRST_DAY:.0f} (year 1) to {LAST_DAY:.0f} (year 9999), "
                 f"got {self.lower} and {self.upper}"
             )
-        if self._is_whole and max(abs(self.lower), abs(self.upper)) >= _EXACT:
+        if self.is_whole and max(abs(self.lower), abs(self.upper)) >= _EXACT:
             raise self._wrong("the bounds of whole numbers must lie between -2^53 and 2^53; beyond, make it categorical")
-        if self._is_whole and self.effective_bins < 1:
+        if self.is_whole and self.effective_bins < 1:
             raise self._wrong(f"there is no whole number between the bounds {self.lower} and {self.upper}")
         if not math.isfinite(self._high - self._low):
             raise self._wrong(
                 f"the range from {self.lower} to {self.upper} is wider than double precision holds; bring the bounds closer"
             )
-        if not self._is_whole and not (np.diff(self.edges) > 0).all():
+        if not self.is_whole and not (np.diff(self.edges) > 0).all():
             raise self._wrong(
                 f"the bounds {self.lower} and {self.upper} cannot be split into {self.bins} bins in double precision; "
                 "change the bounds or take fewer bins"
@@ -142,10 +142,11 @@ class Attribute:
     @property
     def effective_bins(self) -> int:
         """Number of bins: never more than there are whole numbers (or days) between the bounds."""
-        return int(min(self.bins, self._last - self._first + 1)) if self._is_whole else self.bins
+        return int(min(self.bins, self._last - self._first + 1)) if self.is_whole else self.bins
 
     @property
-    def _is_whole(self) -> bool:
+    def is_whole(self) -> bool:
+        """Whether its numbers are whole: days, or whole numbers."""
         return self.kind == "date" or (self.kind == "numeric" and self.integer)
 
     @property
@@ -172,7 +173,7 @@ class Attribute:
 
         Whole numbers and days have whole edges, the last one being one past the largest value.
         """
-        if self._is_whole:
+        if self.is_whole:
             count, bins = self._last - self._first + 1, self.effective_bins
             return np.array([self._first + i * count // bins for i in range(bins + 1)], dtype=np.float64)
         return np.linspace(self._low, self._high, self.bins + 1)
@@ -181,7 +182,7 @@ class Attribute:
         """A short text for every code, in code order. Different codes of a binned column have different texts."""
         if not self.is_binned:
             names = [str(c) for c in self.categories]
-        elif self._is_whole:
+        elif self.is_whole:
             pairs = [(int(a), int(b) - 1) for a, b in pairwise(self.edges)]
             write = _day if self.kind == "date" else str
             names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in pairs]
@@ -287,7 +288,7 @@ class Attribute:
         edges = self.edges
         at = np.where(empty, 0, codes)
         low, high = edges[at], edges[at + 1]
-        if self._is_whole:
+        if self.is_whole:
             drawn = generator.integers(low.astype(np.int64), high.astype(np.int64)).astype(np.float64)
         else:
             # Rounding may return the upper edge itself, which belongs to the next bin.
@@ -303,7 +304,7 @@ class Attribute:
         if not self.is_binned:
             raise self._wrong(f"a {self.kind} column is not made of numbers")
         values = self._vector(values, "iuf").astype(np.float64)
-        if not self._is_whole:
+        if not self.is_whole:
             return pd.Series(np.clip(values, self._low, self._high), name=self.name)
         whole = np.clip(np.round(values), self._first, self._last)
         empty = np.isnan(whole)

@@ -60,7 +60,7 @@ class Histogram:
     def edges(self) -> Floats:
         """Edges of the lowest parts, shape (bins, parts + 1); of whole numbers whole, and equal where a part is empty."""
         edges, number = self.attribute.edges, np.arange(self.parts + 1)
-        if not _is_whole(self.attribute):
+        if not self.attribute.is_whole:
             return np.asarray(edges[:-1, None] + np.diff(edges)[:, None] * (number / self.parts))
         whole, rest = np.divmod(np.diff(edges)[:, None].astype(np.int64), self.parts)
         # The smallest whole numbers at or above number·width/parts, without a product that 64 bits could not hold.
@@ -135,7 +135,7 @@ class Histogram:
         for code in np.flatnonzero(counts):
             chosen = generator.permutation(systematic_rows(masses[code], int(counts[code]), generator))
             low, high = self.edges[code, chosen], self.edges[code, chosen + 1]
-            if _is_whole(self.attribute):
+            if self.attribute.is_whole:
                 drawn = generator.integers(low.astype(np.int64), high.astype(np.int64)).astype(np.float64)
             else:
                 drawn = np.minimum(generator.uniform(low, high), np.nextafter(self.attribute.edges[code + 1], low))
@@ -217,15 +217,11 @@ def nearest_with_sum(wanted: Floats, sums: Floats) -> Floats:
     return np.asarray(np.maximum(lowered, 0.0))
 
 
-def _is_whole(attribute: Attribute) -> bool:
-    return attribute.kind == "date" or attribute.integer
-
-
 def _levels(attribute: Attribute) -> int:
     """Levels of the tree: down to single whole numbers, or as far as there are not too many parts."""
     if not attribute.is_binned:
         return 0
-    whole = _is_whole(attribute)
+    whole = attribute.is_whole
     widest = float(np.diff(attribute.edges).max()) if whole else math.inf
     levels = 0
     most = (_MOST_PARTS if whole else _MOST_REAL) / attribute.effective_bins

@@ -227,7 +227,10 @@ def drawn_rows(
     """Rows from the fitted density, in the way that is planned."""
     codes = _draw_codes(fitted, domain.shape, rows, generator, low_variance=plan.config.rounding == "low_variance")
     if inside_bins is not None:
-        return domain.decode(codes, generator).assign(**inside_bins(codes, generator))
+        drawn = domain.decode(codes, generator)
+        for name, values in inside_bins(codes, generator).items():
+            drawn[name] = values
+        return drawn
     return smooth_rows(domain, codes, generator) if plan.config.smooth_bins else domain.decode(codes, generator)
 
 
@@ -277,7 +280,7 @@ def _smooth_column(attribute: Attribute, codes: npt.NDArray[np.int32], generator
     inside = low + _linear(slopes[at], generator.random(len(codes))) * (high - low)
     # Rounding may reach the upper edge, which belongs to the next bin.
     inside = np.minimum(inside, np.nextafter(high, low))
-    if attribute.integer or attribute.kind == "date":
+    if attribute.is_whole:
         inside = np.floor(inside)
     return attribute.from_numbers(np.where(empty, np.nan, inside))
 

@@ -112,3 +112,10 @@ def test_nothing_is_spent_where_it_would_not_be_used():
 def test_a_share_that_is_none_is_refused(share):
     with pytest.raises(ParameterError, match="histogram_share"):
         dpsyn.NoisyReweighting(histogram_share=share)
+
+
+def test_a_column_may_have_any_name():
+    domain = dpsyn.Domain.of([replace(HOURS, name="self")])
+    table = dpsyn.Table(pd.DataFrame({"self": [40] * 500}), domain)
+    rows = calibrated(dpsyn.PrivacySpec(5.0), table)(np.random.default_rng(0), table).rows
+    assert (rows["self"] == 40).mean() > 0.9
