@@ -108,6 +108,7 @@ class Config(ABC):
         axes: its fields that an experiment can vary.
         added_later: fields that earlier versions lack; at their defaults a configuration stands for the same cell of an
             experiment as without them.
+        removed: fields that earlier versions had, with the value at which they did what is done now.
         noise_is_draw: every row has noise of its own, so there is no fit to draw from again.
     """
 
@@ -116,6 +117,7 @@ class Config(ABC):
     paper: ClassVar[str]
     axes: ClassVar[Mapping[str, Axis]] = {}
     added_later: ClassVar[frozenset[str]] = frozenset()
+    removed: ClassVar[Mapping[str, Any]] = {}
     noise_is_draw: ClassVar[bool] = False
 
     @abstractmethod

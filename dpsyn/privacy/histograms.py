@@ -1,19 +1,20 @@
-"""Fine histograms of numeric and date columns: what values a bin really holds, from noisy counts over a tree.
+"""Fine histograms of numeric and date columns: which bins a mechanism tells apart, and what values a bin really holds.
 
-Every bin of a column is split into ten parts, each of these into ten, and so on: down to single whole numbers or days where
-that takes no more than 100,000 parts of the column, and to 10,000 parts of a column of real numbers (fewer where there are
-many columns). Values are drawn uniformly inside the smallest parts. A row lies in one part of every level, so adding a row
-moves one count per level by 1, and replacing a row at most two. The noisy counts become consistent and non-negative by
-post-processing: least squares upwards, as in Hay, Rastogi, Miklau, Suciu 2010, then, downwards from the rows that the bin
-has, the nearest non-negative counts with the right sum. Spikes of whole numbers (0, 40, 99,999) and tails survive it; those
-of other numbers, or of wide ranges, are known to a part alone.
+The public range of a column is split into parts, each of these again, and so on down to single values (units, whole numbers,
+days), as far as there are levels; a part is split only where its noisy count stands out of the noise, so a tree costs few
+counts and the noise has nowhere to pile up. A row lies in at most one part of every level: adding a row moves one count per
+level by 1, replacing a row at most two, whatever was split before. The rest is post-processing: counts become consistent
+(least squares upwards, as in Hay, Rastogi, Miklau, Suciu 2010, then, downwards, the nearest non-negative counts with the
+right sum); frequent values become bins of their own, the others share the remaining bins in about equal numbers; and inside
+a bin values are drawn from the parts.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,28 +24,90 @@ import pandas as pd
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.privacy.spec import Neighbouring
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Released = Callable[[Integers], npt.NDArray[Any]]
+"""Counts with noise, for exact ones."""
 
 BRANCHES = 10
-_MOST_PARTS, _MOST_COUNTS = 100_000, 250_000
-"""Parts of a column, and counts of all columns, at most: exact noise takes about 30 µs a count."""
-_MOST_REAL = 10_000
-"""Parts of a column of real numbers."""
-_DROWNED = 2.0
-"""A part with fewer rows than so many standard deviations of the noise shares them equally among its own parts."""
-_NEVER = -1e18
+_MOST_LEVELS, _MOST_REAL = 8, 4
+"""Levels of a column of whole numbers (or of a unit), and of one without a unit, at most."""
+_STANDS_OUT = 3.0
+"""Standard deviations of the noise from which on a part is split."""
+_MOST_SPLIT = 500
+"""Parts of a level that are split, at most."""
+_CLOSEST = 0.995
+"""Correlation of a copula, at most."""
+_GRAINS = 400
+"""Cuts between bins are looked for every so many parts of the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Parts that were counted together: ten for each part above that was split.
+
+    Attributes:
+        edges: of the parts, shape (split parts above, 11); a part without a whole number has equal edges.
+        counts: with noise, shape (split parts above, 10).
+        split: numbers of the parts that the next level splits, ascending.
+    """
+
+    edges: Floats
+    counts: Floats
+    split: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The smallest parts that are known, in the order of their values.
+
+    Attributes:
+        low, high: low ≤ value < high, shape (parts,).
+        rows: estimated, not negative, shape (parts,).
+        counted: all parts that were counted, the larger ones too: low, high, the ends of the part above, and the variance of
+            the estimate in units of the noise. Shape (5, counts).
+    """
+
+    low: Floats
+    high: Floats
+    rows: Floats
+    counted: Floats
+
+    def cut(self, at: Floats) -> Parts:
+        """The same, cut where a part would go on beyond one of these values; its rows are shared by width."""
+        low = np.union1d(self.low, at)
+        high = np.append(low[1:], self.high[-1])
+        of = np.searchsorted(self.low, low, side="right") - 1
+        return Parts(low, high, self.rows[of] * (high - low) / (self.high - self.low)[of], self.counted)
+
+    def between(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Estimated rows between edges at which the parts were cut, and their variance in units of the noise.
+
+        Shape (edges - 1,). The variance is that of the largest parts that make up a bin; where an edge cuts a part, all of
+        that part's.
+        """
+        low, high, above_low, above_high, variance = self.counted
+        found = np.zeros(len(edges) - 1)
+        for bin_, (first, last) in enumerate(pairwise(edges)):
+            inside = (first <= low) & (high <= last) & ((above_low < first) | (last < above_high))
+            found[bin_] = variance[inside].sum()
+        cut = np.isin(edges[1:-1], low, invert=True)
+        found[:-1] += cut
+        found[1:] += cut
+        starts = np.searchsorted(self.low, edges[:-1])
+        return np.add.reduceat(self.rows, starts), np.maximum(found, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The tree over one column.
+    """The tree over one column, before anything was counted.
 
     Attributes:
-        attribute: the column, with its bounds and bins.
+        attribute: the column, with its bounds and number of bins.
         position: of the column in the domain.
-        levels: of the tree, below the bins.
+        levels: of the tree.
     """
 
     attribute: Attribute
@@ -52,179 +115,409 @@ class Histogram:
     levels: int
 
     @property
-    def parts(self) -> int:
-        """Parts of a bin at the lowest level."""
-        return int(BRANCHES**self.levels)
+    def ends(self) -> tuple[float, float]:
+        """The range, first ≤ value < last; whole numbers where the column is."""
+        return float(self.attribute.edges[0]), float(self.attribute.edges[-1])
 
-    @cached_property
-    def edges(self) -> Floats:
-        """Edges of the lowest parts, shape (bins, parts + 1); of whole numbers whole, and equal where a part is empty."""
-        edges, number = self.attribute.edges, np.arange(self.parts + 1)
-        if not self.attribute.is_whole:
-            return np.asarray(edges[:-1, None] + np.diff(edges)[:, None] * (number / self.parts))
-        whole, rest = np.divmod(np.diff(edges)[:, None].astype(np.int64), self.parts)
-        # The smallest whole numbers at or above number·width/parts, without a product that 64 bits could not hold.
-        return np.asarray(edges[:-1, None] + (number * whole - (-number * rest) // self.parts))
+    def values(self, frame: pd.DataFrame) -> Floats:
+        """The column of some rows as numbers, NaN where it is empty. Shape (n,)."""
+        return self.attribute.numbers(frame[self.attribute.name])
 
-    def places(self, column: pd.Series[Any], codes: npt.NDArray[np.int32]) -> Integers:
-        """The lowest part of every cell, numbered through the bins, -1 where it is empty. Shape (n,)."""
-        bins = self.attribute.effective_bins
-        filled = codes < bins
-        at = np.where(filled, codes, 0).astype(np.int64)
-        values = np.where(filled, self.attribute.numbers(column), self.attribute.edges[0])
-        # Parts without a whole number have the edge of the next one: the last of equals is the one that holds it.
-        found = np.searchsorted(self.edges[:, :-1].ravel(), values, side="right") - 1
-        return np.where(filled, np.clip(found, at * self.parts, (at + 1) * self.parts - 1), -1)
-
-    def counts(self, places: Integers) -> Integers:
-        """Rows in every part of every level, from the highest level to the lowest. Shape (count,)."""
-        lowest = np.bincount(places[places >= 0], minlength=self.attribute.effective_bins * self.parts)
-        levels = [lowest.astype(np.int64)]
-        for _ in range(self.levels - 1):
-            levels.append(levels[-1].reshape(-1, BRANCHES).sum(axis=1))
-        return np.concatenate(levels[::-1])
-
-    @property
-    def count(self) -> int:
-        """How many counts there are."""
-        return int(self.attribute.effective_bins) * sum(int(BRANCHES**level) for level in range(1, self.levels + 1))
-
-    def masses(self, noisy: Floats, deviation: float, totals: Floats) -> Floats:
-        """Rows in every lowest part, non-negative, that add up to ``totals`` in every bin. Shape (bins · parts,).
+    def grown(self, values: Floats, released: Released, deviation: float) -> list[Level]:
+        """The tree, level by level: what is split depends on noisy counts alone.
 
         Args:
-            noisy: the counts with noise, shape (count,).
+            values: of the rows, without empty ones. Shape (n,).
+            released: adds the noise.
             deviation: standard deviation of the noise.
-            totals: rows of every bin, shape (bins,).
         """
-        sizes = [self.attribute.effective_bins * BRANCHES**level for level in range(1, self.levels + 1)]
-        levels, possible = np.split(noisy, np.cumsum(sizes)[:-1]), self._possible
-        found: list[Floats] = [levels[-1] * possible[-1]]
-        variances = [1.0]
-        for level, can in zip(levels[-2::-1], possible[-2::-1], strict=True):
-            below, variance = found[-1].reshape(-1, BRANCHES).sum(axis=1), BRANCHES * variances[-1]
-            found.append(can * (level * variance + below) / (variance + 1))
-            variances.append(variance / (variance + 1))
-        masses = np.asarray(totals, dtype=np.float64)
-        for counts, can, variance in zip(found[::-1], possible, variances[::-1], strict=True):
-            drowned = masses < _DROWNED * deviation * math.sqrt(variance)
-            wanted = np.where(drowned[:, None], 0.0, counts.reshape(-1, BRANCHES))
-            masses = nearest_with_sum(np.where(can.reshape(-1, BRANCHES), wanted, _NEVER), masses).ravel()
-        return masses
+        levels: list[Level] = []
+        parts = np.array([self.ends])
+        while len(levels) < self.levels and len(parts):
+            edges = self._split(parts)
+            counts = np.asarray(released(self.counts(values, edges)), dtype=np.float64)
+            possible = np.where(np.diff(edges, axis=1) > 0, counts, -math.inf).ravel()
+            largest = np.argsort(-possible, kind="stable")[: _MOST_SPLIT if len(levels) + 1 < self.levels else 0]
+            levels.append(Level(edges, counts, np.sort(largest[possible[largest] > _STANDS_OUT * deviation])))
+            row, at = np.divmod(levels[-1].split, BRANCHES)
+            parts = np.stack([edges[row, at], edges[row, at + 1]], axis=1)
+        return levels
 
-    @cached_property
-    def _possible(self) -> list[npt.NDArray[np.bool_]]:
-        """Which parts hold a value at all, from the highest level to the lowest."""
-        levels = [(np.diff(self.edges, axis=1) > 0).ravel()]
-        for _ in range(self.levels - 1):
-            levels.append(np.asarray(levels[-1].reshape(-1, BRANCHES).any(axis=1)))
-        return levels[::-1]
+    def _split(self, parts: Floats) -> Floats:
+        """Edges of the ten parts of each part, shape (parts, 11)."""
+        low, high = parts[:, :1], parts[:, 1:]
+        number, width = np.arange(BRANCHES + 1), high - low
+        steps = number * width.astype(np.int64) // BRANCHES if self.attribute.is_whole else width * (number / BRANCHES)
+        return np.asarray(np.where(number == BRANCHES, high, low + steps))
 
-    def draw(
-        self, noisy: Floats, deviation: float, codes: npt.NDArray[np.int32], rows: float, generator: np.random.Generator
-    ) -> pd.Series[Any]:
-        """A value for every code, shape (k,), drawn in its bin: low-variance draws of the lowest parts, uniform inside one.
+    def counts(self, values: Floats, edges: Floats) -> Integers:
+        """Rows in every part, exact; the upper end of the range belongs to the last part. Shape (parts above, 10)."""
+        low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+        # Of parts with equal lower edges only the last one has room.
+        found = np.searchsorted(low, values, side="right") - 1
+        closed = np.where(high == self.ends[1], np.nextafter(high, math.inf), high)
+        inside = (found >= 0) & (values < closed[found])
+        return np.bincount(found[inside], minlength=low.size).astype(np.int64).reshape(-1, BRANCHES)
 
-        ``noisy`` and ``deviation`` as in :meth:`masses`; ``rows`` is how many were counted, or a private estimate.
+    def parts(self, levels: Sequence[Level], rows: float | None) -> Parts:
+        """Rows in the smallest parts: consistent, not negative.
+
+        Args:
+            levels: of the tree, with noise.
+            rows: that have a value, where it is known; None takes what the counts say.
         """
-        bins = self.attribute.effective_bins
-        counts = np.bincount(codes, minlength=bins)[:bins]
-        totals = np.asarray(counts * (rows / max(len(codes), 1)), dtype=np.float64)
-        masses = self.masses(noisy, deviation, totals).reshape(bins, self.parts)
+        best, variance = np.zeros((0, BRANCHES)), np.zeros((0, BRANCHES))
+        estimates: list[tuple[Floats, Floats]] = []
+        for level in levels[::-1]:
+            below, spread = best.sum(axis=1), variance.sum(axis=1)
+            variance = (np.diff(level.edges, axis=1) > 0).astype(np.float64)
+            best = level.counts * variance
+            split = np.unravel_index(level.split, best.shape)
+            best[split] = (best[split] * spread + below) / (spread + 1)
+            variance[split] = spread / (spread + 1)
+            estimates.append((best, variance))
+        total = np.array([max(float(best.sum()), 0.0) if rows is None else rows])
+        pieces, every = [], []
+        for level, (best, variance) in zip(levels, estimates[::-1], strict=True):
+            counted = nearest_with_sum(best, total, variance).ravel()
+            total = counted[level.split]
+            possible = variance.ravel() > 0
+            smallest = possible.copy()
+            smallest[level.split] = False
+            ends = [level.edges[:, :-1], level.edges[:, 1:], level.edges[:, :1], level.edges[:, -1:], variance]
+            node = np.stack([np.broadcast_to(each, best.shape).ravel() for each in ends])
+            every.append(node[:, possible])
+            pieces.append(np.stack([node[0], node[1], counted])[:, smallest])
+        low, high, counted = np.concatenate(pieces, axis=1)
+        order = np.argsort(low, kind="stable")
+        return Parts(low[order], high[order], counted[order], np.concatenate(every, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """What a mechanism tells apart in one column, and what is drawn inside.
+
+    Attributes:
+        histogram: of the column.
+        edges: bin i holds edges[i] ≤ value < edges[i+1], the last one its upper edge too. Shape (bins + 1,).
+        parts: of the range, none of which is in two bins.
+    """
+
+    histogram: Histogram
+    edges: Floats
+    parts: Parts
+
+    @classmethod
+    def of(cls, histogram: Histogram, parts: Parts) -> Bins:
+        """As many bins as the domain has, with the least variation of values and of ranks inside them."""
+        return cls.between(histogram, parts, _edges(parts, histogram.attribute.edges, whole=histogram.attribute.is_whole))
+
+    @classmethod
+    def between(cls, histogram: Histogram, parts: Parts, edges: Floats) -> Bins:
+        """The bins between these edges."""
+        return cls(histogram, edges, parts.cut(edges[1:-1]))
+
+    def codes(self, values: Floats) -> npt.NDArray[np.int32]:
+        """The bin of every value, shape (n,); one past the last bin where it is NaN."""
+        found = np.searchsorted(self.edges[1:-1], values, side="right")
+        return np.where(np.isnan(values), len(self.edges) - 1, found).astype(np.int32)
+
+    def draw(self, codes: npt.NDArray[np.int32], position: Floats, generator: np.random.Generator) -> pd.Series[Any]:
+        """A value for every code: low-variance draws of the parts, uniform inside one.
+
+        Args:
+            codes: shape (k,).
+            position: the larger a row's, the larger its value among the rows of its bin. Shape (k,).
+            generator: of the draws.
+        """
+        attribute = self.histogram.attribute
         values = np.full(len(codes), np.nan)
-        for code in np.flatnonzero(counts):
-            chosen = generator.permutation(systematic_rows(masses[code], int(counts[code]), generator))
-            low, high = self.edges[code, chosen], self.edges[code, chosen + 1]
-            if self.attribute.is_whole:
-                drawn = generator.integers(low.astype(np.int64), high.astype(np.int64)).astype(np.float64)
+        order = np.lexsort((position, codes))
+        starts = np.searchsorted(codes[order], np.arange(len(self.edges)))
+        ends = np.searchsorted(self.parts.low, self.edges[:-1])
+        for code, first, last in zip(range(len(ends)), ends, [*ends[1:], len(self.parts.low)], strict=True):
+            mine = order[starts[code] : starts[code + 1]]
+            low, high, rows = (each[first:last] for each in (self.parts.low, self.parts.high, self.parts.rows))
+            if len(mine):
+                at = systematic_rows(rows if rows.sum() > 0 else high - low, len(mine), generator)
+                drawn = generator.uniform(low[at], high[at])
+                # Rounding may reach the upper end of a part, which belongs to the next one.
+                drawn = np.floor(drawn) if attribute.is_whole else np.minimum(drawn, np.nextafter(high[at], low[at]))
+                values[mine] = np.sort(drawn)
+        return attribute.from_numbers(values)
+
+    def labels(self) -> list[str]:
+        """A short text for every code, in code order."""
+        attribute = self.histogram.attribute
+        low = attribute.from_numbers(self.edges[:-1])
+        high = attribute.from_numbers(self.edges[1:] - attribute.is_whole)
+        names = [" to ".join(dict.fromkeys(map(self._written, ends))) for ends in zip(low, high, strict=True)]
+        return names + ["(missing)"] * attribute.missing
+
+    def _written(self, value: Any) -> str:
+        if self.histogram.attribute.kind == "date":
+            return str(value)[:10]
+        return f"{value:.{15 if self.histogram.attribute.is_whole else 4}g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Codes for the rows of a table, and rows for codes.
+
+    Attributes:
+        domain: of the table; its own bins are those of the columns that have no others.
+        bins: of numeric and date columns, by the position of their column.
+        deviation: standard deviation of the noise on a count that they were made from.
+    """
+
+    domain: Domain
+    bins: Mapping[int, Bins] = field(default_factory=dict)
+    deviation: float = 0.0
+
+    def codes(self, table: Table) -> Codes:
+        """Codes of the rows, shape (n, columns)."""
+        if not self.bins:
+            return table.codes
+        codes = np.array(table.codes, order="F")
+        for j, bins in self.bins.items():
+            codes[:, j] = bins.codes(bins.histogram.values(table.frame))
+        return codes
+
+    def decode(self, codes: Codes, generator: np.random.Generator) -> pd.DataFrame:
+        """Rows for codes of shape (k, columns)."""
+        columns, positions = {}, dict[int, Floats]()
+        for j, attribute in enumerate(self.domain.attributes):
+            if j in self.bins:
+                positions[j] = _positions(codes, j, positions, self.domain.shape, generator)
+                columns[attribute.name] = self.bins[j].draw(codes[:, j], positions[j], generator)
             else:
-                drawn = np.minimum(generator.uniform(low, high), np.nextafter(self.attribute.edges[code + 1], low))
-            values[codes == code] = drawn
-        return self.attribute.from_numbers(values)
+                columns[attribute.name] = attribute.decode(codes[:, j], generator)
+        return pd.DataFrame(columns, columns=list(self.domain.names))
+
+    def counts(self, column: int) -> tuple[Floats, Floats]:
+        """Estimated rows of every code of a column that has bins here, and their variance. Shape (codes,)."""
+        bins, attribute = self.bins[column], self.domain.attributes[column]
+        rows, variance = bins.parts.between(bins.edges)
+        nothing = np.zeros(int(attribute.missing))
+        return np.append(rows, nothing), np.append(self.deviation**2 * variance, nothing + math.inf)
+
+    def labels(self, column: int) -> list[str]:
+        """A short text for every code of a column."""
+        attribute = self.domain.attributes[column]
+        return self.bins[column].labels() if column in self.bins else attribute.labels()
 
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """The trees over all columns that have one; what the columns of a table hold inside their bins."""
+    """The trees over all columns that have one."""
 
+    domain: Domain
     columns: tuple[Histogram, ...]
+    fixed_bins: bool = False
 
     @classmethod
-    def of(cls, domain: Domain) -> Histograms | None:
-        """A tree for every numeric and date column whose bins hold more than one value; None if there is no such column."""
-        binned = [(j, attribute) for j, attribute in enumerate(domain.attributes) if attribute.is_binned]
-        levels, left = dict.fromkeys((j for j, _ in binned), 0), _MOST_COUNTS
-        # The cheapest level next, of whichever column: bounds and bins decide, never the rows.
-        steps = sorted(
-            (attribute.effective_bins * BRANCHES**level, j, level)
-            for j, attribute in binned
-            for level in range(1, _levels(attribute) + 1)
-        )
-        for counts, j, level in steps:
-            if counts <= left and levels[j] == level - 1:
-                levels[j], left = level, left - counts
-        columns = tuple(Histogram(attribute, j, levels[j]) for j, attribute in binned if levels[j])
-        return cls(columns) if columns else None
+    def of(cls, domain: Domain, *, fixed_bins: bool = False) -> Histograms | None:
+        """A tree for every numeric and date column whose bins hold more than one value; None if there is no such column.
+
+        With ``fixed_bins`` they only say what is drawn inside the bins of the domain.
+        """
+        found = [
+            Histogram(attribute, j, levels)
+            for j, attribute in enumerate(domain.attributes)
+            if attribute.is_binned and (levels := _levels(attribute))
+        ]
+        return cls(domain, tuple(found), fixed_bins) if found else None
 
     @property
-    def count(self) -> int:
-        """How many counts there are."""
-        return sum(column.count for column in self.columns)
+    def levels(self) -> int:
+        """Of all trees together: a row is counted at most once in each."""
+        return sum(column.levels for column in self.columns)
 
     def moved(self, neighbouring: Neighbouring) -> int:
         """How many counts a neighbour moves by 1 at most: one in each level for a row, two where one is replaced."""
-        return sum(column.levels for column in self.columns) * (2 if neighbouring == "replace_one" else 1)
+        return self.levels * (2 if neighbouring == "replace_one" else 1)
 
-    def counts(self, codes: Codes, frame: pd.DataFrame | None) -> Integers:
-        """The counts of all columns, exact. Shape (count,).
+    def by_codes(self, codes: Codes) -> Integers:
+        """Counts of rows that are known by their codes alone, in trees where two bins have no part in common.
+
+        Shape (levels · bins of each column together,).
+        """
+        counted = [
+            np.tile(np.bincount(codes[:, column.position], minlength=column.attribute.size)[:bins], column.levels)
+            for column in self.columns
+            for bins in [column.attribute.effective_bins]
+        ]
+        return np.concatenate(counted).astype(np.int64)
+
+    def learn(self, table: Table, released: Released, deviation: float, rows: int | None) -> Encoding:
+        """Grow every tree, and choose bins by them.
 
         Args:
-            codes: of the rows, shape (n, columns of the domain).
-            frame: the rows; None takes the first value of every bin, for rows that are known by their codes alone.
+            table: the rows.
+            released: adds noise to counts.
+            deviation: standard deviation of that noise.
+            rows: their number where it is public.
         """
-        return np.concatenate([column.counts(self._places(column, codes, frame)) for column in self.columns])
-
-    def _places(self, column: Histogram, codes: Codes, frame: pd.DataFrame | None) -> Integers:
-        mine = codes[:, column.position]
-        if frame is not None:
-            return column.places(frame[column.attribute.name], mine)
-        return np.where(mine < column.attribute.effective_bins, mine.astype(np.int64) * column.parts, -1)
-
-    def drawn(
-        self, noisy: Floats, deviation: float, rows: float, codes: Codes, generator: np.random.Generator
-    ) -> dict[str, pd.Series[Any]]:
-        """Values for the codes of released rows, by column: post-processing of the noisy counts and the codes."""
-        ends = np.cumsum([column.count for column in self.columns])[:-1]
-        return {
-            column.attribute.name: column.draw(part, deviation, codes[:, column.position], rows, generator)
-            for column, part in zip(self.columns, np.split(noisy, ends), strict=True)
-        }
+        bins = {}
+        for column in self.columns:
+            known = None if column.attribute.missing else rows
+            values = column.values(table.frame)
+            levels = column.grown(values[~np.isnan(values)], released, deviation)
+            parts = column.parts(levels, known)
+            bins[column.position] = (
+                Bins.between(column, parts, column.attribute.edges) if self.fixed_bins else Bins.of(column, parts)
+            )
+        return Encoding(self.domain, bins, deviation)
 
 
-def nearest_with_sum(wanted: Floats, sums: Floats) -> Floats:
-    """The nearest non-negative vectors (in Euclidean distance) with the given sums, row by row.
+def nearest_with_sum(wanted: Floats, sums: Floats, variances: Floats) -> Floats:
+    """Non-negative vectors x with the given sums that minimise Σ (x - wanted)²/variance, row by row; 0 where there is none.
 
-    max(w - t, 0) with the t at which it adds up, found by sorting (Held, Wolfe, Crowder 1974).
+    max(w - t·v, 0) with the t at which it adds up, found by sorting w/v (Held, Wolfe, Crowder 1974).
 
     Args:
         wanted: shape (rows, entries).
         sums: not negative, shape (rows,).
+        variances: not negative, some positive in each row. Shape (rows, entries).
     """
-    descending = -np.sort(-wanted, axis=1)
-    excess = np.cumsum(descending, axis=1) - sums[:, None]
-    kept = (descending - excess / np.arange(1, wanted.shape[1] + 1) > 0).sum(axis=1).clip(1)
-    lowered = wanted - (excess[np.arange(len(wanted)), kept - 1] / kept)[:, None]
-    return np.asarray(np.maximum(lowered, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(variances > 0, wanted / variances, -math.inf)
+    order = np.argsort(-ratio, axis=1, kind="stable")
+    ratio, mass, weight = (np.take_along_axis(values, order, axis=1) for values in (ratio, wanted, variances))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        levels = (np.cumsum(mass, axis=1) - sums[:, None]) / np.cumsum(weight, axis=1)
+    last = (ratio > levels).sum(axis=1).clip(1) - 1
+    level = levels[np.arange(len(wanted)), last]
+    return np.asarray(np.where(variances > 0, np.maximum(wanted - level[:, None] * variances, 0.0), 0.0))
 
 
 def _levels(attribute: Attribute) -> int:
-    """Levels of the tree: down to single whole numbers, or as far as there are not too many parts."""
-    if not attribute.is_binned:
+    """Levels of the tree: down to single values, as far as there are not too many levels."""
+    if not attribute.is_whole:
+        return _MOST_REAL
+    width, levels = int(attribute.edges[-1] - attribute.edges[0]), 0
+    if attribute.effective_bins == width:
         return 0
-    whole = attribute.is_whole
-    widest = float(np.diff(attribute.edges).max()) if whole else math.inf
-    levels = 0
-    most = (_MOST_PARTS if whole else _MOST_REAL) / attribute.effective_bins
-    while BRANCHES**levels < widest and BRANCHES ** (levels + 1) <= most:
-        levels += 1
+    while width > 1 and levels < _MOST_LEVELS:
+        width, levels = -(-width // BRANCHES), levels + 1
     return levels
+
+
+def _edges(parts: Parts, equal_width: Floats, *, whole: bool) -> Floats:
+    """Edges of as many bins as there are of equal width, shape (bins + 1,).
+
+    Least Σ over bins of the squared distances from the bin's mean, of the values and of their ranks, each as a share of the
+    variance of the column: values alone would spend all bins on a tail, ranks alone would lose it. One-dimensional k-means
+    by dynamic programming (Fisher 1958) over cuts at the parts' ends, at finer ones in wide parts, and at equal widths.
+    """
+    bins, total = len(equal_width) - 1, float(parts.rows.sum())
+    if bins < 2 or total <= 0:
+        return equal_width
+    pieces = np.ceil(parts.rows / total * _GRAINS).clip(1).astype(np.int64)
+    share = (np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / np.repeat(pieces, pieces)
+    inner = np.repeat(parts.low, pieces) + share * np.repeat(parts.high - parts.low, pieces)
+    fine = parts.cut(np.concatenate([np.floor(inner) if whole else inner, equal_width[1:-1]]))
+    rows, values = fine.rows / total, (fine.low + fine.high) / 2
+    reached = np.cumsum(rows)
+    sums = [np.append(0.0, reached)]
+    for coordinate in (reached - rows / 2, values):
+        mean = float(rows @ coordinate)
+        apart = coordinate - mean
+        variance = float(rows @ apart**2) or 1.0
+        sums += [np.append(0.0, np.cumsum(rows * apart)) / math.sqrt(variance)]
+    # Cuts are worth trying beside a part with rows, where a grain of rows is reached, and at equal widths.
+    grain = 1 / _GRAINS
+    full = rows >= grain
+    tried = full[:-1] | full[1:] | (np.diff(np.floor(reached / grain)) != 0) | np.isin(fine.low[1:], equal_width)
+    at = np.concatenate([[0], np.flatnonzero(tried) + 1, [len(rows)]])
+    mass, first, second = (one[at] for one in sums)
+    # Least squared distances are largest squared sums over masses.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = mass[None] - mass[:, None]
+        gain = ((first[None] - first[:, None]) ** 2 + (second[None] - second[:, None]) ** 2) / weight
+    gain = np.where(weight > 0, gain, 0.0)
+    gain[np.tril_indices(len(at))] = -math.inf
+    best, cuts = gain[0], []
+    for _ in range(bins - 1):
+        reach = best[:, None] + gain
+        cuts.append(reach.argmax(axis=0))
+        best = reach.max(axis=0)
+    chosen = [len(at) - 1]
+    for back in cuts[::-1]:
+        chosen.append(int(back[chosen[-1]]))
+    inner_edges = fine.low[at[chosen[:0:-1]]]
+    return np.concatenate([equal_width[:1], inner_edges, equal_width[-1:]])
+
+
+def _positions(
+    codes: Codes, column: int, known: Mapping[int, Floats], sizes: Sequence[int], generator: np.random.Generator
+) -> Floats:
+    """Where in its bin each row's value lies, from 0 to 1, given the column that depends most on this one. Shape (k,).
+
+    How frequent the partner's code is runs straight from the middle of one bin to that of the next, so a row whose partner is
+    more frequent in the next bin lies higher up. Where the partner's positions are ``known``, by column, both follow a
+    Gaussian copula with the rank correlation of their bins: columns that rise together do so inside a bin.
+    """
+    uniform = generator.random(len(codes))
+    partner = _strongest_partner(codes, column, sizes)
+    if partner is None:
+        return uniform
+    if partner in known:
+        return _by_copula(codes[:, column], codes[:, partner], known[partner], uniform)
+    table = _table(codes, column, partner, sizes)
+    share = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
+    below, above = np.vstack([share[:1], share[:-1]]) + share, np.vstack([share[1:], share[-1:]]) + share
+    slopes = (above - below) / np.maximum(above + below, 1e-300)
+    return _linear(slopes[codes[:, column], codes[:, partner]], uniform)
+
+
+def _by_copula(mine: Integers, other: Integers, position: Floats, uniform: Floats) -> Floats:
+    """Positions in the bins of one column given the other's, from uniform numbers: a normal law cut off at the bin's ends."""
+    from scipy import special
+
+    low, high = _ranks(mine)
+    before, after = _ranks(other)
+    middle, partner = (low + high) / 2 - 0.5, (before + after) / 2 - 0.5
+    # Bins hide a part of the variance of ranks, which is 1/12: what is left of the correlation is that much too small.
+    correlation = float((middle * partner).mean()) * 12 / math.sqrt(max(144 * middle.var() * partner.var(), 1e-12))
+    correlation = float(np.clip(2 * math.sin(math.pi / 6 * np.clip(correlation, -1, 1)), -_CLOSEST, _CLOSEST))
+    given = special.ndtri(np.clip(before + (after - before) * position, 1e-9, 1 - 1e-9))
+    spread = math.sqrt(1 - correlation**2)
+    first, last = (special.ndtr((special.ndtri(end) - correlation * given) / spread) for end in (low, high))
+    drawn = special.ndtr(correlation * given + spread * special.ndtri(first + (last - first) * uniform))
+    return np.asarray(np.clip(np.nan_to_num((drawn - low) / (high - low), nan=0.5), 0.0, 1.0))
+
+
+def _ranks(codes: Integers) -> tuple[Floats, Floats]:
+    """Shares of the rows with a smaller code, and with one at most as large. Shape (k,) each."""
+    reached = np.append(0.0, np.cumsum(np.bincount(codes))) / len(codes)
+    return reached[codes], reached[codes + 1]
+
+
+def _table(codes: Codes, first: int, second: int, sizes: Sequence[int]) -> Floats:
+    cells = codes[:, first].astype(np.int64) * sizes[second] + codes[:, second]
+    return np.bincount(cells, minlength=sizes[first] * sizes[second]).reshape(sizes[first], -1).astype(np.float64)
+
+
+def _strongest_partner(codes: Codes, column: int, sizes: Sequence[int]) -> int | None:
+    """The other column with the largest mutual information, less what chance alone gives; None without any."""
+    best, most = None, 0.0
+    for other in range(len(sizes)):
+        if other == column or not len(codes):
+            continue
+        table = _table(codes, column, other, sizes) / len(codes)
+        product = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
+        filled = table > 0
+        information = float((table[filled] * np.log(table[filled] / product[filled])).sum())
+        by_chance = ((product.any(axis=1).sum() - 1) * (product.any(axis=0).sum() - 1)) / (2 * len(codes))
+        if information - by_chance > most:
+            best, most = other, information - by_chance
+    return best
+
+
+def _linear(slope: Floats, uniform: Floats) -> Floats:
+    """The inverse of u ↦ (1 - s)·u + s·u², which is the distribution function of the density 1 - s + 2s·u on [0, 1]."""
+    flat = np.abs(slope) < 1e-9
+    safe = np.where(flat, 1.0, slope)
+    bent = (safe - 1 + np.sqrt((1 - safe) ** 2 + 4 * safe * uniform)) / (2 * safe)
+    return np.asarray(np.clip(np.where(flat, uniform, bent), 0.0, 1.0))

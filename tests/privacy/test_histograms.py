@@ -1,8 +1,8 @@
-"""Fine histograms: sensitivity by brute force, post-processing against a solver, values that come back."""
+"""Fine histograms: sensitivity by brute force, post-processing against a solver, bins against all others, values that return."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import cvxpy as cp
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.privacy.histograms import Histograms, nearest_with_sum
+from dpsyn.privacy.histograms import Bins, Histogram, Histograms, Level, Parts, nearest_with_sum
 from dpsyn.table import Table
 
 AGES = Attribute("age", "numeric", lower=0, upper=119, bins=4, integer=True, missing=True, public=True)
@@ -24,20 +24,32 @@ SPANS = [
 ]
 
 
-def only(attribute: Attribute) -> tuple[Domain, Histograms]:
-    domain = Domain.of([attribute])
-    found = Histograms.of(domain)
+def tree(attribute: Attribute) -> Histogram:
+    found = Histograms.of(Domain.of([attribute]))
     assert found is not None
-    return domain, found
+    return found.columns[0]
 
 
-def counts(found: Histograms, domain: Domain, values: list[float]) -> np.ndarray:
-    frame = pd.DataFrame({domain.names[0]: values})
-    return found.counts(domain.encode(frame), frame)
+def table_of(attribute: Attribute, values: object) -> Table:
+    return Table(pd.DataFrame({attribute.name: values}), Domain.of([attribute]))
+
+
+def sample(attribute: Attribute, n: int = 500) -> pd.Series:
+    random = np.random.default_rng(1)
+    return attribute.from_numbers(random.choice(random.uniform(attribute.lower, attribute.upper, 30), n))
+
+
+def learn(table: Table, deviation: float = 0.0, rows: int | None = None):
+    random = np.random.default_rng(2)
+    found = Histograms.of(table.domain)
+    assert found is not None
+    return found.learn(
+        table, lambda counts: np.round(counts + deviation * random.normal(size=counts.shape)), deviation, rows
+    )
 
 
 def test_no_neighbour_moves_more_counts_than_it_says_and_one_moves_as_many():
-    """Every table of two rows over two small columns against every neighbour."""
+    """Every row of two small columns against every other, whatever was split: all parts, some of them, none."""
     first = Attribute("a", "numeric", lower=0, upper=23, bins=2, integer=True, missing=True)
     second = Attribute("b", "numeric", lower=0, upper=5, bins=2, integer=True)
     domain = Domain.of([first, second])
@@ -45,107 +57,212 @@ def test_no_neighbour_moves_more_counts_than_it_says_and_one_moves_as_many():
     assert found is not None
     assert [column.levels for column in found.columns] == [2, 1]
     rows = list(product([None, *range(24)], range(6)))
+    furthest = {"add_remove": 0, "replace_one": 0}
+    for split in (1.0, 0.3, 0.0):
+        random = np.random.default_rng(3)
+        answers: list[np.ndarray] = []
 
-    def of(table: list[tuple[float | None, int]]) -> np.ndarray:
-        frame = pd.DataFrame({"a": pd.array([a for a, _ in table], dtype="Int64"), "b": [b for _, b in table]})
-        return found.counts(domain.encode(frame), frame)
+        def counts(table: pd.DataFrame, answered: list[np.ndarray]) -> np.ndarray:
+            """The exact counts that are asked for, with one and the same answers to each."""
+            asked: list[np.ndarray] = []
 
-    single = np.array([of([row]) for row in rows])
-    none = of([(0, 0)]) - of([(0, 0)])
-    added = np.abs(single - none)
-    assert set(np.unique(added)) == {0, 1}
-    assert added.sum(axis=1).max() == found.moved("add_remove") == 3
-    replaced = np.abs(single[:, None] - single[None])
-    assert replaced.max() == 1
-    assert replaced.sum(axis=2).max() == found.moved("replace_one") == 6
-    # Tables of several rows are sums of single ones, so neighbours of any table differ as much.
-    np.testing.assert_array_equal(of([rows[0], rows[77], rows[77]]), single[0] + 2 * single[77])
+            def released(exact: np.ndarray) -> np.ndarray:
+                asked.append(exact.ravel())
+                if len(asked) > len(answered):
+                    answered.append(random.random(exact.shape) < split)
+                return answered[len(asked) - 1]
+
+            found.learn(Table(table, domain), released, 0.1, None)
+            return np.concatenate(asked)
+
+        single = []
+        for a, b in rows:
+            single.append(counts(pd.DataFrame({"a": pd.array([a], dtype="Int64"), "b": [b]}), answers))
+        added = np.array(single)
+        assert set(np.unique(added)) <= {0, 1}
+        furthest["add_remove"] = max(furthest["add_remove"], added.sum(axis=1).max())
+        replaced = np.abs(added[:, None] - added[None])
+        assert replaced.max() == 1
+        furthest["replace_one"] = max(furthest["replace_one"], replaced.sum(axis=2).max())
+        # Tables of several rows are sums of single ones, so neighbours of any table differ as much.
+        several = pd.DataFrame({"a": pd.array([rows[i][0] for i in (3, 77, 77)], dtype="Int64"), "b": [rows[i][1] for i in (3, 77, 77)]})  # fmt: skip
+        np.testing.assert_array_equal(counts(several, answers), single[3] + 2 * single[77])
+    assert furthest == {relation: found.moved(relation) for relation in furthest} == {"add_remove": 3, "replace_one": 6}
+
+
+def test_what_is_split_depends_on_the_noisy_counts_alone():
+    column = tree(SPANS[1])
+    grown = []
+    for values in (np.zeros(50), np.full(7, 99_999.0)):
+        random = np.random.default_rng(5)
+        levels = column.grown(values, lambda counts, random=random: random.random(counts.shape) < 0.4, 0.2)
+        grown.append([(level.edges.tolist(), level.counts.tolist(), level.split.tolist()) for level in levels])
+    assert grown[0] == grown[1]
+    assert len(grown[0]) > 2
 
 
 @pytest.mark.parametrize("attribute", SPANS, ids=lambda a: a.name)
-def test_every_value_lies_in_the_part_that_holds_it(attribute):
-    domain, found = only(attribute)
-    column = found.columns[0]
-    random = np.random.default_rng(0)
-    numbers = np.concatenate([random.uniform(attribute.lower, attribute.upper, 400), column.edges[:, :-1].ravel()[:2000]])
-    values = attribute.from_numbers(numbers)
-    codes = attribute.encode(values)
-    places = column.places(values, codes)
-    bins, parts = np.divmod(places, column.parts)
-    np.testing.assert_array_equal(bins, codes)
-    exact = attribute.numbers(values)
-    assert (column.edges[bins, parts] <= exact).all()
-    assert ((exact < column.edges[bins, parts + 1]) | (exact == attribute.upper)).all()
-    domain.encode(pd.DataFrame({attribute.name: values}))
+def test_every_value_is_counted_once_in_the_part_that_holds_it(attribute):
+    column = tree(attribute)
+    values = np.sort(attribute.numbers(sample(attribute)))
+    ends = np.array([attribute.lower, attribute.upper])
+    for numbers in (values, ends, np.nextafter(ends, ends[::-1]) if not attribute.is_whole else ends):
+        for level in column.grown(numbers, lambda counts: counts, 0.1):
+            for row, counts in zip(level.edges, level.counts, strict=True):
+                expected = [
+                    ((numbers >= low) & ((numbers < high) | ((high == column.ends[1]) & (numbers == high)))).sum()
+                    for low, high in zip(row[:-1], row[1:], strict=True)
+                ]
+                assert counts.tolist() == expected
+            assert level.counts.sum() == len(numbers)
 
 
 @pytest.mark.parametrize("attribute", SPANS, ids=lambda a: a.name)
-def test_without_noise_the_counts_come_back(attribute):
+def test_without_noise_the_values_come_back(attribute):
     """Whole numbers and days value by value where the tree goes down to them; else part by part."""
-    _, found = only(attribute)
-    column = found.columns[0]
-    random = np.random.default_rng(1)
-    numbers = random.choice(random.uniform(attribute.lower, attribute.upper, 30), 500)
-    values = attribute.from_numbers(numbers)
-    codes = attribute.encode(values)
-    exact = column.counts(column.places(values, codes))
-    drawn = column.draw(exact.astype(float), 0.0, codes, 500, np.random.default_rng(2))
-    np.testing.assert_array_equal(attribute.encode(drawn), codes)
-    np.testing.assert_array_equal(column.counts(column.places(drawn, codes)), exact)
-    if attribute.name in ("age", "gain", "day", "uneven"):
-        pd.testing.assert_series_equal(
-            values.value_counts().sort_index(), drawn.value_counts().sort_index(), check_dtype=False, check_names=False
-        )
+    table = table_of(attribute, sample(attribute))
+    encoding = learn(table)
+    codes = encoding.codes(table)
+    drawn = encoding.decode(codes, np.random.default_rng(2))
+    np.testing.assert_array_equal(encoding.codes(Table(drawn, table.domain)), codes)
+    real, made = (attribute.numbers(frame[attribute.name]) for frame in (table.frame, drawn))
+    if attribute.is_whole and attribute.name != "wide":
+        np.testing.assert_array_equal(np.sort(real), np.sort(made))
+    else:
+        parts = 10.0 ** tree(attribute).levels
+        np.testing.assert_allclose(np.sort(real), np.sort(made), atol=(attribute.upper - attribute.lower) / parts * 1.001)
 
 
 def test_a_spike_survives_noise_and_missing_cells_stay_missing():
     random = np.random.default_rng(3)
-    values = pd.Series(np.where(random.random(20_000) < 0.5, 40, random.integers(0, 120, 20_000)), name="age").astype(
-        "Int64"
-    )
+    values = pd.Series(np.where(random.random(20_000) < 0.5, 40, random.integers(0, 120, 20_000))).astype("Int64")
     values[:1000] = pd.NA
-    _, found = only(AGES)
-    column = found.columns[0]
-    codes = AGES.encode(values)
-    exact = column.counts(column.places(values, codes))
-    drawn = column.draw(exact + random.normal(0, 40, len(exact)), 40.0, codes, 20_000, random)
+    table = table_of(AGES, values)
+    encoding = learn(table, 40.0)
+    codes = encoding.codes(table)
+    assert (codes[:1000, 0] == AGES.size - 1).all()
+    assert "40" in encoding.labels(0)
+    drawn = encoding.decode(codes, random)["age"]
     assert drawn.isna().sum() == 1000
-    assert (drawn == 40).mean() == pytest.approx((values == 40).mean(), abs=0.01)
+    assert (drawn == 40).mean() == pytest.approx((values == 40).mean(), abs=0.001)
     assert np.sort(drawn.dropna())[::100] == pytest.approx(np.sort(values.dropna())[::100], abs=4)
 
 
 def test_impossible_parts_stay_empty_whatever_the_noise():
-    attribute = SPANS[-1]
-    _, found = only(attribute)
-    column = found.columns[0]
-    masses = column.masses(np.random.default_rng(4).normal(0, 30, column.count), 30.0, np.array([5.0, 400.0, 0.0]))
-    assert masses.min() >= 0
-    np.testing.assert_allclose(masses.reshape(3, -1).sum(axis=1), [5, 400, 0])
-    assert (masses[(np.diff(column.edges, axis=1) == 0).ravel()] == 0).all()
+    column = tree(SPANS[-1])
+    random = np.random.default_rng(4)
+    levels = column.grown(np.full(400, 5.0), lambda counts: counts + random.normal(0, 30, counts.shape), 30.0)
+    parts = column.parts(levels, 405)
+    assert (parts.high > parts.low).all()
+    assert parts.rows.min() >= 0
+    assert parts.rows.sum() == pytest.approx(405)
+    assert (parts.low[0], parts.high[-1]) == (1, 18)
+    np.testing.assert_array_equal(parts.low[1:], parts.high[:-1])
 
 
-def test_levels_are_weighed_by_their_noise():
-    """Two levels and one bin: a part's count is (10·own + sum of its parts)/11, the least-squares answer."""
-    attribute = Attribute("x", "numeric", lower=0, upper=99, bins=1, integer=True)
-    _, found = only(attribute)
-    column = found.columns[0]
-    assert column.levels == 2
-    top = np.full(10, 1000.0)
-    low = np.full(100, 100.0)
-    top[0] += 110
-    masses = column.masses(np.concatenate([top, low]), 1e-9, np.array([10_100.0]))
-    np.testing.assert_allclose(masses.reshape(10, 10).sum(axis=1), [1100, *[1000] * 9], rtol=1e-12)
+@pytest.mark.parametrize("known", [10_050, None])
+def test_levels_are_weighed_by_their_noise(known):
+    """Ten parts, one of them split: its count is (10·own + sum of its parts)/11, the least-squares answer."""
+    column = tree(Attribute("x", "numeric", lower=0, upper=99, bins=2, integer=True))
+    top, low = np.full((1, 10), 1000.0), np.full((1, 10), 100.0)
+    top[0, 0] += 110
+    first = Level(np.arange(0.0, 101, 10)[None], top, np.array([0]))
+    parts = column.parts([first, Level(np.arange(0.0, 11)[None], low, np.empty(0, dtype=np.int64))], known)
+    estimated = np.array([1100.0, *[1000.0] * 9])
+    variances = np.array([10 / 11, *[1.0] * 9])
+    if known is not None:
+        estimated -= (estimated.sum() - known) * variances / variances.sum()
+    np.testing.assert_allclose(np.append(parts.rows[:10].sum(), parts.rows[10:]), estimated)
+    np.testing.assert_allclose(parts.rows[:10], estimated[0] / 10)
 
 
 def test_the_nearest_vector_is_the_one_that_a_solver_finds():
     random = np.random.default_rng(5)
     wanted, sums = random.normal(0, 3, (6, 10)), np.array([0.0, 0.5, 3.0, 10.0, 40.0, 1e-9])
-    found = nearest_with_sum(wanted, sums)
+    variances = random.uniform(0.1, 2.0, (6, 10)) * (random.random((6, 10)) < 0.8)
+    found = nearest_with_sum(wanted, sums, variances)
     np.testing.assert_allclose(found.sum(axis=1), sums, atol=1e-12)
-    for row, total, mine in zip(wanted, sums, found, strict=True):
-        x = cp.Variable(10, nonneg=True)
-        cp.Problem(cp.Minimize(cp.sum_squares(x - row)), [cp.sum(x) == total]).solve(solver="CLARABEL")
-        np.testing.assert_allclose(mine, x.value, atol=1e-5)
+    for row, total, variance, mine in zip(wanted, sums, variances, found, strict=True):
+        can = variance > 0
+        assert (mine[~can] == 0).all()
+        x = cp.Variable(int(can.sum()), nonneg=True)
+        apart = cp.sum_squares(cp.multiply(x - row[can], 1 / np.sqrt(variance[can])))
+        cp.Problem(cp.Minimize(apart), [cp.sum(x) == total]).solve(solver="CLARABEL")
+        np.testing.assert_allclose(mine[can], x.value, atol=1e-5)
+
+
+def test_bins_are_the_best_of_all():
+    """Every way to cut twelve values into four bins, by brute force."""
+    random = np.random.default_rng(6)
+    attribute = Attribute("x", "numeric", lower=0, upper=11, bins=4, integer=True)
+    column = tree(attribute)
+    for _ in range(5):
+        rows = np.round(random.exponential(50, 12)) + 1
+        parts = Parts(np.arange(12.0), np.arange(1.0, 13.0), rows, np.zeros((5, 0)))
+        shares, reached = rows / rows.sum(), np.cumsum(rows) / rows.sum()
+        ranks, values = reached - shares / 2, np.arange(12.0)
+
+        def inside(edges: tuple[float, ...], shares=shares, ranks=ranks, values=values) -> float:
+            total = 0.0
+            for x in (ranks, values):
+                spread = [
+                    shares[low:high] @ (x[low:high] - np.average(x[low:high], weights=shares[low:high])) ** 2
+                    for low, high in zip(map(int, edges[:-1]), map(int, edges[1:]), strict=True)
+                ]
+                total += sum(spread) / (shares @ (x - shares @ x) ** 2)
+            return total
+
+        edges = Bins.of(column, parts).edges
+        every = [inside((0, *cuts, 12)) for cuts in combinations(range(1, 12), 3)]
+        assert inside(tuple(edges)) == pytest.approx(min(every))
+
+
+def test_frequent_values_become_bins_of_their_own():
+    random = np.random.default_rng(7)
+    gain = np.where(
+        random.random(5000) < 0.9, 0, np.where(random.random(5000) < 0.3, 99_999, random.integers(1, 50_000, 5000))
+    )
+    table = table_of(SPANS[1], gain)
+    encoding = learn(table, 10.0, 5000)
+    labels = encoding.labels(0)
+    assert labels[0] == "0"
+    assert len(labels) == len(set(labels)) == 10
+    codes = encoding.codes(table)[:, 0]
+    assert set(gain[codes == 0]) == {0}
+    assert gain[codes == 9].min() > 90_000
+
+
+@pytest.mark.parametrize("rows", [np.zeros(12), np.eye(12)[3] * 50])
+def test_with_next_to_nothing_known_there_are_as_many_bins_all_the_same(rows):
+    column = tree(Attribute("x", "numeric", lower=0, upper=11, bins=5, integer=True))
+    bins = Bins.of(column, Parts(np.arange(12.0), np.arange(1.0, 13.0), rows, np.zeros((5, 0))))
+    assert (np.diff(bins.edges) > 0).all()
+    assert len(bins.edges) == 6
+    drawn = bins.draw(np.arange(5, dtype=np.int32).repeat(3), np.zeros(15), np.random.default_rng(0))
+    np.testing.assert_array_equal(bins.codes(drawn.to_numpy(float)), np.arange(5).repeat(3))
+
+
+def test_values_follow_their_strongest_partner_inside_a_bin():
+    """Two columns that rise together, in four bins each: the rank correlation inside the bins is no longer lost."""
+    random = np.random.default_rng(8)
+    x = random.integers(0, 1000, 20_000)
+    y = np.clip(x + random.integers(-150, 150, 20_000), 0, 999)
+    attributes = [Attribute(n, "numeric", lower=0, upper=999, bins=4, integer=True, public=True) for n in "xyz"]
+    table = Table(pd.DataFrame({"x": x, "y": y, "z": random.integers(0, 1000, 20_000)}), Domain.of(attributes))
+    encoding = learn(table, 5.0, table.n)
+    codes = encoding.codes(table)
+    rows = encoding.decode(codes, random)
+    real = table.frame.corr(method="spearman").loc["x", "y"]
+    apart = pd.DataFrame(
+        {name: encoding.bins[j].draw(codes[:, j], random.random(table.n), random) for j, name in enumerate("xyz")}
+    )
+    lost = real - apart.corr(method="spearman").loc["x", "y"]
+    left = real - rows.corr(method="spearman").loc["x", "y"]
+    assert lost > 0.05
+    assert abs(left) < 0.5 * lost
+    assert abs(rows.corr(method="spearman").loc["x", "z"]) < 0.03
+    for name in "xyz":
+        np.testing.assert_allclose(np.sort(rows[name])[::200], np.sort(table.frame[name])[::200], atol=30)
 
 
 def test_only_columns_with_several_values_in_a_bin_get_a_tree():
@@ -157,10 +274,12 @@ def test_only_columns_with_several_values_in_a_bin_get_a_tree():
     assert [(column.attribute.name, column.position) for column in both.columns] == [("age", 1)]
 
 
-def test_rows_known_by_codes_alone_count_once_a_level():
-    domain, found = only(AGES)
-    codes = np.array([[0], [3], [4]], dtype=np.int32)
-    exact = found.counts(codes, None)
-    assert exact.sum() == 2 * found.columns[0].levels
-    table = Table(pd.DataFrame({"age": pd.array([0, 90, None], dtype="Int64")}), domain)
-    np.testing.assert_array_equal(exact, found.counts(table.codes, table.frame))
+def test_with_fixed_bins_the_codes_are_those_of_the_domain():
+    table = table_of(SPANS[1], sample(SPANS[1]))
+    found = Histograms.of(table.domain, fixed_bins=True)
+    assert found is not None
+    encoding = found.learn(table, lambda counts: counts, 0.0, table.n)
+    np.testing.assert_array_equal(encoding.codes(table), table.codes)
+    assert encoding.labels(0) == SPANS[1].labels()
+    drawn = encoding.decode(table.codes, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(drawn["gain"]), np.sort(table.frame["gain"]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from dpsyn.kit import widgets
+from dpsyn.kit import bins, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.mwem import MWEM
@@ -52,11 +52,13 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         output = st.selectbox(
             "Rows are drawn from", list(_OUTPUT), format_func=_OUTPUT.__getitem__, key="mwem_output", bind="query-params"
         )
+        share = bins.histogram_share(current.table.domain, "mwem_histograms", 0.1, bind="query-params")
     config = MWEM(
         degree=degree,
         rounds=None if best else int(rounds),
         rows=None if rows == n else int(rows),
         replays=replays,
         output=output,
+        histogram_share=share,
     )
     return config, PrivacySpec(epsilon)

@@ -27,8 +27,10 @@ from dpsyn.mechanisms.base import (
     Release,
     check_request,
 )
+from dpsyn.mechanisms.encoding import Stage, staged
 from dpsyn.mechanisms.mwem.theorems import best_rounds
 from dpsyn.notation import counted
+from dpsyn.privacy.histograms import Encoding
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import cell_numbers, cell_offsets
@@ -101,6 +103,8 @@ class MWEM(Config):
         replays: how many times more all measurements so far are used in every round (0 in the paper's algorithm; its
             experiments re-use them). Post-processing.
         output: ``"last"`` density, or the ``"average"`` over all rounds, which Theorem 2.2 is about.
+        histogram_share: share of ε for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`), which choose
+            their bins and what is drawn inside; 0 takes bins of equal width. Nothing is spent where there is no such column.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -111,10 +115,12 @@ class MWEM(Config):
     rows: int | None = None
     replays: int = 10
     output: Output = "last"
+    histogram_share: float = 0.1
 
     name: ClassVar[str] = "mwem"
     title: ClassVar[str] = "MWEM"
     paper: ClassVar[str] = "Hardt, Ligett, McSherry 2012"
+    added_later: ClassVar[frozenset[str]] = frozenset({"histogram_share"})
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "rounds": Axis("T (rounds)", "3, 10, 30, 100"), "rows": ROWS}
 
     def __post_init__(self) -> None:
@@ -123,9 +129,10 @@ class MWEM(Config):
         self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
         self._set("rows", checks.whole_or_none("rows", self.rows))
         checks.choice("output", self.output, get_args(Output))
+        self._set("histogram_share", checks.number("histogram_share", self.histogram_share, 0.0, below=1.0))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
-        """T rounds, each with ε/2T for choosing a cell and ε/2T for measuring it.
+        """T rounds, each with ε/2T for choosing a cell and ε/2T for measuring it, of the ε that fine histograms leave.
 
         Replacing one of n records moves every count of a cell by at most 1, and so the distance of a count from a public
         number: each choice and each measurement is (ε/2T)-DP, all together ε-DP (Theorem 2.1).
@@ -147,12 +154,13 @@ class MWEM(Config):
             raise ParameterError("domain", f"{counted(domain.size)} rows", allowed)
         if self.degree > len(domain):
             raise ParameterError("degree", self.degree, f"at most the number of columns, {len(domain)}")
+        stage, left = staged(self.histogram_share, spec, domain, n)
         queries = Queries(domain.shape, self.degree)
         log_sizes = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
-        rounds = self.rounds or best_rounds(n * spec.epsilon, *log_sizes, most=MOST_ROUNDS)
+        rounds = self.rounds or best_rounds(n * left.epsilon, *log_sizes, most=MOST_ROUNDS)
         source = f"Theorem 2.1 of {self.paper}"
         guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, _N_IS_PUBLIC))
-        return MWEMMechanism(self, spec, domain, n, guarantee, settings=self, rounds=int(rounds), queries=queries)
+        return MWEMMechanism(self, spec, domain, n, guarantee, self, int(rounds), queries, stage, left.epsilon)
 
 
 @dataclass(frozen=True)
@@ -163,21 +171,25 @@ class MWEMMechanism(Mechanism):
         settings: the configuration.
         rounds: T.
         queries: the cells of all tables of d columns.
+        stage: what comes first, for numbers and dates.
+        epsilon: of all rounds.
     """
 
     settings: MWEM
     rounds: int
     queries: Queries
+    stage: Stage
+    epsilon: float
 
     @property
     def choice_scale(self) -> float:
         """Of the exponential mechanism: 2·1/(ε/2T)."""
-        return 4 * self.rounds / self.spec.epsilon * (1 + _ROUNDING)
+        return 4 * self.rounds / self.epsilon * (1 + _ROUNDING)
 
     @property
     def noise_scale(self) -> float:
         """Of the Laplace noise on a count: 1/(ε/2T)."""
-        return 2 * self.rounds / self.spec.epsilon * (1 + _ROUNDING)
+        return 2 * self.rounds / self.epsilon * (1 + _ROUNDING)
 
     def calibrated(self) -> dict[str, Any]:
         """Rounds, queries and the scales of choice and noise."""
@@ -187,15 +199,17 @@ class MWEMMechanism(Mechanism):
             "queries": self.queries.cells,
             "choice_scale": self.choice_scale,
             "noise_scale": self.noise_scale,
+            **self.stage.facts(),
         }
 
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again from the same density."""
-        density = release.diagnostics.get("density")
-        return None if density is None else self._drawn(density, len(release.rows), generator)
+        density, encoding = release.diagnostics.get("density"), release.diagnostics.get("encoding")
+        return None if density is None or encoding is None else self._drawn(density, len(release.rows), encoding, generator)
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
-        real = self.queries.counts(table.codes)
+        encoding = self.stage.encoding(noise, table)
+        real = self.queries.counts(encoding.codes(table))
         density = np.full(self.domain.size, 1 / self.domain.size)
         total = np.zeros_like(density)
         measured: list[tuple[int, float]] = []
@@ -213,7 +227,7 @@ class MWEMMechanism(Mechanism):
             total += density
         progress("drawing the rows", 1.0)
         kept = density if self.settings.output == "last" else total / self.rounds
-        rows = self._drawn(kept, self.settings.rows or self.n, noise.generator)
+        rows = self._drawn(kept, self.settings.rows or self.n, encoding, noise.generator)
         left = np.abs(self.n * self.answers(kept) - real)
         diagnostics = {
             "largest_error": float(left.max() / self.n),
@@ -221,6 +235,7 @@ class MWEMMechanism(Mechanism):
             "largest_error_by_round": [distance / self.n for distance in furthest],
             "cells_measured": len({cell for cell, _ in measured}),
             "density": kept,
+            "encoding": encoding,
         }
         return rows, diagnostics
 
@@ -242,7 +257,7 @@ class MWEMMechanism(Mechanism):
         # Where noise drowns the count the sum is nearly that of one side alone, and no difference would be left of it.
         density /= 1 + share * (factor - 1) if abs(step) <= 1 else density.sum()
 
-    def _drawn(self, density: Floats, rows: int, generator: np.random.Generator) -> pd.DataFrame:
+    def _drawn(self, density: Floats, rows: int, encoding: Encoding, generator: np.random.Generator) -> pd.DataFrame:
         chosen = systematic_rows(density, rows, generator)
         codes = np.stack(np.unravel_index(chosen, self.domain.shape), axis=1).astype(np.int32)
-        return self.domain.decode(codes[generator.permutation(rows)], generator)
+        return encoding.decode(codes[generator.permutation(rows)], generator)

@@ -93,11 +93,10 @@ class NoisyReweighting(Config):
             otherwise one from the inside, on many. Only with ``objective="max"``.
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
-        histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`),
-            which say what is drawn inside a bin; 0 draws uniformly there. Nothing is spent where there is no such column, or
-            as published.
-        smooth_bins: without histograms, numbers are drawn in their bin with a density that leans towards the fuller
-            neighbour, not uniformly.
+        histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`): they
+            choose the bins, and say what is drawn inside one. With ``family`` or ``public`` the bins stay those of the
+            domain. 0 takes bins of equal width and draws uniformly. Nothing is spent where there is no such column, or as
+            published.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -119,12 +118,12 @@ class NoisyReweighting(Config):
     vertex: bool = False
     rounding: Rounding = "low_variance"
     histogram_share: float = 0.1
-    smooth_bins: bool = False
 
     name: ClassVar[str] = "noisy_reweighting"
     title: ClassVar[str] = "Noisy reweighting"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
     added_later: ClassVar[frozenset[str]] = frozenset({"histogram_share"})
+    removed: ClassVar[Mapping[str, Any]] = {"smooth_bins": False}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     @classmethod
@@ -165,8 +164,7 @@ class NoisyReweighting(Config):
             self._set(name, checks.whole_or_none(name, getattr(self, name)))
         if self.marginal_share is not None:
             self._set("marginal_share", checks.share("marginal_share", self.marginal_share))
-        for name in ("vertex", "smooth_bins"):
-            self._set(name, checks.flag(name, getattr(self, name)))
+        self._set("vertex", checks.flag("vertex", self.vertex))
         if self.family is not None and not isinstance(self.family, Family):
             raise ParameterError("family", self.family, "a family of statistics, such as FunctionFamily")
         checks.instance("public", self.public, Table, "a dpsyn.Table of public rows", optional=True)
@@ -222,10 +220,13 @@ class NoisyReweighting(Config):
                 )
             moved = marginals.l1(spec.neighbouring)
             found = with_counts(found, MARGINALS, marginals.count, moved, kind, self.marginal_share or _DEFAULT_SHARE)
-        histograms = Histograms.of(domain) if self.histogram_share and kind != "continuous_laplace" else None
+        histograms = None
+        if self.histogram_share and kind != "continuous_laplace":
+            histograms = Histograms.of(domain, fixed_bins=self.family is not None or self.public is not None)
         if histograms is not None:
+            # The codes, and with them what a neighbour moves of the statistics, follow from the noisy histograms.
             moved = histograms.moved(spec.neighbouring)
-            found = with_counts(found, HISTOGRAMS, histograms.count, moved, kind, self.histogram_share)
+            found = with_counts(found.whatever_the_codes(), HISTOGRAMS, 0, moved, kind, self.histogram_share)
         counted = spec.neighbouring == "add_remove" and family.name == "functions"
         if counted:
             found = with_count(found, kind, _COUNT_SHARE)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from dpsyn.domain import Attribute, Codes, Domain
+from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting.families import Cells, Family, Tables, cells_of
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-InsideBins = Callable[[Codes, np.random.Generator], dict[str, "pd.Series[Any]"]]
-"""Values of numeric and date columns for the codes of released rows."""
 SpaceKind = Literal["whole", "uniform", "marginals", "tree", "public"]
 _SMALL_FAMILY = 400
 _SMALL_MATRIX = 4_000_000
@@ -221,25 +218,10 @@ def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:
     }
 
 
-def drawn_rows(
-    plan: Plan, fitted: Fitted, domain: Domain, rows: int, inside_bins: InsideBins | None, generator: np.random.Generator
-) -> pd.DataFrame:
-    """Rows from the fitted density, in the way that is planned."""
-    codes = _draw_codes(fitted, domain.shape, rows, generator, low_variance=plan.config.rounding == "low_variance")
-    if inside_bins is not None:
-        drawn = domain.decode(codes, generator)
-        for name, values in inside_bins(codes, generator).items():
-            drawn[name] = values
-        return drawn
-    return smooth_rows(domain, codes, generator) if plan.config.smooth_bins else domain.decode(codes, generator)
-
-
-def _draw_codes(
-    fitted: Fitted, sizes: tuple[int, ...], rows: int, generator: np.random.Generator, *, low_variance: bool
-) -> Codes:
+def drawn_codes(plan: Plan, fitted: Fitted, sizes: tuple[int, ...], rows: int, generator: np.random.Generator) -> Codes:
     """Codes of ``rows`` rows: independent draws, or systematic ones repaired towards the tables of the density."""
     codes = fitted.codes
-    if not low_variance:
+    if plan.config.rounding == "independent":
         mass = np.cumsum(fitted.density, dtype=np.float64)
         numbers = np.searchsorted(mass, generator.random(rows) * mass[-1], side="right").clip(0, len(mass) - 1)
         return codes[numbers] if codes is not None else _spaces.points_at(numbers, sizes)
@@ -251,43 +233,3 @@ def _draw_codes(
     if fitted.tables:
         drawn = repaired_rows(drawn, sizes, fitted.tables, fitted.cells, generator, log_density=fitted.log_density)
     return np.asarray(generator.permutation(drawn, axis=0))
-
-
-def smooth_rows(domain: Domain, codes: Codes, generator: np.random.Generator) -> pd.DataFrame:
-    """Rows like those of ``domain.decode``, but with a density that is linear inside each bin of a binned column.
-
-    Its slope is half the difference of the neighbours' heights, as far as the density stays positive; every bin keeps its
-    count. Only the released codes are used.
-    """
-    rows = domain.decode(codes, generator)
-    for j, attribute in enumerate(domain.attributes):
-        if attribute.is_binned and attribute.effective_bins > 1:
-            rows[attribute.name] = _smooth_column(attribute, codes[:, j], generator)
-    return rows
-
-
-def _smooth_column(attribute: Attribute, codes: npt.NDArray[np.int32], generator: np.random.Generator) -> pd.Series[float]:
-    edges = attribute.edges
-    bins = attribute.effective_bins
-    counts = np.bincount(codes, minlength=attribute.size)[:bins]
-    heights = counts / np.diff(edges)
-    around = np.pad(heights, 1, mode="edge")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = np.clip(np.nan_to_num((around[2:] - around[:-2]) / (4 * heights)), -1.0, 1.0)
-    empty = codes >= bins
-    at = np.where(empty, 0, codes)
-    low, high = edges[at], edges[at + 1]
-    inside = low + _linear(slopes[at], generator.random(len(codes))) * (high - low)
-    # Rounding may reach the upper edge, which belongs to the next bin.
-    inside = np.minimum(inside, np.nextafter(high, low))
-    if attribute.is_whole:
-        inside = np.floor(inside)
-    return attribute.from_numbers(np.where(empty, np.nan, inside))
-
-
-def _linear(slope: Floats, uniform: Floats) -> Floats:
-    """The inverse of u ↦ (1 - s)·u + s·u², which is the distribution function of the density 1 - s + 2s·u on [0, 1]."""
-    flat = np.abs(slope) < 1e-9
-    safe = np.where(flat, 1.0, slope)
-    bent = (safe - 1 + np.sqrt((1 - safe) ** 2 + 4 * safe * uniform)) / (2 * safe)
-    return np.asarray(np.clip(np.where(flat, uniform, bent), 0.0, 1.0))

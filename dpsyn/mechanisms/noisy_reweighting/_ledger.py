@@ -16,6 +16,7 @@ from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
+from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
 
@@ -54,7 +55,7 @@ class Part:
 
     Attributes:
         name: what they are.
-        count: how many numbers.
+        count: how many numbers; 0 where noise decides how many.
         moved: how many of them a neighbour moves at most; where the step is not 1 in units of the step.
         step: by how much each moves at most.
         weight: the scale is ``base / weight`` for Laplace noise and ``base / √weight`` for Gaussian noise.
@@ -89,6 +90,15 @@ class Parts:
     part_of: Integers
     others: tuple[tuple[int, ...], ...] = ()
 
+    def whatever_the_codes(self) -> Parts:
+        """Where what comes before decides how rows are coded: one neighbour who moves as much of every part as any can.
+
+        Whatever the codes, no neighbour then moves more, which is what adaptive composition asks for.
+        """
+        most = [max(moves) for moves in zip(*([part.moved for part in self.parts], *self.others), strict=True)]
+        parts = tuple(replace(part, moved=moved) for part, moved in zip(self.parts, most, strict=True))
+        return replace(self, parts=parts, others=())
+
     def joined(self, part: Part) -> Parts:
         """One part more, of which no neighbour moves more than the worst one does."""
         part_of = np.concatenate([self.part_of, np.full(part.count, len(self.parts))])
@@ -118,6 +128,10 @@ class Ledger:
     def scale(self, part: Part) -> float:
         """Noise scale of a part."""
         return self.base / (math.sqrt(part.weight) if self.kind == "gaussian" else part.weight)
+
+    def released(self, noise: NoiseSource, values: Integers, scale: float) -> Integers:
+        """Whole numbers with the discrete noise of this ledger."""
+        return (noise.discrete_gaussian if self.kind == "gaussian" else noise.discrete_laplace)(values, scale)
 
     @property
     def neighbours(self) -> tuple[tuple[Part, ...], ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ import pandas as pd
 
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
-from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, InsideBins, Plan, drawn_rows, fit
+from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_codes, fit
 from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS, MARGINALS, Ledger
 from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums, all_points, noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
-from dpsyn.privacy.histograms import Histograms
+from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
 
@@ -37,14 +36,16 @@ class Measured:
         sums: the same with noise.
         rows: n where it is public, else its noisy estimate.
         marginals: one-way shares that were released on their own, or None.
-        inside_bins: draws values for codes from the noisy fine histograms, or None.
+        encoding: between rows and codes: bins by the noisy fine histograms, or those of the domain.
+        codes: of the rows, by that encoding: private. Shape (n, columns).
     """
 
     exact: Integers
     sums: Floats
     rows: float
     marginals: list[Floats] | None
-    inside_bins: InsideBins | None = None
+    encoding: Encoding
+    codes: Codes
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,17 @@ class NoisyReweightingMechanism(Mechanism):
 
     @property
     def _deviations(self) -> Floats:
-        return self.scales if self.ledger.kind == "gaussian" else math.sqrt(2) * self.scales
+        return np.asarray(self._deviation * self.scales)
+
+    @property
+    def _deviation(self) -> float:
+        """Of noise at scale 1."""
+        return 1.0 if self.ledger.kind == "gaussian" else math.sqrt(2)
 
     def calibrated(self) -> dict[str, Any]:
         """Family, |F|, m, k, the noise scales, and the budget as a ledger whose shares add up to 1."""
         scales = self.scales[: self.statistic_count]
-        public_n = self.guarantee.neighbouring == "replace_one"
+        public_n = self._public_rows is not None
         facts: dict[str, Any] = {
             "statistics": self.family,
             "statistic_count": self.statistic_count,
@@ -146,16 +152,11 @@ class NoisyReweightingMechanism(Mechanism):
         """The noisy sums as averages over the rows."""
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
-    def exact(self, codes: Codes, frame: pd.DataFrame | None = None) -> Integers:
-        """Everything that gets noise: sums of the statistics, one-way counts of their own, fine histograms, number of rows.
-
-        Without a frame a row is known by its codes alone, and has the first value of each bin.
-        """
+    def exact(self, codes: Codes) -> Integers:
+        """What gets noise besides the fine histograms: sums of the statistics, one-way counts of their own, number of rows."""
         parts = [self.statistics.sums(codes)]
         if self.marginals is not None:
             parts.append(self.marginals.sums(codes))
-        if self.histograms is not None:
-            parts.append(self.histograms.counts(codes, frame))
         if self.count_part:
             parts.append(np.array([len(codes)], dtype=np.int64))
         return np.concatenate(parts)
@@ -164,27 +165,43 @@ class NoisyReweightingMechanism(Mechanism):
         """The same with the noise of the release, shape (…, as many): an audit asks for many releases at once."""
         if self.ledger.kind == "continuous_laplace":
             return np.asarray(exact + noise.generator.laplace(0.0, self.scale, exact.shape))
-        draw = noise.discrete_gaussian if self.ledger.kind == "gaussian" else noise.discrete_laplace
         noisy = np.empty_like(exact)
-        # Marginals and histograms come last: the order in which a seed has always been used up.
-        late = {MARGINALS: 1, HISTOGRAMS: 2}
-        for number in sorted(range(len(self.ledger.parts)), key=lambda part: late.get(self.ledger.parts[part].name, 0)):
+        # Marginals come last: the order in which a seed has always been used up.
+        for number in sorted(np.unique(self.part_of), key=lambda part: self.ledger.parts[part].name == MARGINALS):
             mine = self.part_of == number
-            noisy[..., mine] = draw(exact[..., mine], self._scale_of(number))
+            noisy[..., mine] = self.ledger.released(noise, exact[..., mine], self._scale_of(number))
         return noisy
 
+    @property
+    def histogram_scale(self) -> float:
+        """Noise scale on every count of the fine histograms, 0 where there are none."""
+        names = [part.name for part in self.ledger.parts]
+        return self._scale_of(names.index(HISTOGRAMS)) if self.histograms is not None else 0.0
+
+    def encoding(self, noise: NoiseSource, table: Table) -> Encoding:
+        """The first step: what is told apart in numbers and dates, from noisy fine histograms."""
+        if self.histograms is None:
+            return Encoding(self.domain)
+        scale = self.histogram_scale
+        return self.histograms.learn(
+            table, lambda counts: self.ledger.released(noise, counts, scale), self._deviation * scale, self._public_rows
+        )
+
     def measured(self, noise: NoiseSource, table: Table) -> Measured:
-        """The first step: noise on everything that is learned of the rows."""
-        exact = self.exact(table.codes, table.frame)
+        """The second step: noise on everything else that is learned of the rows."""
+        encoding = self.encoding(noise, table)
+        codes = encoding.codes(table)
+        exact = self.exact(codes)
         noisy = np.asarray(self.noisy(noise, exact), dtype=np.float64)
         count = self.statistic_count
         sums = noisy[:count]
         rows, laws = self._rows(sums, noisy[-1]), self._marginal_laws(noisy[count:])
-        return Measured(exact[:count], sums, rows, laws, self._inside_bins(noisy, rows))
+        return Measured(exact[:count], sums, rows, laws, encoding, codes)
 
     def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
-        """The second step: a density near the noisy statistics; it sees no record."""
+        """The third step: a density near the noisy statistics; it sees no record."""
         noisy = NoisySums(self.statistics, measured.sums, np.maximum(self.spreads, 0.5), measured.rows)
+        noisy = noisy.agreeing({j: measured.encoding.counts(j) for j in measured.encoding.bins})
         return fit(self.plan, noisy, measured.marginals, generator, progress)
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -193,20 +210,17 @@ class NoisyReweightingMechanism(Mechanism):
         fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
         progress("drawing rows", 0.92)
         k = self.plan.config.rows or max(1, round(measured.rows))
-        rows = drawn_rows(self.plan, fitted, self.domain, k, measured.inside_bins, noise.generator)
-        return rows, self._diagnostics(fitted, measured)
+        codes = drawn_codes(self.plan, fitted, self.domain.shape, k, noise.generator)
+        return measured.encoding.decode(codes, noise.generator), self._diagnostics(fitted, measured)
 
-    def _inside_bins(self, noisy: Floats, rows: float) -> InsideBins | None:
-        if self.histograms is None:
-            return None
-        start = self.statistic_count + (self.marginals.count if self.marginals is not None else 0)
-        deviation = float(self._deviations[start])
-        return partial(self.histograms.drawn, noisy[start : start + self.histograms.count], deviation, rows)
+    @property
+    def _public_rows(self) -> int | None:
+        return self.n if self.guarantee.neighbouring == "replace_one" else None
 
     def _rows(self, sums: Floats, counted: float) -> float:
         """n where it is public, else what the noisy statistics (or a count of its own) say of it, at least 1."""
-        if self.guarantee.neighbouring == "replace_one":
-            return float(self.n)
+        if self._public_rows is not None:
+            return float(self._public_rows)
         found = counted if self.count_part else noisy_rows(self.statistics, sums, np.maximum(self.spreads, 0.5))
         return max(1.0, float(found)) if found is not None else 1.0
 
@@ -228,7 +242,7 @@ class NoisyReweightingMechanism(Mechanism):
             "noisy_statistics": noisy,
             "fitted_statistics": fitted.statistics,
             "density": fitted.density,
-            "fit": _Kept(fitted, measured.inside_bins),
+            "fit": _Kept(fitted, measured.encoding),
         }
         if fitted.codes is not None:
             diagnostics["points"] = fitted.codes
@@ -241,7 +255,8 @@ class NoisyReweightingMechanism(Mechanism):
         kept = release.diagnostics.get("fit")
         if not isinstance(kept, _Kept):
             return None
-        return drawn_rows(self.plan, kept.fitted, self.domain, len(release.rows), kept.inside_bins, generator)
+        codes = drawn_codes(self.plan, kept.fitted, self.domain.shape, len(release.rows), generator)
+        return kept.encoding.decode(codes, generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +264,7 @@ class _Kept:
     """The fit that a release was drawn from, for drawing once more."""
 
     fitted: Fitted
-    inside_bins: InsideBins | None
+    encoding: Encoding
 
     def __repr__(self) -> str:
         return f"a density on {len(self.fitted.density):,} points"

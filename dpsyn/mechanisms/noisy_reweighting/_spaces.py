@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 
@@ -85,6 +85,31 @@ class NoisySums:
             # A cell that may hold rows must stay possible: no share below a fifth of its noise.
             counts = np.maximum(total / precision, 0.2 * (1 / math.sqrt(precision))) if precision else np.ones(size)
             found.append(counts / counts.sum())
+        return found
+
+    def agreeing(self, known: Mapping[int, tuple[Floats, Floats]]) -> NoisySums:
+        """The same, tables shifted so that their one-way counts are the best that all of them and ``known`` say together.
+
+        The shift is shared equally by the cells of a code, as in PriView (Qardaji, Yang, Li 2014). Other statistics stay.
+
+        Args:
+            known: counts of the codes of a column, and their variances, by the position of the column.
+        """
+        if not isinstance(self.family, TableFamily):
+            return self
+        found = self
+        for j, (counts, variances) in known.items():
+            mine = [group for group in self.family.groups if j in group.columns]
+            cells = np.array([(group.stop - group.start) / self.family.sizes[j] for group in mine])
+            precisions = 1 / (np.array([self.spreads[group.start] ** 2 for group in mine]) * cells)
+            tables = np.array([found._summed(group, (j,)) for group in mine]).reshape(len(mine), -1)
+            best = (precisions @ tables + counts / variances) / (precisions.sum() + 1 / variances)
+            sums = found.sums.copy()
+            for group, table, each in zip(mine, tables, cells, strict=True):
+                shape = [self.family.sizes[column] for column in group.columns]
+                shift = ((best - table) / each).reshape([-1 if column == j else 1 for column in group.columns])
+                sums[group.start : group.stop] += np.broadcast_to(shift, shape).ravel()
+            found = replace(found, sums=sums)
         return found
 
     def pair(self, i: int, j: int) -> tuple[Floats, float] | None:

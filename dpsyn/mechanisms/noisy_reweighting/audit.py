@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.noisy_reweighting import Ledger, NoisyReweightingMechanism, Part
-from dpsyn.mechanisms.noisy_reweighting._ledger import NoiseKind, moved_of
+from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS, NoiseKind, moved_of
 from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
 from dpsyn.privacy.discrete_gaussian import discrete_delta
 from dpsyn.privacy.noise import NoiseSource
@@ -60,10 +60,11 @@ def audit_noisy_reweighting(
     if not noise_factor > 0:
         raise ParameterError("noise_factor", noise_factor, "a number > 0")
     replaced = mechanism.guarantee.neighbouring == "replace_one"
-    one, other = (mechanism.exact(row) for row in worst_rows(mechanism))
+    part_of = _part_of(mechanism)
+    one, other = (_everything(mechanism, row) for row in worst_rows(mechanism))
     # Numbers that the neighbour does not move have one law on both tables and no part in the score.
     moved = np.flatnonzero(one != other if replaced else one)
-    tested = replace(mechanism, scale=mechanism.scale * noise_factor, part_of=mechanism.part_of[moved])
+    tested = replace(mechanism, scale=mechanism.scale * noise_factor, part_of=part_of[moved])
     one, other = one[moved], other[moved]
     rest = one * (mechanism.n - 1)
     first, second = rest + one, rest + other if replaced else rest
@@ -99,14 +100,28 @@ def _log_ratio(kind: NoiseKind, outputs: npt.NDArray[Any], first: Integers, seco
     return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / scales).sum(axis=1))
 
 
+def _everything(mechanism: NoisyReweightingMechanism, codes: Codes) -> Integers:
+    """All that gets noise, for rows known by their codes; rows in different bins share no part of a fine histogram."""
+    exact = mechanism.exact(codes)
+    return exact if mechanism.histograms is None else np.concatenate([exact, mechanism.histograms.by_codes(codes)])
+
+
+def _part_of(mechanism: NoisyReweightingMechanism) -> Integers:
+    """The part of the ledger that each number of :func:`_everything` belongs to."""
+    names = [part.name for part in mechanism.ledger.parts]
+    counts = len(_everything(mechanism, np.zeros((1, len(mechanism.domain)), dtype=np.int32))) - len(mechanism.part_of)
+    last = names.index(HISTOGRAMS) if counts else 0
+    return np.concatenate([mechanism.part_of, np.full(counts, last)])
+
+
 def worst_rows(mechanism: NoisyReweightingMechanism) -> tuple[Codes, Codes]:
-    """Two rows, shape (1, columns), whose statistics are as far apart, in units of their noise, as any of those tried.
+    """Two rows, shape (1, columns), that are as far apart, in units of the noise, as any of those tried.
 
     Candidates: the first code everywhere against the last one in the first s columns, for every s, which is the worst pair
-    for Walsh functions, tables and conjunctions alike; codes 1 against the last ones; and random pairs. Where a row is
-    added only the first of the two counts.
+    for Walsh functions, tables and conjunctions alike; codes 1 against the last ones; and random pairs. An empty cell, which
+    no histogram counts, is none of them. Where a row is added only the first of the two counts.
     """
-    sizes = np.array(mechanism.domain.shape)
+    sizes = np.array([a.size - (a.missing and a.is_binned) for a in mechanism.domain.attributes])
     steps = np.where(np.arange(len(sizes)) < np.arange(len(sizes) + 1)[:, None], sizes - 1, 0)
     random = np.random.default_rng(0).integers(0, sizes, (_PAIRS, len(sizes)))
     pairs = [(steps[0], row) for row in steps[1:]] + [(np.minimum(1, sizes - 1), sizes - 1), *pairwise(random)]
@@ -115,11 +130,11 @@ def worst_rows(mechanism: NoisyReweightingMechanism) -> tuple[Codes, Codes]:
     power = 2 if mechanism.ledger.kind == "gaussian" else 1
     added = mechanism.guarantee.neighbouring == "add_remove"
 
-    scales = mechanism.scales[: mechanism.statistic_count]
+    scales = replace(mechanism, part_of=_part_of(mechanism)).scales
 
     def apart(pair: tuple[Codes, Codes]) -> float:
-        first = mechanism.statistics.sums(pair[0])
-        second = np.zeros_like(first) if added else mechanism.statistics.sums(pair[1])
+        first = _everything(mechanism, pair[0])
+        second = np.zeros_like(first) if added else _everything(mechanism, pair[1])
         return float(((np.abs(first - second) / scales) ** power).sum())
 
     return max(rows, key=apart)

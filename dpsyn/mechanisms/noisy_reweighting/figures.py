@@ -193,7 +193,8 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee, *, line_lengt
         spent, total = "rho", math.fsum(entry["rho"] for entry in ledger)
         whole = f"ρ = {short(total, 4)}: ({claim}, {readable(rounded_up(guarantee.delta, 3))}) {how}"
     parts = f"{len(ledger)} part{'' if len(ledger) == 1 else 's'}"
-    subtitle = f"{sum(entry['count'] for entry in ledger):,} noisy numbers in {parts}; together {whole}."
+    more = " and fine histograms" * any(entry["count"] == 0 for entry in ledger)
+    subtitle = f"{sum(entry['count'] for entry in ledger):,} noisy numbers{more} in {parts}; together {whole}."
     rows, start = [], 0.0
     for entry in ledger:
         share = entry["share"]
@@ -204,7 +205,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee, *, line_lengt
                 "stop": start + share,
                 "middle": start + share / 2,
                 "inside": f"{share:.0%}" if share >= 0.08 else "",
-                "count": f"{entry['count']:,}",
+                "count": f"{entry['count']:,}" if entry["count"] else "as the noise allows",
                 "spent": short(entry[spent], 4),
                 "scale": short(entry["scale"], 4),
             }

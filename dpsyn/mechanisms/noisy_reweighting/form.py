@@ -12,7 +12,7 @@ from dpsyn import escape
 from dpsyn.data.read import read_with_notes
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
-from dpsyn.kit import widgets
+from dpsyn.kit import bins, widgets
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import TYPES
@@ -27,7 +27,6 @@ from dpsyn.mechanisms.noisy_reweighting import (
     Statistics,
 )
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
-from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
@@ -273,38 +272,17 @@ def _rounding(domain: Domain) -> dict[str, Any]:
     st.markdown("**Rows**")
     rounding = _pick("Rows are drawn", "nr_rounding", _ROUNDING, "Independent draws add the error of a sample of k rows.")
     binned = [attribute for attribute in domain.attributes if attribute.is_binned]
-    fine = Histograms.of(domain) is not None
-    share = st.slider(
-        "Share of the budget for fine histograms",
-        0.0,
-        0.5,
-        0.1,
-        0.05,
-        key="nr_histograms",
-        bind="query-params",
-        disabled=not fine,
-        help="They say what a bin really holds: spikes of whole numbers such as 0 or 40, and tails. Other numbers, and "
-        "whole ones over a range of more than about 100,000, are known to a small part of the range only. At 0 nothing is "
-        "known inside a bin.",
-    )
-    smooth = st.toggle(
-        "Without histograms, lean values towards the fuller neighbouring bin",
-        False,
-        key="nr_smooth",
-        bind="query-params",
-        disabled=not binned or (fine and share > 0),
-        help="Otherwise values are drawn uniformly inside their bin. Every bin keeps its count.",
-    )
+    share = bins.histogram_share(domain, "nr_histograms", 0.1, bind="query-params")
     if binned:
-        bins = sorted({attribute.effective_bins for attribute in binned})
-        each = f"{bins[0]:,}" if len(bins) == 1 else f"{bins[0]:,} to {bins[-1]:,}"
+        counts = sorted({attribute.effective_bins for attribute in binned})
+        each = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
         count = (
             "1 column of numbers or dates:" if len(binned) == 1 else f"{len(binned)} columns of numbers or dates, each in"
         )
-        st.caption(f"{count} {each} bins. Bounds and bins are public facts, set on the page Data.")
+        st.caption(f"{count} {each} bins. Bounds and how many bins are public facts, set on the page Data.")
     else:
         st.caption("No column here holds numbers or dates.")
-    return {"rounding": rounding, "smooth_bins": smooth and bool(binned), "histogram_share": share if fine else 0.1}
+    return {"rounding": rounding, "histogram_share": share}
 
 
 def _pick(label: str, key: str, options: Mapping[Value, str], help_text: str) -> Value:

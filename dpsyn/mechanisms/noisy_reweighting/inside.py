@@ -95,7 +95,11 @@ class Inside:
     @cached_property
     def true_cells(self) -> Floats:
         """Their cells in the data, as shares."""
-        return np.asarray(self.tables.sums(self.table.codes) / self.table.n)
+        return np.asarray(self.tables.sums(self._fit("entropy")[0].codes) / self.table.n)
+
+    def labels(self, column: int) -> list[str]:
+        """A short text for every code of a column; the bins of numbers and dates are those of the run."""
+        return self._fit("entropy")[0].encoding.labels(column)
 
     @cached_property
     def exact(self) -> Floats:
@@ -259,11 +263,12 @@ def _label(run: Inside, number: int) -> str:
     """The cell of its table, or the columns of a Walsh function."""
     family = run.mechanism.statistics
     group = next(group for group in family.groups if number < group.stop)
-    columns = [run.table.domain.attributes[j] for j in group.columns]
+    names = [run.table.domain.names[j] for j in group.columns]
     if family.name == "walsh":
-        return " · ".join(column.name for column in columns) or "constant"
-    codes = np.unravel_index(number - group.start, [column.size for column in columns])
-    return ", ".join(f"{column.name} = {column.labels()[code]}" for column, code in zip(columns, codes, strict=True))
+        return " · ".join(names) or "constant"
+    codes = np.unravel_index(number - group.start, [run.table.domain.shape[j] for j in group.columns])
+    columns = zip(names, group.columns, codes, strict=True)
+    return ", ".join(f"{name} = {run.labels(j)[code]}" for name, j, code in columns)
 
 
 def draw_worst_tables(run: Inside, density: Density) -> Any:

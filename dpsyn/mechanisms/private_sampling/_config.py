@@ -11,6 +11,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError
 from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config, check_request
+from dpsyn.mechanisms.encoding import staged
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
     IGNORES_DATA,
@@ -57,6 +58,8 @@ class PrivateSampling(Config):
         space: what S is drawn from. ``"cube"`` is the paper's {-1, 1}^p and needs a domain of two-valued columns;
             ``"product"`` is the product of the columns' categories, with orthonormal contrasts in place of Walsh
             functions. None or ``"auto"`` takes the cube where the domain is one, otherwise the product.
+        histogram_share: share of ε for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`), which choose
+            their bins and what is drawn inside. 0, the default, takes bins of equal width: so few rows rarely pay for more.
         scheduler: address of a Dask scheduler that the sums over the points of S are handed to; None uses threads. It
             changes where the work is done and nothing about the result, so it is no part of a release's record.
 
@@ -70,11 +73,13 @@ class PrivateSampling(Config):
     rows: int | None = None
     reduced_space_size: int | None = None
     space: str | None = None
+    histogram_share: float = 0.0
     scheduler: str | None = None
 
     name: ClassVar[str] = "private_sampling"
     title: ClassVar[str] = "Private sampling"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021a"
+    added_later: ClassVar[frozenset[str]] = frozenset({"histogram_share"})
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     def __post_init__(self) -> None:
@@ -86,6 +91,7 @@ class PrivateSampling(Config):
             self._set(name, checks.whole_or_none(name, getattr(self, name)))
         if self.space is not None:
             checks.choice("space", self.space, ("auto", *SPACES))
+        self._set("histogram_share", checks.number("histogram_share", self.histogram_share, 0.0, below=1.0))
         if self.scheduler is not None:
             checks.text("scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads")
 
@@ -110,6 +116,7 @@ class PrivateSampling(Config):
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
         n = check_request(spec, domain, n, self.rows)
+        stage, spec = staged(self.histogram_share, asked := spec, domain, n)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
@@ -133,20 +140,21 @@ class PrivateSampling(Config):
             assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
         return PrivateSamplingMechanism(
             config=self,
-            spec=spec,
+            spec=asked,
             domain=domain,
             n=n,
-            guarantee=Guarantee(rows * per_row, 0.0, spec.neighbouring, source, tuple(assumptions), status),
+            guarantee=Guarantee(rows * per_row + stage.epsilon, 0.0, spec.neighbouring, source, tuple(assumptions), status),
             rows=int(rows),
             size=size,
             theorem_4_1_per_row=theorem,
+            stage=stage,
         )
 
     def epsilon_needed(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[PrivateSampling, float] | None:
         """``rows`` draws, or n of them, and what they cost by the bounded ratio: k·ln(ceiling/floor)."""
         rows = self.rows or n
         epsilon = bounded_ratio_epsilon(rows=rows, floor=self.floor, ceiling=self.ceiling)
-        return replace(self, rows=rows), epsilon * (1 + 1e-12)
+        return replace(self, rows=rows), epsilon / (1 - self.histogram_share) * (1 + 1e-12)
 
     def _theorem_per_row(self, spec: PrivacySpec, n: int, size: SpaceSize) -> float | None:
         if size.space != "cube" or spec.neighbouring != "replace_one":

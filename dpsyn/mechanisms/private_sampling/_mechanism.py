@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Codes, Domain
+from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
+from dpsyn.mechanisms.encoding import Stage
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, SpaceSize, draw_space
 from dpsyn.mechanisms.private_sampling._solve import Clock, Densities, Matched, match
 from dpsyn.mechanisms.private_sampling.certificates import (
@@ -24,6 +25,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     whole_cube_geometry,
 )
 from dpsyn.privacy.exact_draws import TOTAL, BlockTotals, WholeCounts, positions, shared, whole_counts
+from dpsyn.privacy.histograms import Encoding
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers.blocks import Block
 from dpsyn.solvers.contrasts import ContrastBasis, contrasts
@@ -52,12 +54,14 @@ class PrivateSamplingMechanism(Mechanism):
         rows: k.
         size: of the reduced space.
         theorem_4_1_per_row: ε of one row by Theorem 4.1, or None off the Boolean cube and for add_remove.
+        stage: what comes first, for numbers and dates; its ε is in no certificate of the rows.
     """
 
     config: PrivateSampling
     rows: int
     size: SpaceSize
     theorem_4_1_per_row: float | None
+    stage: Stage
 
     def certificates(self, space: ReducedSpace | None = None) -> dict[str, float | None]:
         """ε of the rows by ``"bounded_ratio"``, by ``"theorem_4_1"``, and by ``"stability"``, which is experimental.
@@ -97,22 +101,24 @@ class PrivateSamplingMechanism(Mechanism):
             "bounded_ratio_epsilon": found["bounded_ratio"],
             "theorem_4_1_epsilon": found["theorem_4_1"],
             "experimental_stability_epsilon": found["stability"],
+            **self.stage.facts(),
         }
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         clock = Clock(progress)
         floor, ceiling = self.config.floor, self.config.ceiling
         with executor_for(self.config.scheduler) as executor:
+            encoding = self.stage.encoding(noise, table)
             clock("drawing the reduced space", 0.0)
             space = draw_space(self.size, noise.generator, executor, clock.tell)
             densities = Densities.on(space, floor, ceiling)
             clock("measuring the marginals of the data", 0.1)
-            problem = densities.problem_of(table.codes)
+            problem = densities.problem_of(encoding.codes(table))
             matched = match(problem, clock)
             clock("drawing rows", 0.95)
             keep = space.points <= _POINTS_KEPT
             drawn = draw_rows(space, matched.density, floor, ceiling, self.rows, noise.generator, keep=keep)
-            rows = self.domain.decode(drawn.codes, noise.generator)
+            rows = encoding.decode(drawn.codes, noise.generator)
             diagnostics = {
                 **self.calibrated(),
                 "experimental_stability_epsilon": self.certificates(space)["stability"],
@@ -133,7 +139,8 @@ class PrivateSamplingMechanism(Mechanism):
                 "share_at_floor": drawn.at_floor,
                 "share_at_ceiling": drawn.at_ceiling,
                 "residual": float(np.abs(drawn.statistics - problem.wanted(matched.shrinkage)).max()),
-                "binding": binding_cells(self.domain, densities.basis, problem, matched),
+                "binding": binding_cells(encoding, densities.basis, problem, matched),
+                "encoding": encoding,
                 "seconds": clock.seconds(),
             }
         if matched.pinned:
@@ -142,14 +149,17 @@ class PrivateSamplingMechanism(Mechanism):
 
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again, drawn independently from h*; None where S was too large to be kept."""
-        density, points = release.diagnostics.get("density"), release.diagnostics.get("points")
-        if density is None or points is None:
+        density, points, encoding = (release.diagnostics.get(name) for name in ("density", "points", "encoding"))
+        if density is None or points is None or encoding is None:
             return None
         chosen = generator.choice(len(points), len(release.rows), p=density / density.sum())
-        return self.domain.decode(points[chosen], generator)
+        rows: pd.DataFrame = encoding.decode(points[chosen], generator)
+        return rows
 
 
-def binding_cells(domain: Domain, basis: ContrastBasis, problem: MatchingProblem, matched: Matched) -> list[dict[str, Any]]:
+def binding_cells(
+    encoding: Encoding, basis: ContrastBasis, problem: MatchingProblem, matched: Matched
+) -> list[dict[str, Any]]:
     """Cells of the tables that keep λ from being smaller, the most important first.
 
     The multipliers y of the linear program make one function Wᵀy = Σ_J g_J, and g_J gives each cell of the table over the
@@ -172,8 +182,8 @@ def binding_cells(domain: Domain, basis: ContrastBasis, problem: MatchingProblem
     found.sort(key=lambda one: (-one[0], one[1], one[2]))
     return [
         {
-            "columns": tuple(domain.names[j] for j in columns),
-            "values": tuple(domain.attributes[j].labels()[code] for j, code in zip(columns, codes, strict=True)),
+            "columns": tuple(encoding.domain.names[j] for j in columns),
+            "values": tuple(encoding.labels(j)[code] for j, code in zip(columns, codes, strict=True)),
             "dual": dual,
             "share": _share(basis, problem.target, columns, codes),
         }

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
-from dpsyn.kit import widgets
+from dpsyn.kit import bins, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.private_sampling import PrivateSampling
@@ -53,6 +53,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
             help="Largest density allowed, relative to uniform. Choose it without looking at the data.",
         )
         space, size = _reduced_space()
+        share = bins.histogram_share(current.table.domain, "ps_histograms", 0.0, bind="query-params")
     if ceiling >= 1 + floor and is_degenerate(floor, ceiling):
         st.warning(
             "This box is degenerate: only the uniform density fits, the rows will ignore the data, and ε is 0. Take floor "
@@ -67,6 +68,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         rows=None if limit else int(rows),
         reduced_space_size=size,
         space=space,
+        histogram_share=share,
     )
     return config, PrivacySpec(epsilon)
 

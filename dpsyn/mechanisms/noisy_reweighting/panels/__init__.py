@@ -187,7 +187,7 @@ for part in mechanism.calibrated()["ledger"]:
         st.dataframe(
             {
                 "Part": [entry["name"] for entry in ledger],
-                "Numbers": [f"{entry['count']:,}" for entry in ledger],
+                "Numbers": [f"{entry['count']:,}" if entry["count"] else "as the noise allows" for entry in ledger],
                 letter: [widgets.number(entry[spent]) for entry in ledger],
                 "Noise scale": [widgets.number(entry["scale"]) for entry in ledger],
             },
