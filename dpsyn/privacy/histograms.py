@@ -454,8 +454,8 @@ def _positions(
 ) -> Floats:
     """Where in its bin each row's value lies, from 0 to 1, given the column that depends most on this one. Shape (k,).
 
-    How frequent the partner's code is runs straight from the middle of one bin to that of the next, so a row whose partner is
-    more frequent in the next bin lies higher up. Where the partner's positions are ``known``, by column, both follow a
+    How frequent the partner's code is runs straight from the middle of one bin to that of the next, so a row whose partner
+    is more frequent in the next bin lies higher up. Where the partner's positions are ``known``, by column, both follow a
     Gaussian copula with the rank correlation of their bins: columns that rise together do so inside a bin.
     """
     uniform = generator.random(len(codes))
@@ -471,8 +471,8 @@ def _positions(
     return _linear(slopes[codes[:, column], codes[:, partner]], uniform)
 
 
-def _by_copula(mine: Integers, other: Integers, position: Floats, uniform: Floats) -> Floats:
-    """Positions in the bins of one column given the other's, from uniform numbers: a normal law cut off at the bin's ends."""
+def _by_copula(mine: Codes, other: Codes, position: Floats, uniform: Floats) -> Floats:
+    """Positions in the bins of one column given the other's, from uniform numbers: a normal law cut at the bin's ends."""
     from scipy import special
 
     low, high = _ranks(mine)
@@ -488,7 +488,7 @@ def _by_copula(mine: Integers, other: Integers, position: Floats, uniform: Float
     return np.asarray(np.clip(np.nan_to_num((drawn - low) / (high - low), nan=0.5), 0.0, 1.0))
 
 
-def _ranks(codes: Integers) -> tuple[Floats, Floats]:
+def _ranks(codes: Codes) -> tuple[Floats, Floats]:
     """Shares of the rows with a smaller code, and with one at most as large. Shape (k,) each."""
     reached = np.append(0.0, np.cumsum(np.bincount(codes))) / len(codes)
     return reached[codes], reached[codes + 1]

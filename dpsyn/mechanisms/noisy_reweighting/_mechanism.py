@@ -153,7 +153,7 @@ class NoisyReweightingMechanism(Mechanism):
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
     def exact(self, codes: Codes) -> Integers:
-        """What gets noise besides the fine histograms: sums of the statistics, one-way counts of their own, number of rows."""
+        """What gets noise besides fine histograms: sums of the statistics, one-way counts of their own, number of rows."""
         parts = [self.statistics.sums(codes)]
         if self.marginals is not None:
             parts.append(self.marginals.sums(codes))

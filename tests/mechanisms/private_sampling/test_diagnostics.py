@@ -10,6 +10,7 @@ from dpsyn.data.samples import load_sample
 from dpsyn.mechanisms.private_sampling import _mechanism
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space, space_size
 from dpsyn.mechanisms.private_sampling._solve import Densities, match
+from dpsyn.privacy.histograms import Encoding
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.table import Table
@@ -96,7 +97,7 @@ def test_duals_of_cells_are_derivatives_of_the_least_shrinkage(monkeypatch: pyte
     assert matched.linear is not None
     shrinkage = matched.linear.shrinkage
     assert 0 < shrinkage < 1
-    cells = _mechanism.binding_cells(domain, densities.basis, problem, matched)
+    cells = _mechanism.binding_cells(Encoding(domain), densities.basis, problem, matched)
     duals = {(cell["columns"], cell["values"]): cell["dual"] for cell in cells}
 
     def total(row: np.ndarray) -> float:

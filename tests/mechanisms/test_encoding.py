@@ -1,0 +1,149 @@
+"""The stage before a mechanism on categories: its budget, its noise, and that nothing else is learned of the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.base import no_progress
+from dpsyn.privacy.audit import audit
+from dpsyn.privacy.noise import NoiseSource
+from tests.mechanisms.test_what_gets_noise import Deaf
+
+DOMAIN = dpsyn.Domain.of(
+    [
+        dpsyn.Attribute("hours", "numeric", lower=0, upper=99, bins=4, integer=True, public=True),
+        dpsyn.Attribute("day", "date", lower=0, upper=3000, bins=3, missing=True, public=True),
+        dpsyn.Attribute("paid", "truth", (False, True), public=True),
+    ]
+)
+
+
+def table(n: int, level: int) -> dpsyn.Table:
+    random = np.random.default_rng(level)
+    hours = np.where(random.random(n) < 0.5, 40, random.integers(0, 100, n) if level else 7)
+    day = pd.Series(pd.to_datetime(random.integers(0, 3000, n), unit="D", origin="unix")).mask(
+        random.random(n) < 0.1 * level
+    )
+    return dpsyn.Table(pd.DataFrame({"hours": hours, "day": day, "paid": random.random(n) < 0.3}), DOMAIN)
+
+
+CASES: dict[str, tuple[Any, Any]] = {
+    "mwem": (dpsyn.MWEM(rounds=3, rows=300, histogram_share=0.2), dpsyn.PrivacySpec(2.0)),
+    "private sampling": (dpsyn.PrivateSampling(degree=1, histogram_share=0.2), dpsyn.PrivacySpec(20.0)),
+    "private sampling, add/remove": (
+        dpsyn.PrivateSampling(degree=1, rows=5, histogram_share=0.2),
+        dpsyn.PrivacySpec(20.0, neighbouring="add_remove"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_stage_and_mechanism_share_what_was_asked_for(case):
+    config, spec = CASES[case]
+    mechanism = config.calibrate(spec, DOMAIN, 500)
+    stage = mechanism.stage
+    # Two levels for hours and four for the days; a row is in one part of each, a replaced one in two.
+    moved = 6 * (1 if spec.neighbouring == "add_remove" else 2)
+    assert stage.epsilon == pytest.approx(0.2 * spec.epsilon)
+    assert moved / stage.scale <= stage.epsilon
+    assert moved / stage.scale == pytest.approx(stage.epsilon)
+    assert stage.rows == (500 if spec.neighbouring == "replace_one" else None)
+    rest = replace(config, histogram_share=0.0).calibrate(replace(spec, epsilon=0.8 * spec.epsilon), DOMAIN, 500)
+    assert mechanism.guarantee.epsilon == pytest.approx(rest.guarantee.epsilon + stage.epsilon)
+    assert mechanism.guarantee.epsilon <= spec.epsilon * (1 + 1e-12)
+    for name in ("noise_scale", "choice_scale", "rows"):
+        assert getattr(mechanism, name, None) == pytest.approx(getattr(rest, name, None))
+    assert mechanism.calibrated()["epsilon_for_histograms"] == stage.epsilon
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_of_numbers_only_the_noisy_counts_are_learned(case, monkeypatch):
+    """Deaf noise: the encoding, and with it all that the stage says, is the same whatever the numbers are."""
+    config, spec = CASES[case]
+    found = []
+    for data in (table(500, 0), table(500, 1)):
+        noise = Deaf(2)
+        encoding = config.calibrate(spec, DOMAIN, 500).stage.encoding(noise, data)
+        stage = config.calibrate(spec, DOMAIN, 500).stage
+        assert {(kind, scale) for kind, _, scale in noise.handed} == {("laplace", stage.scale)}
+        assert sum(int(values.sum()) for _, values, _ in noise.handed[:1]) == 500
+        codes = np.array([[0, 0, 0], [3, 2, 1], [1, 3, 1]], dtype=np.int32)
+        found.append((encoding.labels(0), encoding.labels(1), encoding.decode(codes, np.random.default_rng(0))))
+    assert found[0][:2] == found[1][:2]
+    pd.testing.assert_frame_equal(found[0][2], found[1][2])
+
+
+def test_mwem_takes_the_codes_of_the_stage(monkeypatch):
+    config, spec = CASES["mwem"]
+    mechanism = config.calibrate(spec, DOMAIN, 500)
+    data = table(500, 1)
+    noise = NoiseSource(np.random.default_rng(0))
+    rows, diagnostics = mechanism._run(noise, data, no_progress)
+    codes = diagnostics["encoding"].codes(data)
+    real = mechanism.queries.counts(codes)
+    left = np.abs(mechanism.n * mechanism.answers(diagnostics["density"]) - real).max() / mechanism.n
+    assert diagnostics["largest_error"] == pytest.approx(left)
+    assert not np.array_equal(codes, data.codes)
+    assert set(rows.columns) == set(DOMAIN.names)
+
+
+@pytest.mark.parametrize("config", [dpsyn.MWEM(), dpsyn.NoisyReweighting()])
+def test_spikes_come_out(config):
+    data = table(3000, 1)
+    rows = config.calibrate(dpsyn.PrivacySpec(3.0), DOMAIN, data.n)(np.random.default_rng(3), data).rows
+    real = data.frame
+    assert (rows["hours"] == 40).mean() == pytest.approx((real["hours"] == 40).mean(), abs=0.05)
+    assert rows["day"].isna().mean() == pytest.approx(real["day"].isna().mean(), abs=0.05)
+    assert rows["day"].dropna().between("1970-01-01", "1978-03-19").all()
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_halved_noise_is_caught_in_the_stage(factor):
+    """All counts of the trees of two neighbours, each row alone in every part that holds it."""
+    config, spec = dpsyn.MWEM(rounds=1, histogram_share=0.9), dpsyn.PrivacySpec(1.0)
+    stage = config.calibrate(spec, DOMAIN, 500).stage
+    first, second = (500 * stage.histograms.by_codes(np.array([[0, 0, 0]], dtype=np.int32)) for _ in range(2))
+    one, other = (stage.histograms.by_codes(np.array([row], dtype=np.int32)) for row in ([0, 0, 0], [3, 2, 0]))
+    second = first - one + other
+    noise = NoiseSource(np.random.default_rng(4))
+
+    def scored(counts: np.ndarray) -> Any:
+        def run(runs: int, _: np.random.Generator) -> np.ndarray:
+            seen = noise.discrete_laplace(np.tile(counts, (runs, 1)), factor * stage.scale)
+            apart = np.abs(seen - second) - np.abs(seen - first)
+            return (apart.sum(axis=1) / stage.scale).round(9)
+
+        return run
+
+    found = audit(
+        scored(first),
+        scored(second),
+        generator=noise.generator,
+        runs=20_000,
+        delta=0.0,
+        confidence=0.95,
+        claim=stage.epsilon,
+    )
+    assert found.refuted is (factor < 1)
+
+
+@pytest.mark.parametrize("config", [dpsyn.MWEM, dpsyn.PrivateSampling])
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_share_that_is_none_is_refused(config, share):
+    with pytest.raises(ParameterError, match="histogram_share"):
+        config(histogram_share=share)
+
+
+def test_nothing_is_spent_where_there_are_no_numbers():
+    bits = dpsyn.load_sample("asia")
+    mechanism = dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1.0), bits.domain, n=bits.n)
+    assert mechanism.stage.histograms is None
+    assert mechanism.epsilon == 1.0
+    assert "epsilon_for_histograms" not in mechanism.calibrated()
