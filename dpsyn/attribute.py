@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -14,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn import checks
+from dpsyn import checks, units
+from dpsyn.cells import floats, is_unicode, plain, settled
 from dpsyn.dates import FIRST_DAY, LAST_DAY, days, local_moments
 from dpsyn.errors import DomainError, ParameterError, shown
 
@@ -23,7 +23,6 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Codes = npt.NDArray[np.int32]
 
 MAX_BINS = 100_000
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,11 @@ class Attribute:
         name: the column's name.
         kind: ``"truth"`` (two truth values, one bit), ``"categorical"``, ``"numeric"`` or ``"date"``.
         categories: truth and categorical: the values, in code order; for ``"truth"`` the false value comes first.
-        lower, upper: numeric: bounds in the column's unit; date: bounds in days since 1970-01-01.
-        bins: numeric and date: number of bins, equally wide (whole numbers and days: as equally as they can be shared out).
-        integer: numeric: the column holds whole numbers only. Dates are always whole days.
+        lower, upper: numeric: bounds; date: bounds in days since 1970-01-01.
+        unit: numeric: the values are whole multiples of it (1, 0.01 for cents, 1000), others are rounded to the nearest one;
+            None: any numbers. Dates have the unit 1, a day.
+        bins: numeric and date: number of bins, equally wide (multiples of a unit: as equally as they can be shared out).
+        integer: numeric: the unit is 1.
         missing: the column may be empty; an empty cell takes the last code.
         public: the above is known without looking at the private data.
 
@@ -49,6 +50,7 @@ class Attribute:
     categories: tuple[Any, ...] = ()
     lower: float | None = None
     upper: float | None = None
+    unit: float | None = None
     bins: int = 10
     integer: bool = False
     missing: bool = False
@@ -64,12 +66,20 @@ class Attribute:
             except ParameterError as error:
                 raise self._wrong(str(error)) from None
         if self.is_binned:
+            self._settle_unit()
             self._check_bounds()
         else:
             self._check_categories()
 
     def _wrong(self, message: str) -> DomainError:
         return DomainError(f"column {self.name!r}: {message}", column=self.name)
+
+    def _settle_unit(self) -> None:
+        if self.integer or self.kind == "date":
+            if self.unit not in (None, 1):
+                raise self._wrong(f"whole numbers and dates have the unit 1, not {self.unit}")
+            object.__setattr__(self, "unit", 1.0)
+        object.__setattr__(self, "integer", self.kind == "numeric" and self.unit == 1)
 
     def _check_categories(self) -> None:
         if self.kind == "truth" and (len(self.categories) != 2 or self.missing):
@@ -106,15 +116,22 @@ class Attribute:
                 f"the bounds must be days since 1970-01-01 from {FIRST_DAY:.0f} (year 1) to {LAST_DAY:.0f} (year 9999), "
                 f"got {self.lower} and {self.upper}"
             )
-        if self.is_whole and max(abs(self.lower), abs(self.upper)) >= _EXACT:
+        largest = max(abs(self.lower), abs(self.upper))
+        if self.is_whole and largest >= units.EXACT:
             raise self._wrong("the bounds of whole numbers must lie between -2^53 and 2^53; beyond, make it categorical")
-        if self.is_whole and self.effective_bins < 1:
-            raise self._wrong(f"there is no whole number between the bounds {self.lower} and {self.upper}")
+        if self.unit is not None:
+            if not self.is_whole and largest * units.ratio(self.unit).denominator >= units.EXACT_DECIMALS:
+                raise self._wrong(
+                    f"unit = {self.unit} is too fine for such bounds: their multiples have more than 15 digits"
+                )
+            if self.effective_bins < 1:
+                what = "whole number" if self.unit == 1 else f"multiple of {self.unit}"
+                raise self._wrong(f"there is no {what} between the bounds {self.lower} and {self.upper}")
         if not math.isfinite(self._high - self._low):
             raise self._wrong(
                 f"the range from {self.lower} to {self.upper} is wider than double precision holds; bring the bounds closer"
             )
-        if not self.is_whole and not (np.diff(self.edges) > 0).all():
+        if self.unit is None and not (np.diff(self.edges) > 0).all():
             raise self._wrong(
                 f"the bounds {self.lower} and {self.upper} cannot be split into {self.bins} bins in double precision; "
                 "change the bounds or take fewer bins"
@@ -141,13 +158,13 @@ class Attribute:
 
     @property
     def effective_bins(self) -> int:
-        """Number of bins: never more than there are whole numbers (or days) between the bounds."""
-        return int(min(self.bins, self._last - self._first + 1)) if self.is_whole else self.bins
+        """Number of bins: never more than there are multiples of the unit between the bounds."""
+        return self.bins if self.unit is None else min(self.bins, self._range[1] - self._range[0] + 1)
 
     @property
     def is_whole(self) -> bool:
-        """Whether its numbers are whole: days, or whole numbers."""
-        return self.kind == "date" or (self.kind == "numeric" and self.integer)
+        """Whether its numbers are whole: days, or multiples of a whole unit."""
+        return self.unit is not None and units.ratio(self.unit).denominator == 1
 
     @property
     def _low(self) -> float:
@@ -160,31 +177,41 @@ class Attribute:
         return float(self.upper)
 
     @property
-    def _first(self) -> int:
-        return math.floor(self._low) if self.kind == "date" else math.ceil(self._low)
-
-    @property
-    def _last(self) -> int:
-        return math.floor(self._high)
+    def _range(self) -> tuple[int, int]:
+        """The smallest and the largest multiple of the unit between the bounds, in units."""
+        assert self.unit is not None
+        low, high = units.exact_count(self._low, self.unit), units.exact_count(self._high, self.unit)
+        return math.floor(low) if self.kind == "date" else math.ceil(low), math.floor(high)
 
     @property
     def edges(self) -> npt.NDArray[np.float64]:
         """Edges of the bins, shape (effective_bins + 1,). Bin i holds edges[i] ≤ value < edges[i+1]; the last one is closed.
 
-        Whole numbers and days have whole edges, the last one being one past the largest value.
+        Whole numbers and days have whole edges, the last one being one past the largest value; those of other units lie
+        half-way between two multiples, which no rounding moves into another bin.
         """
-        if self.is_whole:
-            count, bins = self._last - self._first + 1, self.effective_bins
-            return np.array([self._first + i * count // bins for i in range(bins + 1)], dtype=np.float64)
-        return np.linspace(self._low, self._high, self.bins + 1)
+        if self.unit is None or self.unit == 1:
+            return self.unit_edges
+        return units.multiples(self.unit_edges - 0.5, self.unit)
+
+    @property
+    def unit_edges(self) -> npt.NDArray[np.float64]:
+        """As :attr:`edges`, but counted in units: whole, the last one being one past the largest multiple.
+
+        Without a unit they are the edges.
+        """
+        if self.unit is None:
+            return np.linspace(self._low, self._high, self.bins + 1)
+        (first, last), bins = self._range, self.effective_bins
+        return np.array([first + i * (last - first + 1) // bins for i in range(bins + 1)], dtype=np.float64)
 
     def labels(self) -> list[str]:
         """A short text for every code, in code order. Different codes of a binned column have different texts."""
         if not self.is_binned:
             names = [str(c) for c in self.categories]
-        elif self.is_whole:
-            pairs = [(int(a), int(b) - 1) for a, b in pairwise(self.edges)]
-            write = _day if self.kind == "date" else str
+        elif self.unit is not None:
+            pairs = [(int(a), int(b) - 1) for a, b in pairwise(self.unit_edges)]
+            write = _day if self.kind == "date" else partial(units.written, unit=self.unit)
             names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in pairs]
         else:
             digits = next((d for d in range(4, 17) if len({f"{e:.{d}g}" for e in self.edges}) == self.bins + 1), 17)
@@ -218,6 +245,18 @@ class Attribute:
                 self._reject(column, bad, what if self.kind == "date" else "not a number")
         return np.asarray(np.clip(values, self._low, self._high))
 
+    def in_units(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+        """A numeric or date column counted in units: whole numbers, those of the nearest multiples between the bounds.
+
+        Multiples count from 0, so 1.25 is 125 where the unit is 0.01; a day is its number since 1970-01-01. NaN is missing.
+        Without a unit they are the :meth:`numbers`. Shape (n,).
+
+        Raises:
+            DomainError: as :meth:`numbers`.
+        """
+        numbers = self.numbers(column)
+        return numbers if self.unit is None else np.clip(units.counts(numbers, self.unit), *self._range)
+
     def _column(self, column: pd.Series[Any]) -> pd.Series[Any]:
         """A column that somebody handed in, its categories as plain values."""
         if not isinstance(column, pd.Series):
@@ -235,9 +274,9 @@ class Attribute:
         value in a column that may have none, raises :class:`DomainError` with the row and the value.
         """
         if self.is_binned:
-            values = self.numbers(column)
+            values = self.in_units(column)
             empty = np.isnan(values)
-            codes = np.searchsorted(self.edges, values, side="right").astype(np.int32) - np.int32(1)
+            codes = np.searchsorted(self.unit_edges, values, side="right").astype(np.int32) - np.int32(1)
             np.clip(codes, 0, self.effective_bins - 1, out=codes)
         else:
             codes, empty = self._look_up(column)
@@ -266,7 +305,7 @@ class Attribute:
     def _reject(self, column: pd.Series[Any], bad: npt.NDArray[np.bool_], why: str) -> None:
         row = int(np.argmax(bad))
         raise self._wrong(
-            f"row {row + 1} has {shown(_plain(column.iloc[row]))} ({int(bad.sum())} such rows), which is {why}; "
+            f"row {row + 1} has {shown(plain(column.iloc[row]))} ({int(bad.sum())} such rows), which is {why}; "
             "add it to the domain or change the data"
         )
 
@@ -285,34 +324,51 @@ class Attribute:
         if not self.is_binned:
             values = np.array([*self.categories, None], dtype=object)[np.where(empty, len(self.categories), codes)]
             return settled(pd.Series(values, name=self.name, dtype=object))
-        edges = self.edges
+        edges = self.unit_edges
         at = np.where(empty, 0, codes)
         low, high = edges[at], edges[at + 1]
-        if self.is_whole:
+        if self.unit is not None:
             drawn = generator.integers(low.astype(np.int64), high.astype(np.int64)).astype(np.float64)
         else:
             # Rounding may return the upper edge itself, which belongs to the next bin.
             drawn = np.minimum(generator.uniform(low, high), np.nextafter(high, low))
-        return self.from_numbers(np.where(empty, np.nan, drawn))
+        return self.from_units(np.where(empty, np.nan, drawn))
 
     def from_numbers(self, values: npt.NDArray[np.float64]) -> pd.Series[Any]:
-        """A numeric or date column from numbers: clipped to the bounds, whole where the column is; NaN is missing.
+        """A numeric or date column from numbers: clipped to the bounds, the nearest multiples of its unit; NaN is missing.
 
         Raises:
             DomainError: they are no numbers, or the column is neither numeric nor a date.
         """
+        numbers = np.clip(self._numbers(values), self._low, self._high)
+        return self.from_units(numbers if self.unit is None else units.counts(numbers, self.unit))
+
+    def from_units(self, counts: npt.NDArray[np.float64]) -> pd.Series[Any]:
+        """The column whose :meth:`in_units` these are, written in as few decimals as the unit: 0.3, not 0.1 + 0.2.
+
+        They are rounded, and clipped to the bounds; NaN is missing.
+
+        Raises:
+            DomainError: as :meth:`from_numbers`.
+        """
+        counts = self._numbers(counts)
+        if self.unit is None:
+            return pd.Series(np.clip(counts, self._low, self._high), name=self.name)
+        counts = np.clip(np.round(counts), *self._range)
+        empty = np.isnan(counts)
+        if self.kind == "date":
+            days = np.where(empty, 0, counts).astype(np.int64).astype("datetime64[D]").astype("datetime64[us]")
+            return pd.Series(np.where(empty, np.datetime64("NaT"), days), name=self.name)
+        values = units.multiples(counts, self.unit)
+        if not self.is_whole:
+            return pd.Series(values, name=self.name)
+        series = pd.Series(np.where(empty, 0, values).astype(np.int64), name=self.name)
+        return series.astype("Int64").mask(empty) if self.missing else series
+
+    def _numbers(self, values: object) -> npt.NDArray[np.float64]:
         if not self.is_binned:
             raise self._wrong(f"a {self.kind} column is not made of numbers")
-        values = self._vector(values, "iuf").astype(np.float64)
-        if not self.is_whole:
-            return pd.Series(np.clip(values, self._low, self._high), name=self.name)
-        whole = np.clip(np.round(values), self._first, self._last)
-        empty = np.isnan(whole)
-        if self.kind == "date":
-            days = np.where(empty, 0, whole).astype(np.int64).astype("datetime64[D]").astype("datetime64[us]")
-            return pd.Series(np.where(empty, np.datetime64("NaT"), days), name=self.name)
-        series = pd.Series(np.where(empty, 0, whole).astype(np.int64), name=self.name)
-        return series.astype("Int64").mask(empty) if self.missing else series
+        return self._vector(values, "iuf").astype(np.float64)
 
     def _vector(self, values: object, kinds: str) -> npt.NDArray[Any]:
         try:
@@ -327,7 +383,10 @@ class Attribute:
         """Plain data that :meth:`from_dict` reads back."""
         shared: dict[str, Any] = {"name": self.name, "kind": self.kind, "missing": self.missing, "public": self.public}
         if self.is_binned:
-            return shared | {"lower": self.lower, "upper": self.upper, "bins": self.bins, "integer": self.integer}
+            # Columns without a unit, or with 1, are written as they were before there were others.
+            other = {"unit": self.unit} if self.unit not in (None, 1.0) else {}
+            bounds = {"lower": self.lower, "upper": self.upper, "bins": self.bins, "integer": self.integer}
+            return shared | bounds | other
         return shared | {"categories": list(self.categories)}
 
     @classmethod
@@ -347,26 +406,12 @@ class Attribute:
         return cls(**data)
 
 
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as a Python one, so that it prints and is written as JSON like any other."""
-    return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text can be written down: half a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _listed(field: str, value: object) -> tuple[Any, ...]:
     values = value.tolist() if isinstance(value, pd.Index | pd.Series) else value
     why = "a list of values in the order of their codes"
     if isinstance(values, set | frozenset):
         raise ParameterError(field, values, why)
-    return tuple(_plain(member) for member in checks.items(field, values, why))
+    return tuple(plain(member) for member in checks.items(field, values, why))
 
 
 def _bound(field: str, value: object) -> float | None:
@@ -378,6 +423,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "categories": _listed,
     "lower": _bound,
     "upper": _bound,
+    "unit": lambda field, value: None if value is None else checks.scale(field, value),
     "bins": lambda field, value: checks.whole(field, value, 1, MAX_BINS),
     "integer": checks.flag,
     "missing": checks.flag,
@@ -386,37 +432,5 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 """How every field but the name is checked; each gives a plain Python value."""
 
 
-def floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
-    """Numbers, or texts of them; NaN where a cell is neither."""
-    kind = column.dtype
-    if pd.api.types.is_object_dtype(kind):
-        column = column.map(_within_reach)
-    elif pd.api.types.is_complex_dtype(kind) or not (
-        pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_string_dtype(kind)
-    ):
-        return np.full(len(column), np.nan)
-    with np.errstate(over="ignore"):
-        return np.asarray(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def _within_reach(value: Any) -> Any:
-    """A number that pandas reads, infinite where double precision ends; None for what is no number."""
-    if isinstance(value, int) and abs(value) > 2**1023:
-        return math.inf if value > 0 else -math.inf
-    if isinstance(value, Decimal):
-        return None if value.is_nan() else float(value)
-    return value if isinstance(value, str | int | float | np.number) and not isinstance(value, np.complexfloating) else None
-
-
 def _day(days: int) -> str:
     return str(np.datetime64(days, "D"))
-
-
-def settled(values: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of Python values with the narrowest type: whole numbers with gaps become Int64 and stay exact."""
-    if values.dtype != object:
-        return values
-    empty = values.isna()
-    if empty.any() and not empty.all() and all(type(v) is int and abs(v) < 2**63 for v in values[~empty].unique()):
-        return values.where(~empty, 0).astype("int64").astype("Int64").mask(empty)
-    return values.infer_objects()

@@ -108,16 +108,30 @@ with domain_tab:
                     options=list(KINDS),
                     required=True,
                     width="small",
-                    help="truth: two truth values, one bit; numeric and date: bounds and bins",
+                    help="truth: two truth values, one bit; numeric and date: bounds",
                 ),
                 "categories": st.column_config.ListColumn(
                     "Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."
                 ),
                 "lower": st.column_config.TextColumn("Lower", width="small", help="Lower bound"),
                 "upper": st.column_config.TextColumn("Upper", width="small", help="Upper bound"),
-                "bins": st.column_config.NumberColumn("Bins", min_value=1, max_value=1000, step=1, width="small"),
+                "unit": st.column_config.NumberColumn(
+                    "Unit",
+                    format="%.10g",
+                    width="small",
+                    help="Numbers are whole multiples of it: 1 for whole numbers, 0.01 for cents. Empty: any number",
+                ),
                 "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
                 "public": st.column_config.CheckboxColumn("Public", width="small", help="Known without looking at the data"),
+                "bins": st.column_config.NumberColumn(
+                    "Bins",
+                    min_value=1,
+                    max_value=1000,
+                    step=1,
+                    width="small",
+                    help="How many values mechanisms tell apart in a column of numbers or dates. Noisy reweighting chooses "
+                    "where the cuts are, privately, from the data",
+                ),
             },
             key=f"lines_{current.revision}_{part}",
         )

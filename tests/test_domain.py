@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ CATEGORIES = st.one_of(
     st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=12, unique=True),
 )
 BOUND = st.floats(-1e12, 1e12, allow_nan=False)
+UNITS = (0.01, 0.0001, 0.25, 0.05, 3e-05, 0.5, 2.0, 1000.0)
 
 
 @st.composite
 def attributes(draw: st.DrawFn, name: str | None = None) -> Attribute:
-    kind = draw(st.sampled_from(["truth", "categorical", "numeric", "integer", "date"]))
+    kind = draw(st.sampled_from(["truth", "categorical", "numeric", "integer", "unit", "date"]))
     name = name or draw(NAMES)
     missing = draw(st.booleans())
     public = draw(st.booleans())
@@ -37,17 +39,11 @@ def attributes(draw: st.DrawFn, name: str | None = None) -> Attribute:
         lower = draw(st.integers(-700_000, 2_900_000))
         upper = lower + draw(st.integers(1, 5000))
         return Attribute(name, "date", lower=lower, upper=upper, bins=bins, missing=missing, public=public)
-    lower, width = draw(BOUND), draw(st.floats(1.0, 1e12))
-    return Attribute(
-        name,
-        "numeric",
-        lower=lower,
-        upper=lower + width,
-        bins=bins,
-        integer=kind == "integer",
-        missing=missing,
-        public=public,
-    )
+    lower, width, unit = draw(BOUND), draw(st.floats(1.0, 1e12)), 1.0 if kind == "integer" else None
+    if kind == "unit":
+        unit = draw(st.sampled_from(UNITS))
+        lower, width = draw(st.floats(-1e9, 1e9)), 2 * unit + draw(st.floats(0.0, 1e9))
+    return Attribute(name, "numeric", lower=lower, upper=lower + width, unit=unit, bins=bins, missing=missing, public=public)
 
 
 @given(attributes(), st.integers(0, 2**32 - 1))
@@ -76,11 +72,90 @@ def test_edges_increase_and_span_the_bounds(attribute: Attribute) -> None:
     assert (np.diff(edges) > 0).all()
     assert attribute.lower is not None
     assert attribute.upper is not None
-    if attribute.kind == "date" or attribute.integer:
-        assert (edges == np.round(edges)).all()
-        assert np.diff(edges).max() - np.diff(edges).min() <= 1
-    else:
+    if attribute.unit is None:
         assert (edges[0], edges[-1]) == (attribute.lower, attribute.upper)
+        return
+    counted = attribute.unit_edges
+    assert (counted == np.round(counted)).all()
+    assert np.diff(counted).max() - np.diff(counted).min() <= 1
+    if attribute.unit == 1:
+        assert (edges == counted).all()
+        return
+    first, last = (attribute.from_units(ends).to_numpy() for ends in (counted[:-1], counted[1:] - 1))
+    assert (edges[:-1] < first).all()
+    assert (last < edges[1:]).all()
+    half = 0.6 * attribute.unit
+    assert (first - edges[:-1] < half).all()
+    assert (edges[1:] - last < half).all()
+
+
+@given(attributes(), st.lists(st.floats(0, 1), max_size=20))
+def test_units_are_counted_and_back(attribute: Attribute, places: list[float]) -> None:
+    if attribute.unit is None or not attribute.is_binned:
+        return
+    first, last = attribute.unit_edges[0], attribute.unit_edges[-1] - 1
+    counts = np.array([first, last, *(first + np.floor(place * (last - first)) for place in places)])
+    column = attribute.from_units(np.append(counts, np.nan) if attribute.missing else counts)
+    back = attribute.in_units(column)
+    assert back[: len(counts)].tolist() == counts.tolist()
+    assert np.isnan(back[len(counts) :]).all()
+    if attribute.kind == "date":
+        return
+    for count, value in zip(counts, column, strict=False):
+        exact = decimal.Decimal(int(count)) * decimal.Decimal(repr(attribute.unit))
+        assert decimal.Decimal(repr(float(value))) == exact
+    assert attribute.from_numbers(column.dropna().to_numpy(float)).tolist() == column.dropna().tolist()
+
+
+def test_numbers_of_a_unit_are_written_without_dust():
+    cents = Attribute("x", "numeric", lower=-1, upper=10, unit=0.01)
+    assert cents.from_numbers(np.array([0.1 + 0.2, 1.005, 9.999, -0.001])).tolist() == [0.3, 1.0, 10.0, 0.0]
+    assert str(cents.from_numbers(np.array([-0.001]))[0]) == "0.0"
+    assert cents.in_units(pd.Series(["0.07", "1.3", "12"])).tolist() == [7, 130, 1000]
+    halves = Attribute("x", "numeric", lower=0, upper=3, unit=0.5)
+    assert halves.in_units(pd.Series([0.7, 1.2, 2.9])).tolist() == [1, 2, 6]
+
+
+def test_the_ends_of_a_range_are_the_multiples_that_they_are_written_as():
+    """0.07 / 0.01 is 7.000000000000001 in double precision."""
+    cents = Attribute("x", "numeric", lower=0.07, upper=0.29, unit=0.01, bins=3)
+    assert cents.unit_edges.tolist() == [7, 14, 22, 30]
+    assert cents.labels() == ["0.07 to 0.13", "0.14 to 0.21", "0.22 to 0.29"]
+    assert cents.encode(pd.Series([0.0, 0.07, 0.1349, 0.1351, 0.29, 9])).tolist() == [0, 0, 0, 1, 2, 2]
+    assert cents.from_units(np.array([-5.0, 99])).tolist() == [0.07, 0.29]
+
+
+def test_bounds_need_not_be_multiples():
+    thousands = Attribute("x", "numeric", lower=500, upper=4_999, unit=1000, bins=10, missing=True)
+    assert thousands.labels() == ["1000", "2000", "3000", "4000", "(missing)"]
+    assert thousands.in_units(pd.Series([500, 1499, 1501, 4_999, None])).tolist()[:4] == [1, 1, 2, 4]
+    column = thousands.decode(np.array([0, 3, 4]), np.random.default_rng(0))
+    assert column.dtype == "Int64"
+    assert column.dropna().tolist() == [1000, 4000]
+
+
+def test_numbers_without_a_unit_are_counted_as_they_are():
+    plain = Attribute("x", "numeric", lower=0, upper=1, bins=2)
+    assert plain.unit_edges.tolist() == plain.edges.tolist() == [0, 0.5, 1]
+    assert plain.in_units(pd.Series([0.3, 7])).tolist() == [0.3, 1]
+    assert plain.from_units(np.array([0.3, 7])).tolist() == [0.3, 1]
+
+
+def test_whole_numbers_and_the_unit_1_are_one_thing():
+    old = {"name": "x", "kind": "numeric", "missing": False, "public": True, "lower": 0, "upper": 9, "bins": 3}
+    whole, any_number, day = (
+        Attribute.from_dict(old | {"integer": True}),
+        Attribute.from_dict(old | {"integer": False}),
+        Attribute.from_dict(old | {"integer": False, "kind": "date"}),
+    )
+    assert whole == Attribute("x", "numeric", lower=0, upper=9, bins=3, unit=1, public=True)
+    assert (whole.unit, whole.integer, any_number.unit, day.unit, day.integer) == (1.0, True, None, 1.0, False)
+    # As before there were units: marks of kept experiments are made of it.
+    for attribute, integer in ((whole, True), (any_number, False), (day, False)):
+        assert attribute.to_dict() == old | {"kind": attribute.kind, "integer": integer}
+    cents = Attribute("x", "numeric", lower=0, upper=9, unit=0.01)
+    assert cents.to_dict()["unit"] == 0.01
+    assert math.isclose(Attribute.from_dict(cents.to_dict()).unit or 0, 0.01, rel_tol=0)
 
 
 @given(st.lists(attributes(), min_size=1, max_size=5, unique_by=lambda a: a.name))
@@ -191,6 +266,15 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "numeric", "lower": 1.0, "upper": 1.0000000000000002}, "double precision"),
         ({"kind": "numeric", "lower": 0.2, "upper": 0.8, "integer": True}, "no whole number"),
         ({"kind": "numeric", "lower": 0, "upper": 2.0**60, "integer": True}, "2\\^53"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "unit": 0}, "unit = 0"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "unit": -0.1}, "unit = -0.1"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "unit": "0.1"}, "unit = '0.1'"),
+        ({"kind": "numeric", "lower": 0, "upper": 1, "unit": float("nan")}, "unit = nan"),
+        ({"kind": "numeric", "lower": 0, "upper": 9, "unit": 0.5, "integer": True}, "unit 1, not 0.5"),
+        ({"kind": "date", "lower": 0, "upper": 9, "unit": 7}, "unit 1, not 7"),
+        ({"kind": "numeric", "lower": 0.2, "upper": 0.8, "unit": 5}, "no multiple of 5"),
+        ({"kind": "numeric", "lower": 0, "upper": 1e9, "unit": 1e-9}, "unit = 1e-09 is too fine"),
+        ({"kind": "numeric", "lower": 0, "upper": 2.0**60, "unit": 1000}, "2\\^53"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 0}, "bins"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 2.5}, "bins"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 10**9}, "bins"),

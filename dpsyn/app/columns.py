@@ -12,17 +12,19 @@ from typing import Any
 import pandas as pd
 
 from dpsyn import escape
+from dpsyn.cells import floats
 from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.table import Table
+from dpsyn.units import unit_of
 
 SHOWN_CATEGORIES = 500
 SHOWN_COLUMNS = 200
 """At once on the page Data: a browser takes long over more."""
 _SHOWN_NOTES = 20
 _MOST_ALIKE = 3
-_FIELDS = ("use", "column", "kind", "categories", "lower", "upper", "bins", "missing", "public")
+_FIELDS = ("use", "column", "kind", "categories", "lower", "upper", "unit", "missing", "public", "bins")
 
 
 def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
@@ -51,12 +53,13 @@ def editor_lines(full: Table, current: Domain, shown: Sequence[str] | None = Non
                 "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
                 "lower": _bound_text(attribute, attribute.lower),
                 "upper": _bound_text(attribute, attribute.upper),
-                "bins": attribute.bins if attribute.is_binned else None,
+                "unit": attribute.unit if attribute.kind == "numeric" else None,
                 "missing": attribute.missing,
                 "public": attribute.public,
+                "bins": attribute.bins if attribute.is_binned else None,
             }
         )
-    return pd.DataFrame(lines, columns=list(_FIELDS)).astype({"bins": "Int64"})
+    return pd.DataFrame(lines, columns=list(_FIELDS)).astype({"bins": "Int64", "unit": "float64"})
 
 
 def _bound_text(attribute: Attribute, bound: float | None) -> str:
@@ -107,8 +110,10 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
         found = _range(column, kind, old.name)
         lower, upper = found[0] if lower is None else lower, found[1] if upper is None else upper
     bins = 10 if pd.isna(line["bins"]) else int(line["bins"])
-    integer = old.integer if old.kind == kind else kind == "numeric" and _whole(column)
-    return Attribute(old.name, kind, lower=lower, upper=upper, bins=bins, integer=integer, missing=missing, public=public)
+    unit = None if kind == "date" or pd.isna(line["unit"]) else float(line["unit"])
+    if old.kind != kind == "numeric" and unit is None:
+        unit = unit_of(floats(column.dropna()))
+    return Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
 
 
 def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
@@ -153,15 +158,13 @@ def _range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def _whole(column: pd.Series[Any]) -> bool:
-    numbers = pd.to_numeric(column, errors="coerce").dropna()
-    return bool(((numbers % 1) == 0).all())
-
-
 def notes_in_use(current: Dataset) -> list[str]:
-    """The notes of reading the file but for those about columns that were dropped since, and the columns of one value."""
-    dropped = [f"Column {name!r}" for name in current.full.domain.names if name not in current.table.domain]
-    notes = [note for note in current.notes if not note.startswith(tuple(dropped))]
+    """The notes of reading the file that hold for the columns in use or left out now, and the columns of one value."""
+    unused = [f"Column {name!r}" for name in current.full.domain.names if name not in current.table.domain]
+    used = [f"Column {name!r}" for name in current.table.domain.names]
+    left_out = [f"{column} was left out" for column in unused]
+    gone = (*unused, *(f"{column} was left out" for column in used))
+    notes = [note for note in current.notes if note.startswith(tuple(left_out)) or not note.startswith(gone)]
     codes = current.table.codes
     same = (codes == codes[:1]).all(axis=0)
     attributes = current.table.domain.attributes

@@ -21,6 +21,7 @@ from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.registry import config_class, offered
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.units import decimals
 
 _DIGITS, _MOST_DECIMALS = 5, 10
 
@@ -93,17 +94,19 @@ def _short(value: Any) -> str:
 
 
 def as_shown(attribute: Attribute) -> Any:
-    """How a column of a release is shown: dates as days, numbers that are not whole to five digits of the width of their
-    public bounds; None: as it is. It follows from the domain alone.
+    """How a column of a release is shown: dates as days, numbers with the decimals of their unit, or to five digits of the
+    width of their public bounds; None: as it is. It follows from the domain alone.
     """
     if attribute.kind == "date":
         return st.column_config.DateColumn()
-    if attribute.kind != "numeric" or attribute.integer:
+    if attribute.kind != "numeric" or attribute.is_whole:
         return None
+    if attribute.unit is not None:
+        return st.column_config.NumberColumn(format=f"%.{decimals(attribute.unit)}f")
     assert attribute.lower is not None
     assert attribute.upper is not None
-    decimals = _DIGITS - 1 - math.floor(math.log10(attribute.upper - attribute.lower))
-    return st.column_config.NumberColumn(format=f"%.{max(0, decimals)}f" if decimals <= _MOST_DECIMALS else "%.6g")
+    places = _DIGITS - 1 - math.floor(math.log10(attribute.upper - attribute.lower))
+    return st.column_config.NumberColumn(format=f"%.{max(0, places)}f" if places <= _MOST_DECIMALS else "%.6g")
 
 
 def csv_guard() -> bool:
@@ -142,7 +145,7 @@ def show_release(made: MadeRelease, *, guarded: bool = True) -> None:
         height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300),
     )
     count = len(release.rows)
-    rounded = any(a.kind == "numeric" and not a.integer for a in made.domain.attributes)
+    rounded = any(a.kind == "numeric" and a.unit is None for a in made.domain.attributes)
     st.caption(
         f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {escape.markdown(made.dataset)}."
         + (

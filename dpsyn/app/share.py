@@ -119,7 +119,8 @@ def _changes(full: Domain, now: Domain) -> dict[str, dict[str, Any] | None]:
         elif now[old.name] != old:
             before, after = old.to_dict(), now[old.name].to_dict()
             other_kind = before["kind"] != after["kind"]
-            changes[old.name] = {k: v for k, v in after.items() if k != "name" and (other_kind or before[k] != v)}
+            every = after if other_kind else dict.fromkeys(before) | after
+            changes[old.name] = {k: v for k, v in every.items() if k != "name" and (other_kind or before.get(k) != v)}
     return changes
 
 

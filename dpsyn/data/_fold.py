@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpsyn.attribute import Attribute, Codes, floats
+from dpsyn.attribute import Attribute, Codes
+from dpsyn.cells import floats
 from dpsyn.data._frames import as_series, infer_typed
 from dpsyn.data._numbers import carried, countable
 from dpsyn.data._words import (
@@ -31,6 +32,7 @@ from dpsyn.data._words import (
 from dpsyn.data.infer import FEW_INTEGERS, Column, category_of, infer_texts
 from dpsyn.dates import days, local_moments, timed
 from dpsyn.errors import DataError
+from dpsyn.units import decimals_of
 
 CHANGED = "the file changed while it was read; read it again when nobody writes to it"
 
@@ -256,7 +258,7 @@ def _days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
 
 
 def _bounds(values: npt.NDArray[np.float64]) -> Mask:
-    """Infinite numbers, the extremes of the others, the first that is not whole, and more than a few different ones."""
+    """Infinite numbers, the extremes of the others, the first with the most decimals, and more than a few different ones."""
     kept = np.isinf(values)
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite):
@@ -265,5 +267,5 @@ def _bounds(values: npt.NDArray[np.float64]) -> Mask:
         if len(few) <= FEW_INTEGERS:
             few = np.unique(numbers, return_index=True)[1]
         few = few[: FEW_INTEGERS + 1]
-        kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(numbers != np.floor(numbers))]]] = True
+        kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(decimals_of(numbers))]]] = True
     return kept

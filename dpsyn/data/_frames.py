@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import Attribute, floats, is_unicode, settled
+from dpsyn.attribute import Attribute
+from dpsyn.cells import floats, is_unicode, settled
 from dpsyn.data._delimited import check_distinct, counted
 from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.attribute import Attribute, settled
+from dpsyn.attribute import Attribute
+from dpsyn.cells import settled
 from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, local_moments
 
 Positions = npt.NDArray[np.int64]

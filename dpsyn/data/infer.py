@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.attribute import Attribute
+from dpsyn.data import _identifiers
 from dpsyn.data._words import (
     COMMA_NUMBER,
     EXACT,
@@ -36,15 +37,13 @@ from dpsyn.data._words import (
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed
 from dpsyn.errors import DataError, DomainError
+from dpsyn.units import unit_of
 
 MAX_CATEGORIES = 10_000
 """A text column with more distinct values is not made categorical."""
 
 FEW_INTEGERS = 10
 """A column of whole numbers with at most this many distinct ones is categorical."""
-
-NUMBERED_ROWS = 50
-"""From so many rows on, whole numbers that are all different are remarked on: they may number the rows."""
 
 TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
 """Pairs of truth values in lower case, the false one first."""
@@ -59,13 +58,15 @@ Locate = Callable[[int], int]
 class Column:
     """A column as read: values in the data's own terms, what they may be, and notes in full sentences.
 
-    ``read``: the values of any texts of the column, where they can be had one by one.
+    ``read``: the values of any texts of the column, where they can be had one by one. ``identifier``: why it looks like one
+    that names the rows, which nothing can be learned from; empty if it does not.
     """
 
     values: pd.Series[Any]
     attribute: Attribute
     notes: tuple[str, ...] = ()
     read: Callable[[Any], Any] | None = None
+    identifier: str = ""
 
 
 class WideColumnError(DataError):
@@ -187,7 +188,7 @@ def describe_numbers(
     empty = series.isna().to_numpy()
     some = series[~empty].to_numpy()
     integer = some.dtype.kind in "iu" or isinstance(some[0], int)
-    notes: tuple[str, ...] = ()
+    identifier = ""
     if integer:
         some = some.astype(np.int64)
         spread = some.max() - some.min()
@@ -197,10 +198,10 @@ def describe_numbers(
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
             return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
         rows = weights.some if weights else len(some)
-        if spread + 1 >= rows >= NUMBERED_ROWS:
+        most = _identifiers.most_repeats(rows, int(some.min()), int(some.max()))
+        if most is not None:
             number = weights.distinct(read) if weights and weights.distinct else len(distinct)
-            if number == rows:
-                notes = (f"Column {name!r}: every value is different; if it numbers the rows, leave it out.",)
+            identifier = _identifiers.described(number, rows) if rows - number <= most else ""
     lower, upper = _bounds(float(some.min()), float(some.max()))
     if math.isinf(upper - lower):
         raise DataError(
@@ -208,10 +209,9 @@ def describe_numbers(
             "correct the largest numbers, or leave the column out",
             column=name,
         )
-    attribute = Attribute(
-        name, "numeric", lower=lower, upper=upper, bins=_BINS, integer=bool(integer), missing=bool(empty.any())
-    )
-    return Column(series, attribute, notes)
+    unit = 1.0 if integer else unit_of(some)
+    attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
+    return Column(series, attribute, identifier=identifier)
 
 
 def _bounds(lower: float, upper: float) -> tuple[float, float]:
@@ -264,12 +264,10 @@ def _categories(name: str, words: Words, notes: Sequence[str], *, explained: boo
     if pair is not None:
         return Column(values, Attribute(name, "truth", pair), tuple(notes))
     rows = words.cells_in(~words.empty)
-    more = (
-        (f"Column {name!r}: nearly every value is different ({len(texts)} in {rows} rows); it is best left out.",)
-        if not explained and rows >= 20 and len(texts) > 0.9 * rows
-        else ()
-    )
-    return Column(values, Attribute(name, "categorical", tuple(sorted(texts)), missing=missing), (*notes, *more))
+    names = not explained and _identifiers.texts_name_rows(len(texts), rows)
+    identifier = _identifiers.described(len(texts), rows) if names else ""
+    attribute = Attribute(name, "categorical", tuple(sorted(texts)), missing=missing)
+    return Column(values, attribute, tuple(notes), identifier=identifier)
 
 
 def truth_pair(texts: npt.NDArray[np.object_]) -> tuple[str, str] | None:
@@ -340,7 +338,7 @@ def _binned(
             return values, partial(read_dates, written=parsed.written)
         whole = (
             values.dtype.kind == "f"
-            and attribute.integer
+            and attribute.is_whole
             and np.isfinite(values).all()
             and (values == np.floor(values)).all()
         )

@@ -159,7 +159,10 @@ class _Folds(dict[str, Fold]):
         if job.domain is not None:
             found, notes = [fold.column(name) for name, fold in self.items()], left_out(source.names, job.domain.names)
         else:
-            found, notes = inferred_columns(list(self), lambda name: self[name].column(name), job.wide)
+            every, dropped, notes = inferred_columns(
+                list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None
+            )
+            found = [column for column in every if column.attribute.name not in dropped]
         return [(column.attribute, self[column.attribute.name].encoder(column)) for column in found], notes
 
 

@@ -26,6 +26,8 @@ from dpsyn.table import Table
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
+Found = tuple[Table, tuple[str, ...], tuple[str, ...]]
+"""A table, which of its columns look like identifiers and are to be left out, and notes."""
 _LEAST_PER_CELL = 8
 """Bytes: four for its code, and as many for its value."""
 
@@ -53,6 +55,8 @@ def read_with_notes(
 ) -> tuple[Table, tuple[str, ...]]:
     """Read a table, and say in full sentences what reading it had to decide.
 
+    Without a domain and columns, a column that looks like an identifier is left out, and a note says so.
+
     Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
     the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
     them. Parquet is recognised by its content. However they come, times with a zone keep the day that their own zone shows,
@@ -76,6 +80,20 @@ def read_with_notes(
         DomainError: a column of the domain is absent, or a cell lies outside it.
         ParameterError: another argument is something else than described.
     """
+    full, dropped, notes = read_all(source, domain=domain, name=name, columns=columns, wide=wide, most=most)
+    return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full, notes
+
+
+def read_all(
+    source: Any,
+    *,
+    domain: Domain | None = None,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    wide: Wide = "refuse",
+    most: tuple[int, int] | None = None,
+) -> Found:
+    """As :func:`read_with_notes`, with the columns that look like identifiers, and their names."""
     check_choices(domain, columns, wide)
     checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
@@ -85,8 +103,8 @@ def read_with_notes(
     if data[:4] == PARQUET:
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
-        table, more = _from_frame(file.frame(), domain, stem(title), columns, wide)
-        return table, (*file.notes, *more)
+        table, dropped, more = _from_frame(file.frame(), domain, stem(title), columns, wide)
+        return table, dropped, (*file.notes, *more)
     if title.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(title)
     text = Delimited(look(lambda: io.BytesIO(data)), tabs=title.lower().endswith(TAB_NAMES))
@@ -198,7 +216,7 @@ def _from_text(
     columns: Sequence[str] | None,
     wide: Wide,
     most: tuple[int, int] | None,
-) -> tuple[Table, tuple[str, ...]]:
+) -> Found:
     import pyarrow as pa
 
     wanted, name = chosen_columns(text.names, domain, columns), stem(title)
@@ -213,15 +231,14 @@ def _from_text(
 
     if domain is not None:
         fitted = domain.project(wanted)
-        table, more = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute).values)
+        found = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute).values)
     else:
-        table, more = _inferred(wanted, name, column, wide)
-    return table, (*notes, *more)
+        found = _inferred(wanted, name, column, wide, named=columns is not None)
+    table, dropped, more = found
+    return table, dropped, (*notes, *more)
 
 
-def _from_frame(
-    frame: pd.DataFrame, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
-) -> tuple[Table, tuple[str, ...]]:
+def _from_frame(frame: pd.DataFrame, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide) -> Found:
     frame = checked_frame(frame)
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
@@ -236,7 +253,7 @@ def _from_frame(
 
     if domain is not None:
         return _fitted(domain.project(wanted), names, name, fit)
-    return _inferred(wanted, name, infer, wide)
+    return _inferred(wanted, name, infer, wide, named=columns is not None)
 
 
 def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
@@ -245,38 +262,49 @@ def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     return (f"Not in the domain, and left out: {', '.join(map(repr, others))}.",) if others else ()
 
 
-def _fitted(
-    domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], pd.Series[Any]]
-) -> tuple[Table, tuple[str, ...]]:
+def _fitted(domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], pd.Series[Any]]) -> Found:
     frame = pd.DataFrame({attribute.name: fit(attribute) for attribute in domain.attributes})
-    return Table(frame, domain, name), left_out(present, domain.names)
+    return Table(frame, domain, name), (), left_out(present, domain.names)
 
 
-def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide) -> tuple[Table, tuple[str, ...]]:
-    found, notes = inferred_columns(wanted, infer, wide)
+def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide, *, named: bool) -> Found:
+    found, dropped, notes = inferred_columns(wanted, infer, wide, named=named)
     domain = Domain.of(column.attribute for column in found)
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
-    return Table(frame, domain, name), notes
+    return Table(frame, domain, name), dropped, notes
 
 
 def inferred_columns(
-    wanted: Sequence[str], infer: Callable[[str], Column], wide: Wide
-) -> tuple[list[Column], tuple[str, ...]]:
-    """All columns that can be inferred, and notes; too wide ones are refused or left out."""
-    found: list[Column] = []
-    notes: list[str] = []
-    refused: list[WideColumnError] = []
+    wanted: Sequence[str], infer: Callable[[str], Column], wide: Wide, *, named: bool
+) -> tuple[list[Column], tuple[str, ...], tuple[str, ...]]:
+    """All columns that can be inferred, the identifiers among them that are to be left out, and notes.
+
+    Texts that are too wide are refused or left out. Identifiers stay if columns were ``named``, or nothing else is there.
+    """
+    results: list[Column | WideColumnError] = []
     for column in wanted:
         try:
-            found.append(infer(column))
+            results.append(infer(column))
         except WideColumnError as error:
-            refused.append(error)
-            notes.append(f"Column {column!r} was left out: {error}.")
-        else:
-            notes.extend(found[-1].notes)
+            results.append(error)
+    found = [result for result in results if isinstance(result, Column)]
+    refused = [result for result in results if isinstance(result, WideColumnError)]
     if refused and (wide == "refuse" or not found):
         others = ", ".join(repr(error.column) for error in refused[1:])
         raise WideColumnError(
             str(refused[0]) + (f" (the same holds for {others})" if others else ""), column=refused[0].column
         )
-    return found, tuple(notes)
+    identifiers = tuple(column.attribute.name for column in found if column.identifier)
+    dropped = () if named or len(identifiers) == len(found) else identifiers
+    return found, dropped, tuple(note for result in results for note in _said_of(result, dropped))
+
+
+def _said_of(result: Column | WideColumnError, dropped: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(result, WideColumnError):
+        return (f"Column {result.column!r} was left out: {result}.",)
+    if not result.identifier:
+        return result.notes
+    name = result.attribute.name
+    if name in dropped:
+        return (f"Column {name!r} was left out as an identifier: {result.identifier}.",)
+    return (*result.notes, f"Column {name!r} looks like an identifier, best left out: {result.identifier}.")

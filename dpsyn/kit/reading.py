@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpsyn.data.read import announced, read_with_notes
+from dpsyn.data.read import announced, read_all
 from dpsyn.kit.scheduler import scheduler
 from dpsyn.table import Table
 
@@ -19,9 +19,10 @@ _QUICK_BYTES, _QUICK_CELLS, _QUICK_COLUMNS = 2 << 20, 1_000_000, 300
 
 @dataclass(frozen=True)
 class Read:
-    """A table, and what reading it had to decide."""
+    """A table, the same with the columns that look like identifiers, and what reading it had to decide."""
 
     table: Table
+    full: Table
     notes: tuple[str, ...]
 
 
@@ -50,7 +51,8 @@ def read(data: bytes, name: str, most: int, progress: Callable[[str, float], Non
         DomainError: as :func:`~dpsyn.data.read.read_with_notes`.
     """
     progress("reading the file", 0.0)
-    table, notes = read_with_notes(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))
+    full, dropped, notes = read_all(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))
+    table = full.project([column for column in full.domain.names if column not in dropped]) if dropped else full
     progress("counting equal rows", 0.9)
     table.statistics()
-    return Read(table, notes)
+    return Read(table, full, notes)

@@ -172,7 +172,7 @@ def use_upload(data: bytes, name: str) -> None:
 
 
 def _take_upload(_context: dict[str, Any], found: reading.Read) -> None:
-    new = Dataset(table=found.table, full=found.table, notes=found.notes)
+    new = Dataset(table=found.table, full=found.full, notes=found.notes)
     use(replace(new, target=new.classes[-1] if new.classes else None))
     st.session_state[SAMPLE_KEY] = None
 

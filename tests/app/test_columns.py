@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import dpsyn
+from dpsyn.app import share
 from dpsyn.app.columns import edited_domain, editor_lines, notes_in_use, shown_columns
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -99,6 +100,33 @@ def test_bounds_bins_and_public_are_taken(full):
     assert not domain["ill"].public
 
 
+def test_the_unit_is_proposed_shown_and_taken(full):
+    lines = lines_of(full).set_index("column")
+    assert (lines.at["age", "unit"], lines.at["score", "unit"]) == (1, 0.01)
+    assert pd.isna(lines.at["born", "unit"])
+    half, none = (edited_domain(edit(full, "score", unit=unit), full, full.domain)["score"] for unit in (0.5, None))
+    assert (half.unit, none.unit) == (0.5, None)
+    halved = full.domain.replace(half)
+    assert edited_domain(editor_lines(full, halved), full, halved) == halved
+    as_text = edited_domain(edit(full, "score", kind="categorical"), full, full.domain)
+    back = edited_domain(edit(full.with_domain(as_text), "score", kind="numeric"), full, as_text)["score"]
+    assert (back.unit, back.public) == (0.01, False)
+
+
+@pytest.mark.parametrize(
+    ("sample", "column", "unit"),
+    [("breast_cancer", "mean radius", 0.01), ("digits", "pixel_0_0", None), ("digits", "pixel_0_0", 0.5)],
+)
+def test_a_link_gives_a_unit_back(monkeypatch, sample, column, unit):
+    monkeypatch.setattr(visit, "next_number", lambda counter: 1)
+    made = visit.bundled(sample)
+    other = Attribute.from_dict(made.full.domain[column].to_dict() | {"integer": False, "unit": unit})
+    domain = made.full.domain.replace(other)
+    back = share.restored(share.described(made.changed(table=made.full.with_domain(domain))))
+    assert back is not None
+    assert back.table.domain == domain
+
+
 def test_dates_are_edited_as_dates(full):
     domain = edited_domain(edit(full, "born", lower="1900-01-01", upper="2030-12-31"), full, full.domain)
     assert domain["born"].lower == -25567
@@ -155,6 +183,8 @@ def test_the_table_can_be_encoded_over_an_edited_domain(full):
         ("born", {"upper": "tomorrow-ish"}, "date such as"),
         ("age", {"lower": "90", "upper": "10"}, "lower < upper"),
         ("age", {"lower": "-inf"}, "finite"),
+        ("score", {"unit": -1.0}, "unit = -1"),
+        ("score", {"unit": 100.0, "lower": "1", "upper": "9"}, "no multiple of 100"),
         ("who", {"kind": "numeric"}, "no numeric values"),
         ("who", {"kind": "truth"}, "exactly two values"),
         ("who", {"kind": None}, "choose a kind"),

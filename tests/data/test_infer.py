@@ -59,21 +59,26 @@ def test_values_that_are_listed(cells: list[str], kind: Kind, categories: tuple[
 
 
 @pytest.mark.parametrize(
-    ("cells", "lower", "upper", "integer"),
+    ("cells", "lower", "upper", "unit"),
     [
-        ([str(v) for v in range(11)], 0, 10, True),
-        ([f"{v}.0" for v in range(11)], 0, 10, True),
-        ([*(str(v) for v in range(11)), ""], 0, 10, True),
-        (["1.5", "-2.25"], -2.25, 1.5, False),
-        ([".5", "1e-3", "+7."], 0.001, 7, False),
-        (["2.5", "2.5"], 2, 3, False),
-        (["1e300", "1"], 1, 1e300, False),
+        ([str(v) for v in range(11)], 0, 10, 1),
+        ([f"{v}.0" for v in range(11)], 0, 10, 1),
+        ([*(str(v) for v in range(11)), ""], 0, 10, 1),
+        (["1.5", "-2.25"], -2.25, 1.5, 0.01),
+        ([".5", "1e-3", "+7."], 0.001, 7, 0.001),
+        (["2.5", "2.5"], 2, 3, 0.1),
+        (["0.1", "0.2", "0.3", "0.7"], 0.1, 0.7, 0.1),
+        (["0.0001", "1000000.0002"], 0.0001, 1000000.0002, 0.0001),
+        (["0.00001", "1"], 0.00001, 1, None),
+        (["0.3333333333333333", "1"], 0.3333333333333333, 1, None),
+        (["123456789012345.5", "1"], 1, 123456789012345.5, None),
+        (["1e300", "1"], 1, 1e300, None),
     ],
 )
-def test_numbers(cells: list[str], lower: float, upper: float, integer: bool) -> None:
+def test_numbers(cells: list[str], lower: float, upper: float, unit: float | None) -> None:
     column = infer(cells)
-    attribute = column.attribute
-    assert (attribute.kind, attribute.lower, attribute.upper, attribute.integer) == ("numeric", lower, upper, integer)
+    attribute, integer = column.attribute, unit == 1
+    assert (attribute.kind, attribute.lower, attribute.upper, attribute.unit) == ("numeric", lower, upper, unit)
     assert attribute.missing == ("" in cells)
     assert attribute.bins == 10
     read = [None if pd.isna(v) else float(v) for v in column.values]
@@ -132,8 +137,6 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (["1,234", "2,000"], False, "thousands separators"),
         (["2020-01-01", "2020-01-02", "2020-02-30"], False, "'2020-02-30' is not a date"),
         (["1,5", "2"], True, "decimal commas"),
-        ([str(i) for i in range(50)], False, "every value is different"),
-        ([f"p{i}" for i in range(20)], False, "nearly every value is different (20 in 20 rows)"),
         (["a", "NA"], False, "say 'NA' (1) were taken as missing"),
     ],
 )
@@ -182,3 +185,61 @@ def test_points_that_may_separate_thousands_are_told_where_commas_are_decimal(se
     text = f"v{separator}w\n1.500{separator}a\n12.250{separator}b\n103.125{separator}a\n"
     _, notes = read_with_notes(io.BytesIO(text.encode()), name="prices.csv")
     assert any("separates thousands" in note for note in notes) == told
+
+
+def left_out(**columns: Any) -> tuple[str, ...]:
+    """Names of the columns of which a note says that they were left out, beside one that stays."""
+    rows = len(next(iter(columns.values())))
+    frame = pd.DataFrame(columns | {"sick": ["no", "yes"] * (rows // 2)})
+    table, notes = read_with_notes(frame.to_csv(index=False).encode())
+    gone = tuple(name for name in columns if name not in table.domain)
+    assert sorted(note.split("'")[1] for note in notes if "was left out as an identifier: " in note) == sorted(gone)
+    return gone
+
+
+def test_identifiers_are_left_out_with_a_sentence_and_amounts_are_not():
+    generator = np.random.default_rng(0)
+    rows = 2_000
+    order = generator.permutation(rows)
+    eight = generator.choice(90_000_000, rows, replace=False) + 10_000_000
+    identifiers = {
+        "numbers of rows": range(1, rows + 1),
+        "in another order": order,
+        "gaps": np.sort(generator.choice(3 * rows, rows, replace=False)),
+        "a few come twice": np.append(np.arange(rows - 10), np.arange(10)),
+        "eight digits": eight,
+        "eight digits, some twice": np.append(eight[:-50], eight[:50]),
+        "uuid": [f"{a:016x}-{b:016x}" for a, b in generator.integers(2**62, size=(rows, 2))],
+        "account": [f"{4_711_000_000 + int(value)}.0" for value in generator.integers(10**9, size=rows)],
+        "leading zeros": [f"{value:07}" for value in order],
+        "beyond 2^53": 2**60 + order,
+    }
+    income = np.exp(generator.normal(10.3, 0.6, rows))
+    amounts = {
+        "income in cents": np.round(income, 2),
+        "income as cents": np.round(100 * income).astype(int),
+        "census weights": generator.integers(12_285, 1_484_705, rows),
+        "grams": generator.integers(500, 5_000, rows),
+        "measured": generator.normal(size=rows),
+        "date": [str(np.datetime64("1980-01-01") + int(day)) for day in order],
+        "place": [f"p{value % 1_000}" for value in order],
+    }
+    assert left_out(**identifiers, **amounts) == tuple(identifiers)
+
+
+def test_an_identifier_that_is_asked_for_stays():
+    data = ("id,sick\n" + "".join(f"{i},{i % 2}\n" for i in range(60))).encode()
+    table, notes = read_with_notes(data)
+    assert table.domain.names == ("sick",)
+    assert notes == ("Column 'id' was left out as an identifier: 60 different values in 60 rows.",)
+    table, notes = read_with_notes(data, columns=["id"])
+    assert table.domain["id"].upper == 59
+    assert notes == ("Column 'id' looks like an identifier, best left out: 60 different values in 60 rows.",)
+    assert read_with_notes(data, domain=table.domain)[0].n == 60
+    # Nothing else is there.
+    assert read_with_notes(b"id\n" + b"".join(b"p%d\n" % i for i in range(60)))[0].domain.names == ("id",)
+    # Too few rows to tell.
+    assert read_with_notes(b"id,sick\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(49)))[0].domain.names == (
+        "id",
+        "sick",
+    )

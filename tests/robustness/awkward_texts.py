@@ -143,7 +143,7 @@ def _shapes() -> list[Case]:
         Case("one column of sentences", b"a\nhello, you\nbye\n", {"a": ["hello, you", "bye"]}),
         Case("an empty column", b"a,b\n1,\n2,\n", {"a": [1, 2], "b": [None, None]}, "'b' is empty"),
         Case("300 columns", written(wide).encode(), wide),
-        Case("5,003 rows", written({"a": numbers}).encode(), {"a": numbers}, "every value is different"),
+        Case("5,003 rows", written({"a": numbers}).encode(), {"a": numbers}, "different values in 5,003 rows"),
         Case("10,001 texts", written({"a": [f"p{i}" for i in range(10_001)]}).encode(), says="10001 different texts"),
         Case("two names that look alike", "a,а\n1,2\n".encode(), {"a": [1], "\u0430": [2]}),
         Case("a header of numbers", b"39,x\n40,y\n41,z\n", {"39": [40, 41], "x": ["y", "z"]}, "lack a header"),

@@ -35,6 +35,7 @@ ATTRIBUTES = [
     Attribute("x", "numeric", lower=0, upper=9, integer=True),
     Attribute("x", "numeric", lower=-1.5, upper=1.5, missing=True),
     Attribute("x", "date", lower=0, upper=9),
+    Attribute("x", "numeric", lower=-1.5, upper=1.5, unit=0.25),
 ]
 DOMAIN = Domain.of([ATTRIBUTES[1], Attribute("y", "numeric", lower=0, upper=9)])
 FRAME = pd.DataFrame({"x": ["a", 2, None], "y": [1.0, 2.0, 3.0]})
@@ -172,6 +173,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "categories": some(("no", "yes"), (1, 2)) | CELLS,
     "lower": some(0, -1.5),
     "upper": some(9, 1.5),
+    "unit": some(None, 1, 0.5),
     "bins": some(5),
     "integer": some(False, True),
     "missing": some(False, True),
@@ -207,8 +209,10 @@ CALLED: dict[str, tuple[Callable[..., Any], tuple[st.SearchStrategy[Any], ...]]]
     "Domain.from_dict, whole": (Domain.from_dict, (ANY,)),
     "encode": (lambda a, c: a.encode(c), (A, COLUMN)),
     "numbers": (lambda a, c: a.numbers(c), (A, COLUMN)),
+    "in_units": (lambda a, c: a.in_units(c), (A, COLUMN)),
     "decode": (lambda a, c, g: a.decode(c, g), (A, some(np.array([0, 1])), GENERATOR | ANY)),
     "from_numbers": (lambda a, c: a.from_numbers(c), (A, some(np.array([0.5, np.nan])))),
+    "from_units": (lambda a, c: a.from_units(c), (A, some(np.array([0.5, np.nan])))),
     "Domain": (Domain, (some(tuple(ATTRIBUTES[:1])) | CELLS,)),
     "Domain.of": (Domain.of, (some(iter(ATTRIBUTES[:1])) | CELLS,)),
     "Domain.index": (DOMAIN.index, (ANY,)),

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.attribute import Attribute, settled
+from dpsyn.attribute import Attribute
+from dpsyn.cells import settled
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError
 

@@ -202,7 +202,7 @@ class FeatureMap:
 
 def _number_type(attribute: Attribute) -> type | None:
     """The type of a column that can be decoded together with its neighbours; None for all others."""
-    if attribute.kind != "numeric" or (attribute.integer and attribute.missing):
+    if attribute.kind != "numeric" or attribute.unit not in (None, 1) or (attribute.integer and attribute.missing):
         return None
     return np.int64 if attribute.integer else np.float64
 

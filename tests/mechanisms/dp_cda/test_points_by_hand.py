@@ -83,3 +83,11 @@ def test_every_record_is_clipped_to_the_ball(radius: float) -> None:
     assert clip_in_place(points, radius) == share
     np.testing.assert_array_equal(points, clipped)
     assert clip_in_place(np.zeros((0, 3)), radius) == 0.0
+
+
+def test_numbers_of_a_unit_come_back_as_its_multiples() -> None:
+    halves = Attribute("h", "numeric", lower=0, upper=9, unit=0.5, public=True)
+    rows = FeatureMap(Domain.of([halves, DOMAIN["v"]])).decode(
+        np.array([[-1.0, 0.0], [0.013, 0.0], [0.9, 0.0]]) / math.sqrt(2), np.random.default_rng(0)
+    )
+    assert rows["h"].tolist() == [0.0, 4.5, 8.5]

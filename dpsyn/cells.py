@@ -1,0 +1,57 @@
+"""Single cells and columns of them: what is a number, what can be written down, which type is the narrowest."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as a Python one, so that it prints and is written as JSON like any other."""
+    return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written down: half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+    """Numbers, or texts of them; NaN where a cell is neither."""
+    kind = column.dtype
+    if pd.api.types.is_object_dtype(kind):
+        column = column.map(_within_reach)
+    elif pd.api.types.is_complex_dtype(kind) or not (
+        pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_string_dtype(kind)
+    ):
+        return np.full(len(column), np.nan)
+    with np.errstate(over="ignore"):
+        return np.asarray(pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _within_reach(value: Any) -> Any:
+    """A number that pandas reads, infinite where double precision ends; None for what is no number."""
+    if isinstance(value, int) and abs(value) > 2**1023:
+        return math.inf if value > 0 else -math.inf
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else float(value)
+    return value if isinstance(value, str | int | float | np.number) and not isinstance(value, np.complexfloating) else None
+
+
+def settled(values: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of Python values with the narrowest type: whole numbers with gaps become Int64 and stay exact."""
+    if values.dtype != object:
+        return values
+    empty = values.isna()
+    if empty.any() and not empty.all() and all(type(v) is int and abs(v) < 2**63 for v in values[~empty].unique()):
+        return values.where(~empty, 0).astype("int64").astype("Int64").mask(empty)
+    return values.infer_objects()

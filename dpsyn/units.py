@@ -1,0 +1,70 @@
+"""Numbers that are whole multiples of a unit, as they are written: 0.3 is 30 hundredths, though no double is."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+EXACT = 2.0**53
+"""Whole numbers below this, and their quotients, are what they should be in double precision."""
+EXACT_DECIMALS = 2.0**50
+"""Any 15 digits. Below this a decimal that no double is, divided by its unit, is off by less than half a unit."""
+_PROPOSED = (1.0, 0.1, 0.01, 0.001, 0.0001)
+"""Units that numbers may suggest, by their decimals."""
+
+
+@lru_cache(maxsize=100)
+def ratio(unit: float) -> Fraction:
+    """The unit as a quotient of two whole numbers: 0.01 is 1/100."""
+    return Fraction(repr(unit))
+
+
+def exact_count(value: float, unit: float) -> Fraction | float:
+    """How many units a value is, as both are written."""
+    return value if unit == 1 else Fraction(repr(value)) / ratio(unit)
+
+
+def counts(values: Floats, unit: float) -> Floats:
+    """How many units each value is: the nearest whole number. NaN stays NaN."""
+    return np.asarray(np.round(values * ratio(unit).denominator / ratio(unit).numerator))
+
+
+def multiples(counted: Floats, unit: float) -> Floats:
+    """So many units each, in as few decimals as the unit has: one rounding, that of a quotient of whole numbers."""
+    return np.asarray(counted * ratio(unit).numerator / ratio(unit).denominator + 0.0)  # -0.0 is written as 0.0
+
+
+def decimals(unit: float) -> int:
+    """How many decimals it takes to write a multiple."""
+    exponent = Decimal(repr(unit)).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return max(0, -exponent)
+
+
+def written(count: int, unit: float) -> str:
+    """So many units, with all decimals of the unit."""
+    return f"{Decimal(count) * Decimal(repr(unit)):.{decimals(unit)}f}"
+
+
+def decimals_of(values: Floats) -> npt.NDArray[np.int64]:
+    """How many decimals each finite number is written with; 5 stands for more than 4."""
+    found = np.full(len(values), len(_PROPOSED), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        for places in range(len(_PROPOSED) - 1, -1, -1):
+            found[multiples(counts(values, _PROPOSED[places]), _PROPOSED[places]) == values] = places
+    return found
+
+
+def unit_of(values: Floats) -> float | None:
+    """The unit that finite numbers suggest, 1 to 0.0001; None if they have more decimals, or more digits than a double."""
+    most = int(decimals_of(values).max(initial=0))
+    if most == len(_PROPOSED):
+        return None
+    limit = EXACT_DECIMALS / 2 if most else EXACT
+    return _PROPOSED[most] if float(np.abs(values).max(initial=0)) / _PROPOSED[most] < limit else None
