@@ -1,12 +1,12 @@
 """Fine histograms of numeric and date columns: which bins a mechanism tells apart, and what values a bin really holds.
 
-The public range of a column is split into parts, each of these again, and so on down to single values (units, whole numbers,
-days), as far as there are levels; a part is split only where its noisy count stands out of the noise, so a tree costs few
-counts and the noise has nowhere to pile up. A row lies in at most one part of every level: adding a row moves one count per
-level by 1, replacing a row at most two, whatever was split before. The rest is post-processing: counts become consistent
-(least squares upwards, as in Hay, Rastogi, Miklau, Suciu 2010, then, downwards, the nearest non-negative counts with the
-right sum); frequent values become bins of their own, the others share the remaining bins in about equal numbers; and inside
-a bin values are drawn from the parts.
+The public range of a column is split into parts, each of these again, and so on down to single multiples of its unit (whole
+numbers, cents, days), as far as there are levels; a part is split only where its noisy count stands out of the noise, so a
+tree costs few counts and the noise has nowhere to pile up. A row lies in at most one part of every level: adding a row moves
+one count per level by 1, replacing a row at most two, whatever was split before. The rest is post-processing: counts become
+consistent (least squares upwards, as in Hay, Rastogi, Miklau, Suciu 2010, then, downwards, the nearest non-negative counts
+with the right sum); the bins of a mechanism are those inside which values and ranks vary least, so frequent values stand
+alone; and inside a bin values are drawn from the parts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Released = Callable[[Integers], npt.NDArray[Any]]
 
 BRANCHES = 10
 _MOST_LEVELS, _MOST_REAL = 8, 4
-"""Levels of a column of whole numbers (or of a unit), and of one without a unit, at most."""
+"""Levels of a column with a unit, and of one without, at most."""
 _STANDS_OUT = 3.0
 """Standard deviations of the noise from which on a part is split."""
 _MOST_SPLIT = 500
@@ -49,7 +49,7 @@ class Level:
     """Parts that were counted together: ten for each part above that was split.
 
     Attributes:
-        edges: of the parts, shape (split parts above, 11); a part without a whole number has equal edges.
+        edges: of the parts, shape (split parts above, 11); a part without a multiple of the unit has equal edges.
         counts: with noise, shape (split parts above, 10).
         split: numbers of the parts that the next level splits, ascending.
     """
@@ -115,13 +115,18 @@ class Histogram:
     levels: int
 
     @property
+    def whole(self) -> bool:
+        """Whether there is a unit: values are then counted in it, here and in all that follows, and so whole."""
+        return self.attribute.unit is not None
+
+    @property
     def ends(self) -> tuple[float, float]:
-        """The range, first ≤ value < last; whole numbers where the column is."""
-        return float(self.attribute.edges[0]), float(self.attribute.edges[-1])
+        """The range, first ≤ value < last."""
+        return float(self.attribute.unit_edges[0]), float(self.attribute.unit_edges[-1])
 
     def values(self, frame: pd.DataFrame) -> Floats:
         """The column of some rows as numbers, NaN where it is empty. Shape (n,)."""
-        return self.attribute.numbers(frame[self.attribute.name])
+        return self.attribute.in_units(frame[self.attribute.name])
 
     def grown(self, values: Floats, released: Released, deviation: float) -> list[Level]:
         """The tree, level by level: what is split depends on noisy counts alone.
@@ -147,7 +152,7 @@ class Histogram:
         """Edges of the ten parts of each part, shape (parts, 11)."""
         low, high = parts[:, :1], parts[:, 1:]
         number, width = np.arange(BRANCHES + 1), high - low
-        steps = number * width.astype(np.int64) // BRANCHES if self.attribute.is_whole else width * (number / BRANCHES)
+        steps = number * width.astype(np.int64) // BRANCHES if self.whole else width * (number / BRANCHES)
         return np.asarray(np.where(number == BRANCHES, high, low + steps))
 
     def counts(self, values: Floats, edges: Floats) -> Integers:
@@ -210,7 +215,7 @@ class Bins:
     @classmethod
     def of(cls, histogram: Histogram, parts: Parts) -> Bins:
         """As many bins as the domain has, with the least variation of values and of ranks inside them."""
-        return cls.between(histogram, parts, _edges(parts, histogram.attribute.edges, whole=histogram.attribute.is_whole))
+        return cls.between(histogram, parts, _edges(parts, histogram.attribute.unit_edges, whole=histogram.whole))
 
     @classmethod
     def between(cls, histogram: Histogram, parts: Parts, edges: Floats) -> Bins:
@@ -242,22 +247,22 @@ class Bins:
                 at = systematic_rows(rows if rows.sum() > 0 else high - low, len(mine), generator)
                 drawn = generator.uniform(low[at], high[at])
                 # Rounding may reach the upper end of a part, which belongs to the next one.
-                drawn = np.floor(drawn) if attribute.is_whole else np.minimum(drawn, np.nextafter(high[at], low[at]))
+                drawn = np.floor(drawn) if self.histogram.whole else np.minimum(drawn, np.nextafter(high[at], low[at]))
                 values[mine] = np.sort(drawn)
-        return attribute.from_numbers(values)
+        return attribute.from_units(values)
 
     def labels(self) -> list[str]:
         """A short text for every code, in code order."""
         attribute = self.histogram.attribute
-        low = attribute.from_numbers(self.edges[:-1])
-        high = attribute.from_numbers(self.edges[1:] - attribute.is_whole)
+        low = attribute.from_units(self.edges[:-1])
+        high = attribute.from_units(self.edges[1:] - self.histogram.whole)
         names = [" to ".join(dict.fromkeys(map(self._written, ends))) for ends in zip(low, high, strict=True)]
         return names + ["(missing)"] * attribute.missing
 
     def _written(self, value: Any) -> str:
         if self.histogram.attribute.kind == "date":
             return str(value)[:10]
-        return f"{value:.{15 if self.histogram.attribute.is_whole else 4}g}"
+        return f"{value:.{15 if self.histogram.whole else 4}g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,7 +370,7 @@ class Histograms:
             levels = column.grown(values[~np.isnan(values)], released, deviation)
             parts = column.parts(levels, known)
             bins[column.position] = (
-                Bins.between(column, parts, column.attribute.edges) if self.fixed_bins else Bins.of(column, parts)
+                Bins.between(column, parts, column.attribute.unit_edges) if self.fixed_bins else Bins.of(column, parts)
             )
         return Encoding(self.domain, bins, deviation)
 
@@ -393,9 +398,9 @@ def nearest_with_sum(wanted: Floats, sums: Floats, variances: Floats) -> Floats:
 
 def _levels(attribute: Attribute) -> int:
     """Levels of the tree: down to single values, as far as there are not too many levels."""
-    if not attribute.is_whole:
+    if attribute.unit is None:
         return _MOST_REAL
-    width, levels = int(attribute.edges[-1] - attribute.edges[0]), 0
+    width, levels = int(attribute.unit_edges[-1] - attribute.unit_edges[0]), 0
     if attribute.effective_bins == width:
         return 0
     while width > 1 and levels < _MOST_LEVELS:
