@@ -197,11 +197,10 @@ def test_numbers_are_drawn_in_their_bins_within_public_bounds(open_page):
     assert any("30 columns of numbers or dates, each in 10 bins" in c.value for c in app.caption)
     app.slider(key="nr_degree").set_value(1)
     app.number_input(key="nr_rows_breast_cancer").set_value(300)
-    app.slider(key="nr_histograms").set_value(0.0).run()
-    app.toggle(key="nr_smooth").set_value(True)
+    app.slider(key="nr_histograms").set_value(0.0)
     quiet(app.run())
     config, _ = planned(app)
-    assert config == dpsyn.NoisyReweighting(degree=1, rows=300, smooth_bins=True, histogram_share=0.0)
+    assert config == dpsyn.NoisyReweighting(degree=1, rows=300, histogram_share=0.0)
     app, made = run(app)
     rows, domain = made.release.rows, made.domain
     assert len(rows) == 300
@@ -213,9 +212,9 @@ def test_numbers_are_drawn_in_their_bins_within_public_bounds(open_page):
             assert len(np.unique(values)) > attribute.effective_bins  # inside the bins, not at their middles
 
 
-def test_without_numbers_there_is_nothing_to_smooth(open_page):
+def test_without_numbers_there_are_no_histograms_to_pay_for(open_page):
     app = at(open_page)
-    assert app.toggle(key="nr_smooth").disabled
+    assert not [slider for slider in app.slider if slider.key == "nr_histograms"]
     assert any("No column here holds numbers" in c.value for c in app.caption)
 
 
