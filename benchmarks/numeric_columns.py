@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC, real_scores
 
 import dpsyn
+from dpsyn.evaluation.prediction import BOOSTED, LOGISTIC, real_scores
 from dpsyn.evaluation.values import value_errors
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 
@@ -115,7 +115,7 @@ def measured(table: dpsyn.Table, rows: dpsyn.Table) -> dict[str, dict[str, float
 def areas(rows: dpsyn.Table, holdout: dpsyn.Table, target: str) -> dict[str, float]:
     """Area under the ROC curve on the held-out rows, by model; ½ for one that has learnt nothing."""
     found = real_scores(rows, holdout, target, 0, (LOGISTIC, BOOSTED))
-    return {} if isinstance(found, str) else {score.classifier: score.auc or 0.5 for score in found.scores}
+    return {} if isinstance(found, str) else {score.model: score.measures.get("ROC-AUC", 0.5) for score in found.scores}
 
 
 def one_run(arguments: argparse.Namespace) -> dict[str, Any]:
