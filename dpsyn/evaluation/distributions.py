@@ -35,7 +35,7 @@ _STEEP = 50.0
 """Largest share over the middle one from which shares are drawn on a log scale."""
 _DECADES = 1e-12
 """So far down a logarithmic axis goes from its largest value."""
-_MOST_TICKS = 10
+_MOST_TICKS, _FEW_POWERS = 10, 4
 _FILL = "rgba(122,122,122,0.25)"
 
 
@@ -187,6 +187,7 @@ def _curves(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], d
                 error_y={**stem, "width": 0, "thickness": 4 if first else 1},
                 customdata=list(zip(spikes, found.spike_shares[at].tolist(), strict=True)),
                 mode="markers",
+                cliponaxis=False,
                 marker=style,
                 legendgroup=name,
                 showlegend=False,
@@ -210,12 +211,13 @@ def _along(places: Floats, is_date: bool) -> list[Any]:
 
 
 def _ticks(found: Distribution) -> dict[str, Any]:
-    """Zero and powers of ten on a logarithmic axis of values."""
+    """Zero and powers of ten on a logarithmic axis of values; otherwise as they come, written as 20,000."""
     if found.unit is None:
-        return {}
+        return {"exponentformat": "none", "separatethousands": True}
     low, high = found.edges[[0, -1]]
     powers = range(math.floor(math.log10(found.unit)), math.ceil(math.log10(max(-low, high))) + 1)
-    sizes = [10.0**power for power in powers[:: math.ceil(len(powers) / _MOST_TICKS)]]
+    digits = (1, 3) if len(powers) <= _FEW_POWERS else (1,)
+    sizes = [digit * 10.0**power for power in powers[:: math.ceil(len(powers) / _MOST_TICKS)] for digit in digits]
     shown = [value for value in (*(-size for size in reversed(sizes)), 0.0, *sizes) if low <= value <= high]
     places = found.place(np.array(shown)).tolist()
     return {"tickmode": "array", "tickvals": places, "ticktext": [short(value) for value in shown]}

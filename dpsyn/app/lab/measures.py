@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -25,6 +26,9 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.notation import short
 
 Reports = Mapping[str, Report]
+_MOST_COLUMNS = 100
+"""Columns of numbers in the table; each has a line for every release and two more."""
+_SHOWN_QUANTILES = {"5 %": 0.05, "Median": 0.5, "95 %": 0.95}
 _RUINED = 5
 """Columns that are named in a warning."""
 MODELS_HELP = "Numbers are predicted by regressions of the same kinds, ridge in place of logistic regression."
@@ -110,8 +114,8 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     with st.container(border=True):
         widgets.badge(True)
         st.caption(
-            f"Measured against the {learn.n:,} real rows that the mechanisms saw. {floor_meaning(reports)} All of this "
-            "depends on the private rows: it is not for publication."
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw: not for publication. "
+            f"{floor_meaning(reports)}"
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(escape.markdown(note), icon=":material/info:")
@@ -155,10 +159,12 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
 
 def _numbers(reports: Reports) -> None:
     """Columns of numbers and dates by their values, and how they hang together."""
-    st.dataframe(widgets.with_thousands(values_table(reports)), hide_index=True)
+    st.dataframe(widgets.with_thousands(values_table(reports)), hide_index=True, placeholder="—")
+    count = len(next(iter(reports.values())).values)
     st.caption(
         "Largest gap: of the shares of rows up to any value (Kolmogorov-Smirnov). Mean shift: how far values moved, of the "
         "column's range (Wasserstein)."
+        + (f" The {_MOST_COLUMNS} columns with the largest gap, of {count:,}." if count > _MOST_COLUMNS else "")
     )
     chart = draw_correlations(reports)
     if chart is not None:
@@ -190,10 +196,9 @@ def floor_meaning(reports: Reports) -> str:
     if report.noise_floor is None:
         return ""
     return (
-        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: what "
-        "as many fresh rows from the same source miss. It is a yardstick and no bound. A release is measured against the "
-        "very rows that it was made from, and may have more rows than were held out, or rows rounded to fit rather than "
-        "drawn: with enough ε it can go below."
+        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: a "
+        "yardstick and no bound. A release is measured against the very rows that it was made from: with enough ε it can "
+        "go below."
     )
 
 
@@ -242,11 +247,15 @@ def _compared(reports: Reports) -> dict[str, Closeness]:
 
 
 def values_table(reports: Reports) -> pd.DataFrame:
-    """Numeric and date columns: of each a line for the real rows, every release, and the sampling noise."""
+    """Numeric and date columns: of each a line for the real rows, every release, and the sampling noise.
+
+    Of very many columns those with the largest gap in any release.
+    """
     compared = _compared(reports)
+    gaps = np.array([[errors.kolmogorov_smirnov for errors in report.values] for report in reports.values()]).max(axis=0)
     lines = []
-    for at, first in enumerate(next(iter(compared.values())).values):
-        lines.append(_value_line("Real rows", first, real=True))
+    for at in np.sort(np.argsort(-gaps, kind="stable")[:_MOST_COLUMNS]):
+        lines.append(_value_line("Real rows", next(iter(compared.values())).values[at], real=True))
         lines += [_value_line(name, measured.values[at]) for name, measured in compared.items()]
     return pd.DataFrame(lines)
 
@@ -258,13 +267,13 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
         else (errors.mean, errors.deviation, errors.quantiles)
     )
     spike = errors.spikes[0] if errors.spikes else None
-    levels = zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True)
+    at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
     return {
         "Column": errors.column,
         "Compared": name,
         "Mean": errors.written(mean),
         "Deviation": short(deviation, 4),
-        **{f"{level:.0%} below": errors.written(value) for level, value in levels},
+        **{heading: errors.written(at[level]) for heading, level in _SHOWN_QUANTILES.items()},
         "Commonest": "—" if spike is None else f"{errors.written(spike.value)}: {spike.real if real else spike.share:.1%}",
         "Largest gap": None if real else round(errors.kolmogorov_smirnov, 4),
         "Mean shift": None if real else round(errors.wasserstein, 4),
@@ -272,15 +281,18 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
 
 
 def correlations_table(reports: Reports) -> pd.DataFrame:
-    """How far the correlations of columns are from the real ones: a line for every release, and the sampling noise."""
-    lines: list[dict[str, Any]] = []
-    for name, measured in _compared(reports).items():
-        line: dict[str, Any] = {"Compared": name}
-        for coefficient, found in measured.correlations.items():
-            line[f"{coefficient.capitalize()}, mean difference"] = round(found.mean, 4)
-            line[f"{coefficient.capitalize()}, largest"] = round(found.largest, 4)
-            line[f"{coefficient.capitalize()}, at"] = " × ".join(found.worst)
-        lines.append(line)
+    """How far the correlations of columns are from the real ones, in every release and in the sampling noise."""
+    lines = [
+        {
+            "Compared": name,
+            "Coefficient": coefficient,
+            "Mean difference": round(found.mean, 4),
+            "Largest": round(found.largest, 4),
+            "Of which pair": " × ".join(found.worst),
+        }
+        for name, measured in _compared(reports).items()
+        for coefficient, found in measured.correlations.items()
+    ]
     return pd.DataFrame(lines)
 
 
