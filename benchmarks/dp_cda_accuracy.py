@@ -36,7 +36,7 @@ import numpy as np
 
 import dpsyn
 from dpsyn.errors import DpsynError
-from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC, RealScores, classification, real_scores
+from dpsyn.evaluation.prediction import BOOSTED, LOGISTIC, RealScores, Score, predict, real_scores
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
 
 DELTA = 1e-5
@@ -97,10 +97,14 @@ def configurations(train: dpsyn.Table, target: str, epsilon: float, private_coun
 
 
 def scores_of(run: Callable[[], dpsyn.Release], holdout: dpsyn.Table, real: RealScores) -> list[tuple[str, Any, Any]]:
-    """Classifier, accuracy and AUC for one release."""
+    """Model, accuracy and AUC for one release."""
     release = run()
     rows = dpsyn.Table(release.rows, holdout.domain)
-    return [(score.classifier, score.accuracy, score.auc) for score in classification(rows, holdout, real, 0).synthetic]
+    return [_line(score) for score in predict(rows, holdout, real, 0).synthetic]
+
+
+def _line(score: Score) -> tuple[str, Any, Any]:
+    return score.model, score.measures.get("accuracy"), score.measures.get("ROC-AUC")
 
 
 def measure(name: str, table: dpsyn.Table, target: str, options: argparse.Namespace, write: Callable[..., None]) -> None:
@@ -110,8 +114,8 @@ def measure(name: str, table: dpsyn.Table, target: str, options: argparse.Namesp
     if isinstance(real, str):
         raise SystemExit(real)
     for score in real.scores if not options.append else ():
-        write(name, "real rows (ceiling)", "", "", 0, score.classifier, score.accuracy, score.auc, "")
-        write(name, "majority class (floor)", "", "", 0, score.classifier, real.majority_accuracy, 0.5, "")
+        write(name, "real rows (ceiling)", "", "", 0, *_line(score), "")
+        write(name, "majority class (floor)", "", "", 0, score.model, real.constant.measures["accuracy"], 0.5, "")
     for epsilon in options.epsilons:
         spec = dpsyn.PrivacySpec(epsilon, DELTA)
         for method, config in configurations(train, target, epsilon, name == "adult").items():

@@ -79,8 +79,8 @@ def load(name: str, train: str, test: str) -> tuple[dpsyn.Table, dpsyn.Table | N
 
 def measured(table: dpsyn.Table, holdout: dpsyn.Table | None, rows: pd.DataFrame) -> dict[str, float | None]:
     """Mean and largest two-way total variation, and accuracy of the logistic regression."""
-    from dpsyn.evaluation.classifiers import LOGISTIC, classification, real_scores
     from dpsyn.evaluation.distances import choose_subsets, marginal_errors
+    from dpsyn.evaluation.prediction import LOGISTIC, predict, real_scores
 
     subsets = choose_subsets(len(table.domain), 2, 5000, np.random.default_rng(0))
     codes = table.domain.encode(rows)
@@ -89,7 +89,7 @@ def measured(table: dpsyn.Table, holdout: dpsyn.Table | None, rows: pd.DataFrame
     if holdout is not None:
         real = real_scores(table, holdout, "income", 0, (LOGISTIC,))
         if not isinstance(real, str):
-            accuracy = classification(dpsyn.Table(rows, table.domain), holdout, real, 0).synthetic[0].accuracy
+            accuracy = predict(dpsyn.Table(rows, table.domain), holdout, real, 0).synthetic[0].measures["accuracy"]
     return {"mean": errors[2].mean, "max": errors[2].max, "accuracy": accuracy}
 
 

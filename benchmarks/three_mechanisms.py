@@ -23,7 +23,8 @@ import dpsyn
 from dpsyn.data.samples import SAMPLES
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Grid, Point, references, results_frame, run_grid, summarise
-from dpsyn.evaluation.experiments.plan import DRAWS, STANDARD_CLASSIFIERS, mechanisms_as_they_come, standard_degrees
+from dpsyn.evaluation.experiments.plan import DRAWS, mechanisms_as_they_come, standard_degrees
+from dpsyn.evaluation.prediction import DEFAULT_MODELS, RISING
 from dpsyn.evaluation.report import real_baseline
 from dpsyn.kit.layers import DASHES, GUIDE, SERIES
 from dpsyn.kit.show import chart_svg
@@ -60,7 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
         start = time.perf_counter()
         train, test = table.split(HELD_OUT, np.random.default_rng(SPLIT_SEED))
         degrees = standard_degrees(len(table.domain))
-        baseline = real_baseline(train, test, target, degrees=degrees, classifiers=STANDARD_CLASSIFIERS)
+        baseline = real_baseline(train, test, target, degrees=degrees, models=DEFAULT_MODELS)
         grid = Grid(
             mechanisms_as_they_come(train.n, target),
             dpsyn.PrivacySpec(1.0, 1e-5),
@@ -129,7 +130,7 @@ def _along(measure: str, numbers: Sequence[float]) -> dict[str, Any]:
     """Scale and axis of a measure, the same for all datasets: shares from 0 to 1, errors in proportion."""
     import altair as alt
 
-    if measure.startswith(("accuracy", "ROC-AUC")):
+    if measure.startswith(RISING):
         axis = alt.Axis(title=f"{measure} (higher is better)", values=[0, 0.2, 0.4, 0.6, 0.8, 1], format="~g")
         return {"scale": alt.Scale(domain=[0, 1], clamp=True), "axis": axis}
     numbers = [x for x in numbers if x > 0]

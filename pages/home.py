@@ -163,7 +163,7 @@ with roles_tab:
     with st.form(f"roles_{current.revision}", border=False):
         options = list(current.classes)
         target = st.selectbox(
-            "Target: the column that classifiers predict, and the class of DP-CDA",
+            "Target: the column to predict, and the class of DP-CDA",
             options,
             index=options.index(current.target) if current.target in options else None,
             key=f"roles_target_{current.revision}",

@@ -193,7 +193,7 @@ def start(experiment: Experiment) -> None:
             holdout=held_out,
             target=experiment.target,
             degrees=experiment.degrees,
-            classifiers=experiment.classifiers,
+            models=experiment.models,
             workers=min(2, os.cpu_count() or 1),
         )
     )

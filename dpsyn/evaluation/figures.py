@@ -1,4 +1,4 @@
-"""Figures of a comparison: errors of marginal tables, pairs of columns, single columns and tables, scores of classifiers.
+"""Figures of a comparison: errors of marginal tables, pairs of columns, correlations, single tables, scores of models.
 
 Backgrounds are transparent and the text keeps the colour of the surrounding theme, so that light and dark both work. A
 release has the same colour in every figure that is given the releases in the same order.
@@ -16,12 +16,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import escape
-from dpsyn.domain import Attribute, Codes, Domain
+from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.classifiers import Classification
+from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import Report
 from dpsyn.kit.layers import GUIDE, HERE
 from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, segments, series, shorten, two_panels
+from dpsyn.notation import short
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _SMALLEST_SCALE = 0.01
-_MOST_BARS = 30
 _MOST_CELLS = 14
 _LARGEST_MAP = 30
 _NUMBERED_MAP = 8
 _SMALLEST_DIFFERENCE = 0.01
+_MATRICES_ACROSS = 3
+_LOWEST = -1.0
+"""R² below it is written, not drawn."""
 
 
 def draw_errors(reports: Mapping[str, Report]) -> go.Figure:
@@ -118,55 +121,59 @@ def _heatmap(matrix: pd.DataFrame, title: str, upper: float) -> go.Figure:
     return finish(figure, title, height=int(min(1_000, max(380, 170 + q * (36 if small else 20 if q <= 30 else 14)))))
 
 
-def draw_column(
-    attribute: Attribute, real: Codes, releases: Mapping[str, Codes], held_out: Codes | None = None
-) -> go.Figure:
-    """Bars of the share of rows by value of one column: the real ones in grey, beside them each release.
+def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank correlation") -> go.Figure | None:
+    """One coefficient of every pair of numeric and date columns: a square of the real rows, and one of each release.
 
-    Args:
-        attribute: the column.
-        real: its codes in the real table, shape (n,).
-        releases: its codes by the name of the release, each of shape (k,). Of a categorical column with more than 30 codes
-            the most frequent real ones are shown and the others are added up.
-        held_out: its codes in held-out real rows: what as many fresh real rows show.
+    None where there are fewer than two such columns.
 
     Raises:
-        ParameterError: a side has no rows.
+        ParameterError: there are no reports.
     """
-    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
 
-    sides = [real, *releases.values(), *([] if held_out is None else [held_out])]
-    if any(len(codes) == 0 for codes in sides):
-        raise ParameterError("codes", "no rows", "at least 1 row")
-    shares = [np.bincount(codes, minlength=attribute.size) / len(codes) for codes in sides]
-    labels = attribute.labels()
-    if attribute.size > _MOST_BARS and not attribute.is_binned:
-        first = np.sort(np.argsort(-shares[0], kind="stable")[: _MOST_BARS - 1])
-        labels = [labels[i] for i in first] + [f"({attribute.size - len(first)} others)"]
-        shares = [np.append(s[first], max(1.0 - s[first].sum(), 0.0)) for s in shares]
-    places = list(range(len(labels)))
-    figure = go.Figure()
-    text = [escape.chart(label) for label in labels]
-    for at, (name, heights) in enumerate(zip(("Real", *releases), shares, strict=False)):
-        style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(at - 1)
-        bars = go.Bar(
-            x=places, y=heights.tolist(), name=escape.chart(shorten(name, 40)), marker=style, text=text, textposition="none"
+    at_least_one(reports)
+    found = {name: r.release.correlations[coefficient] for name, r in reports.items() if r.release.correlations}
+    if not found:
+        return None
+    real = next(iter(found.values())).real
+    matrices = {"Real": real, **{name: correlation.rows for name, correlation in found.items()}}
+    across = min(len(matrices), _MATRICES_ACROSS)
+    down = -(-len(matrices) // across)
+    figure = make_subplots(
+        rows=down, cols=across, subplot_titles=[escape.chart(shorten(name, 32)) for name in matrices],
+        horizontal_spacing=0.03, vertical_spacing=0.3 / down, shared_yaxes=True,
+    )  # fmt: skip
+    names = [str(name) for name in real.columns]
+    places, labels = list(range(len(names))), [escape.chart(shorten(name)) for name in names]
+    for at, matrix in enumerate(matrices.values()):
+        values = [[None if math.isnan(v) else float(v) for v in row] for row in matrix.to_numpy()]
+        figure.add_heatmap(
+            z=values,
+            x=places,
+            y=places,
+            coloraxis="coloraxis",
+            xgap=1,
+            ygap=1,
+            texttemplate="%{z:.2f}" if len(names) <= _NUMBERED_MAP else None,
+            customdata=[[f"{escape.chart(a)} × {escape.chart(b)}" for b in names] for a in names],
+            hovertemplate="%{customdata}<br>%{z:.3f}<extra></extra>",
+            hoverongaps=False,
+            row=at // across + 1,
+            col=at % across + 1,
         )
-        bars.update(hovertemplate=f"{escape.chart(name)}<br>%{{text}}<br>share %{{y:.4f}}<extra></extra>")
-        figure.add_trace(bars)
-    if held_out is not None:
-        figure.add_trace(segments(shares[-1].tolist(), "Held-out real rows (sampling noise)", 1, dash="dot"))
-    ticks, title = [escape.chart(shorten(label)) for label in labels], escape.chart(shorten(attribute.name, 60))
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=ticks, title_text=title)
-    figure.update_xaxes(automargin=True, tickangle=-45 if len(places) > 6 else 0)
-    figure.update_yaxes(rangemode="tozero", gridcolor=GRID, title_text="Share of rows")
-    return finish(figure, f"Values of {attribute.name}", entries=len(sides))
+    ticks = {"tickmode": "array", "tickvals": places, "ticktext": labels, "showgrid": False, "zeroline": False}
+    figure.update_xaxes(**ticks, tickangle=-60, automargin=True)
+    figure.update_yaxes(**ticks, autorange="reversed", automargin=True)
+    figure.update_layout(coloraxis={"cmin": -1, "cmax": 1, "colorscale": "RdBu", "colorbar": {"thickness": 14}})
+    cell = 26 if len(names) <= 12 else 12
+    return finish(figure, coefficient.capitalize(), height=int(120 + down * (110 + cell * len(names))), above=80)
 
 
 def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
-    """Accuracy and ROC-AUC as dots by classifier and release, or the reason why no release has scores.
+    """Scores of models as dots by model and release, or the reason why no release has any.
 
-    Train-on-real is a line, the majority class (for the AUC: chance) a dashed one. A release without scores is left out.
+    Of classes accuracy and ROC-AUC, of numbers R² and mean absolute error. Train-on-real is a line, always naming the
+    majority class (for the AUC: chance) or the mean a dotted one. A release without scores is left out.
 
     Raises:
         ParameterError: there are no reports.
@@ -174,35 +181,42 @@ def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
     import plotly.graph_objects as go
 
     at_least_one(reports)
-    found = {name: r.classification for name, r in reports.items() if isinstance(r.classification, Classification)}
+    found = {name: r.prediction for name, r in reports.items() if isinstance(r.prediction, Prediction)}
     if not found:
-        return str(next(iter(reports.values())).classification)
+        return str(next(iter(reports.values())).prediction)
     real = next(iter(found.values())).real
-    figure = two_panels("Accuracy", "ROC-AUC")
+    measures = ("accuracy", "ROC-AUC") if real.classes else ("R²", "mean absolute error")
+    figure = two_panels(*(measure[0].upper() + measure[1:] for measure in measures))
     places = list(range(len(real.scores)))
-    for panel, (what, chance) in enumerate((("accuracy", real.majority_accuracy), ("auc", 0.5)), start=1):
+    for panel, measure in enumerate(measures, start=1):
+        least = _LOWEST if measure == "R²" else 0.0
         for at, (name, scores) in enumerate(found.items()):
-            heights = [getattr(score, what) for score in scores.synthetic]
+            heights = [score.measures.get(measure) for score in scores.synthetic]
             across = [p + 0.7 * ((at + 0.5) / len(found) - 0.5) for p in places]
             text = [_score_text(name, h, score.note) for h, score in zip(heights, scores.synthetic, strict=True)]
             shared = {"x": across, "customdata": text, "hovertemplate": "%{customdata}<extra></extra>"}
-            dots = go.Scatter(y=heights, mode="markers", zorder=1, marker=dot_style(at), **series(name, panel), **shared)
+            inside = [None if height is None or height < least else height for height in heights]
+            dots = go.Scatter(y=inside, mode="markers", zorder=1, marker=dot_style(at), **series(name, panel), **shared)
             figure.add_trace(dots, row=1, col=panel)
-            absent = ["n/a" if height is None else "" for height in heights]
-            if any(absent):
-                height = [0.03 if word else None for word in absent]
-                words = go.Scatter(y=height, mode="text", text=absent, textfont={"color": GUIDE}, **shared)
+            outside = ["n/a" if h is None else f"↓ {short(h, 3)}" if h < least else "" for h in heights]
+            if any(outside):
+                height = [least + 0.03 if word else None for word in outside]
+                words = go.Scatter(y=height, mode="text", text=outside, textfont={"color": GUIDE}, **shared)
                 words.update(showlegend=False, legendgroup=name)
                 figure.add_trace(words, row=1, col=panel)
-        on_real = [getattr(score, what) for score in real.scores]
+        on_real = [score.measures.get(measure) for score in real.scores]
         figure.add_trace(segments(on_real, "Trained on real rows", panel), row=1, col=panel)
-        line = segments([chance] * len(places), "Majority class (AUC: chance)", panel, dash="dot", colour=HERE)
-        figure.add_trace(line, row=1, col=panel)
-    names = [score.classifier for score in real.scores]
+        constant = [real.constant.measures.get(measure)] * len(places)
+        name = "Majority class (AUC: chance)" if real.classes else "Always the mean"
+        figure.add_trace(segments(constant, name, panel, dash="dot", colour=HERE), row=1, col=panel)
+        if measure == "mean absolute error":
+            figure.update_yaxes(rangemode="tozero", row=1, col=panel)
+        else:
+            lowest = min([0.0, *(h for trace in figure.data for h in trace.y if h is not None)])
+            figure.update_yaxes(range=[lowest - 0.03, 1.03], row=1, col=panel)
+    names = [score.model for score in real.scores]
     figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, showgrid=False, zeroline=False)
-    figure.update_yaxes(range=[-0.03, 1.03], gridcolor=GRID)
-    figure.update_yaxes(title_text="Share of rows", row=1, col=1)
-    figure.update_yaxes(title_text="Area (0 to 1)", row=1, col=2)
+    figure.update_yaxes(gridcolor=GRID)
     title = f"Predicting {shorten(real.target, 30)} on {real.test_rows:,} held-out real rows"
     return finish(figure, title, entries=len(found) + 2, above=80)
 

@@ -13,16 +13,6 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
-from dpsyn.evaluation.classifiers import (
-    CLASSIFIERS,
-    DEFAULT_CLASSIFIERS,
-    Classification,
-    RealScores,
-    Score,
-    check_target,
-    classification,
-    real_scores,
-)
 from dpsyn.evaluation.distances import (
     QUERIES,
     MarginalError,
@@ -35,13 +25,22 @@ from dpsyn.evaluation.distances import (
     marginal_errors,
     range_errors,
 )
-from dpsyn.evaluation.values import ValueErrors, value_errors
+from dpsyn.evaluation.prediction import (
+    DEFAULT_MODELS,
+    MODELS,
+    RIDGE,
+    Prediction,
+    RealScores,
+    Score,
+    check_target,
+    predict,
+    real_scores,
+)
+from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, correlations, value_errors
 from dpsyn.mechanisms.base import Progress, Release
 from dpsyn.table import Table
 
 DEGREES = (1, 2, 3)
-SCORES = {"accuracy": "accuracy", "ROC-AUC": "auc", "Brier score": "brier", "calibration error": "calibration_error"}
-"""Measure of a classifier -> attribute of :class:`~dpsyn.evaluation.classifiers.Score`."""
 _FIXED_SEED = 20210101
 _MOST_QUERIES = 1_000_000
 
@@ -57,6 +56,7 @@ class Closeness:
             pair was not measured.
         ranges: errors of random range queries.
         values: numeric and date columns, value by value.
+        correlations: ``"correlation"`` and ``"rank correlation"`` of every pair of them; nothing with fewer than two.
     """
 
     rows: int
@@ -64,6 +64,7 @@ class Closeness:
     pairwise: pd.DataFrame
     ranges: RangeError
     values: tuple[ValueErrors, ...]
+    correlations: Mapping[str, Correlation]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
@@ -74,6 +75,7 @@ class Closeness:
             "pairwise": {"columns": list(self.pairwise.columns), "total_variation": pairs},
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
+            "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
         }
 
 
@@ -85,12 +87,12 @@ class Baseline:
 
     Attributes:
         table, holdout: the real rows and the held-out real ones, over the same domain.
-        target: the column that the classifiers predict, or None.
+        target: the column that models predict, or None.
         plan: for every degree the column sets to compare.
         queries: the range queries to ask.
-        seed: of the classifiers, and of the choice of rows for them.
+        seed: of the models, and of the choice of rows for them.
         noise_floor: the held-out rows measured as if they were a release, or None without them.
-        classification: train-on-real and the majority class, or the reason why there is none.
+        prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
         notes: what was left out.
     """
 
@@ -101,7 +103,7 @@ class Baseline:
     queries: tuple[RangeQuery, ...]
     seed: int
     noise_floor: Closeness | None
-    classification: RealScores | str
+    prediction: RealScores | str
     notes: tuple[str, ...]
 
     @property
@@ -120,14 +122,14 @@ class Report:
         noise_floor: the held-out real rows against the real ones: the error of as many independent rows from the same
             source. No bound: a release is measured against the rows it was made from, and may have more rows or rows
             rounded to fit, so it can go below. None without held-out rows.
-        classification: scores of classifiers, or the reason why there are none.
+        prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
     """
 
     n: int
     release: Closeness
     noise_floor: Closeness | None
-    classification: Classification | str
+    prediction: Prediction | str
     notes: tuple[str, ...]
 
     @property
@@ -152,12 +154,12 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
-        scores = self.classification
+        scores = self.prediction
         return {
             "n": self.n,
             "release": self.release.to_dict(),
             "noise_floor": self.noise_floor.to_dict() if self.noise_floor else None,
-            "classification": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
+            "prediction": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -171,23 +173,23 @@ def real_baseline(
     max_subsets: int | None = None,
     queries: int = QUERIES,
     generator: np.random.Generator | None = None,
-    classifiers: Sequence[str] = DEFAULT_CLASSIFIERS,
+    models: Sequence[str] = DEFAULT_MODELS,
 ) -> Baseline:
     """What is the same for every release: which tables and queries to compare, the noise floor, train-on-real.
 
     Args:
         table: the real rows that releases were made of.
         holdout: real rows that no release has seen, valid in ``table.domain``.
-        target: a truth or categorical column to predict.
+        target: the column to predict: categories, numbers or dates.
         degrees: numbers of columns of the tables; those above the number of columns of the table are left out, with a note.
         max_subsets: compare at most so many tables of a degree, drawn at random (and say so); 5,000 when None, fewer (200
             at least) for tables of very many rows.
         queries: number of random range queries.
         generator: decides about the draws; None is a fixed one, so that two reports can be compared.
-        classifiers: which of :data:`~dpsyn.evaluation.classifiers.CLASSIFIERS` to train.
+        models: which of :data:`~dpsyn.evaluation.prediction.MODELS` to train.
 
     Raises:
-        ParameterError: a degree below 1 or none at all, no rows, or a target that is not a class.
+        ParameterError: a degree below 1 or none at all, no rows, or a target of one value.
         DomainError: there is no such target, or a held-out value is outside the domain.
     """
     degrees = _checked_degrees(degrees)
@@ -202,10 +204,7 @@ def real_baseline(
         checks.whole_or_none("max_subsets", max_subsets),
         checks.whole("queries", queries, 1, _MOST_QUERIES),
     )
-    classifiers = [
-        checks.choice("classifiers", name, CLASSIFIERS)
-        for name in checks.items("classifiers", classifiers, "a list of texts")
-    ]
+    models = [checks.choice("models", name, (*MODELS, RIDGE)) for name in checks.items("models", models, "a list of texts")]
     most = default_max_subsets(table.n) if max_subsets is None else max_subsets
     wanted = [degree for degree in sorted(set(degrees)) if degree <= columns]
     notes = [
@@ -222,7 +221,7 @@ def real_baseline(
     elif held is None:
         scores = "there are no held-out rows to test on"
     else:
-        scores = real_scores(table, held, target, seed, classifiers)
+        scores = real_scores(table, held, target, seed, models)
     floor = None if held is None else _closeness(table, held, plan, asked)
     return Baseline(table, held, target, plan, asked, seed, floor, scores, tuple(notes))
 
@@ -237,14 +236,14 @@ def evaluate(
     max_subsets: int | None = None,
     queries: int = QUERIES,
     generator: np.random.Generator | None = None,
-    classifiers: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     baseline: Baseline | None = None,
 ) -> Report:
     """Measure synthetic rows against the real table.
 
     Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
-    columns in the bins of the domain), and numeric and date columns value by value (:mod:`dpsyn.evaluation.values`). Range
-    queries: |difference of the answers|. Classification: train on the synthetic rows, test on the held-out ones. The same is
+    columns in the bins of the domain), numeric and date columns by their values (:mod:`dpsyn.evaluation.values`). Range
+    queries: |difference of the answers|. Prediction: train on the synthetic rows, test on the held-out ones. The same is
     measured for the held-out rows in place of the release: the noise floor, which is a yardstick and no bound (see
     :class:`Report`).
 
@@ -257,7 +256,7 @@ def evaluate(
         max_subsets: largest number of tables of a degree.
         queries: number of range queries.
         generator: decides about the draws.
-        classifiers: which of :data:`~dpsyn.evaluation.classifiers.CLASSIFIERS` to train; the first two when None.
+        models: which of :data:`~dpsyn.evaluation.prediction.MODELS` to train; the first two when None.
         baseline: from :func:`real_baseline`, saves doing its work again for every release of a table. It decides about
             everything above; what is given besides must agree with it.
 
@@ -277,21 +276,24 @@ def evaluate(
             max_subsets=max_subsets,
             queries=queries,
             generator=generator,
-            classifiers=DEFAULT_CLASSIFIERS if classifiers is None else classifiers,
+            models=DEFAULT_MODELS if models is None else models,
         )
     else:
         _check_agreement(baseline, table, holdout, target, degrees)
     release = _closeness(baseline.table, synthetic, baseline.plan, baseline.queries)
-    scores: Classification | str
-    if isinstance(baseline.classification, str) or baseline.holdout is None:
-        scores = str(baseline.classification)
+    scores: Prediction | str
+    if isinstance(baseline.prediction, str) or baseline.holdout is None:
+        scores = str(baseline.prediction)
     else:
-        scores = classification(synthetic, baseline.holdout, baseline.classification, baseline.seed)
+        scores = predict(synthetic, baseline.holdout, baseline.prediction, baseline.seed)
     sampled = tuple(
         f"{error.measured:,} of {error.possible:,} tables of {error.degree} columns were compared, drawn at random"
         for error in release.marginals.values()
         if error.sampled
     )
+    numeric = len(release.values)
+    if numeric > MOST_CORRELATED:
+        sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
     return Report(baseline.table.n, release, baseline.noise_floor, scores, sampled + baseline.notes)
 
 
@@ -325,7 +327,7 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
 def _closeness(table: Table, rows: Table, plan: Sequence[Subsets], queries: Sequence[RangeQuery]) -> Closeness:
     marginals, pairwise = marginal_errors(table.codes, rows.codes, table.domain.shape, table.domain.names, plan)
     ranges = range_errors(table.codes, rows.codes, queries)
-    return Closeness(rows.n, marginals, pairwise, ranges, value_errors(table, rows))
+    return Closeness(rows.n, marginals, pairwise, ranges, value_errors(table, rows), correlations(table, rows))
 
 
 def _check_agreement(
@@ -352,24 +354,26 @@ def _same(left: Table, right: Table) -> bool:
 def flat_measures(report: Report) -> dict[str, float]:
     """The numbers of a report by name, those that are defined."""
     found = _distances(report.release)
-    if not isinstance(report.classification, str):
-        found |= _of_classifiers(report.classification.synthetic)
-    return {name: float(value) for name, value in found.items() if math.isfinite(value)}
+    if not isinstance(report.prediction, str):
+        found |= _of_models(report.prediction.synthetic)
+    return found
 
 
 def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class.
+    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class or mean.
 
     The floor is the error of the held-out rows: a yardstick, no bound (see :class:`Report`).
     """
-    floor, real = found.noise_floor, found.classification
-    if isinstance(real, Classification):
+    floor, real = found.noise_floor, found.prediction
+    if isinstance(real, Prediction):
         real = real.real
     lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
     if not isinstance(real, str):
-        for name, value in _of_classifiers(real.scores).items():
-            chance = getattr(real.majority, SCORES[name.split(", ", 1)[0]])
-            lines[name] = {"real data": value} | ({} if chance is None else {"majority class": chance})
+        constant = real.constant.measures
+        for score in real.scores:
+            for measure, value in score.measures.items():
+                beside = {real.constant_name: constant[measure]} if measure in constant else {}
+                lines[_named(measure, score)] = {"real data": value} | beside
     return lines
 
 
@@ -381,16 +385,18 @@ def _distances(measured: Closeness) -> dict[str, float]:
     found["range queries, mean error"] = measured.ranges.mean
     if measured.values:
         found["values, largest Kolmogorov-Smirnov distance"] = max(v.kolmogorov_smirnov for v in measured.values)
-    return found
+    for name, correlation in measured.correlations.items():
+        found[f"{name}, largest difference"] = correlation.largest
+        found[f"{name}, mean difference"] = correlation.mean
+    return {name: float(value) for name, value in found.items() if math.isfinite(value)}
 
 
-def _of_classifiers(scores: Sequence[Score]) -> dict[str, float]:
-    return {
-        f"{name}, {score.classifier}": value
-        for score in scores
-        for name, attribute in SCORES.items()
-        if (value := getattr(score, attribute)) is not None
-    }
+def _of_models(scores: Sequence[Score]) -> dict[str, float]:
+    return {_named(measure, score): value for score in scores for measure, value in score.measures.items()}
+
+
+def _named(measure: str, score: Score) -> str:
+    return f"{measure}, {score.model}"
 
 
 def compare(releases: Mapping[str, Release], table: Table, progress: Progress, **real: Any) -> dict[str, Report]:

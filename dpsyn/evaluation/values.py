@@ -1,9 +1,10 @@
-"""Numbers and dates compared value by value, never by the bins of the domain, which hide what happens inside them."""
+"""Numbers and dates compared by their values, never by the bins of the domain, which hide what happens inside them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ COMMON = 3
 """How many of the commonest values are looked at."""
 _NOT_COMMON = 0.01
 """Share from which a value counts as a common one."""
+MOST_CORRELATED = 60
+"""Columns whose correlations are looked at; of more some are left out."""
+_CONSTANT = 1e-12
+"""Share of a sum of squares below which what is left about the mean is rounding."""
 _LOST_SHARE, _FAR_MEAN, _FAR_LAW, _FAR_DEVIATION = 0.05, 0.25, 0.1, 1.5
 """From these differences on a column counts as ruined, besides what two samples of one source differ by."""
 _BY_CHANCE = 2.0
@@ -90,15 +95,107 @@ class ValueErrors:
         return "; ".join(found)
 
     def written(self, value: float) -> str:
-        """A value of the column for people: a date, or a number."""
-        if self.is_date and math.isfinite(value):
-            return str(np.datetime64(math.floor(value), "D"))
-        return short(value) if math.isfinite(value) else "—"
+        """A value of the column for people."""
+        return written(value, self.is_date)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; what is not defined is None."""
         plain = asdict(self) | {"quantile_levels": QUANTILES}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation:
+    """One coefficient for every pair of numeric and date columns of some rows, beside that of the real ones.
+
+    Attributes:
+        real, rows: q × q tables by the columns' names; NaN where it is not defined, because a column is constant.
+    """
+
+    real: pd.DataFrame
+    rows: pd.DataFrame
+
+    @cached_property
+    def _pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+        """Both columns and the difference of every pair; what is defined on one side alone is 0 on the other."""
+        first, second = np.triu_indices(len(self.real), 1)
+        real, rows = (matrix.to_numpy()[first, second] for matrix in (self.real, self.rows))
+        known = ~(np.isnan(real) & np.isnan(rows))
+        return first[known], second[known], np.abs(np.nan_to_num(real) - np.nan_to_num(rows))[known]
+
+    @property
+    def largest(self) -> float:
+        """The largest difference, in [0, 2]; NaN without a pair."""
+        return float(self._pairs[2].max()) if len(self._pairs[2]) else math.nan
+
+    @property
+    def mean(self) -> float:
+        """The mean difference over the pairs; NaN without one."""
+        return float(self._pairs[2].mean()) if len(self._pairs[2]) else math.nan
+
+    @property
+    def worst(self) -> tuple[str, ...]:
+        """The pair that differs most."""
+        first, second, apart = self._pairs
+        at = int(apart.argmax()) if len(apart) else -1
+        return () if at < 0 else (str(self.real.columns[first[at]]), str(self.real.columns[second[at]]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON; what is not defined is None."""
+        found = {"columns": list(self.real.columns), "worst": list(self.worst)}
+        tables = {"real": self.real, "rows": self.rows}
+        plain = {k: [[None if np.isnan(v) else float(v) for v in row] for row in t.to_numpy()] for k, t in tables.items()}
+        numbers = {"largest": self.largest, "mean": self.mean}
+        return found | plain | {k: v if math.isfinite(v) else None for k, v in numbers.items()}
+
+
+def correlations(table: Table, rows: Table) -> dict[str, Correlation]:
+    """Pearson's correlation and that of the ranks (Spearman's) of every pair of numeric and date columns.
+
+    Of each pair the rows count in which neither cell is empty; ranks are among all values of a column. Of more than
+    :data:`MOST_CORRELATED` columns so many are taken at even distances. Nothing with fewer than two columns.
+    """
+    columns = [attribute for attribute in table.domain.attributes if attribute.is_binned]
+    if len(columns) < 2:
+        return {}
+    if len(columns) > MOST_CORRELATED:
+        columns = [columns[i] for i in np.linspace(0, len(columns) - 1, MOST_CORRELATED).astype(int)]
+    names = [attribute.name for attribute in columns]
+    values = [np.stack([a.numbers(side.frame[a.name]) for a in columns], axis=1) for side in (table, rows)]
+    found = {}
+    for name, prepared in (("correlation", values), ("rank correlation", [_ranks(side) for side in values])):
+        tables = [pd.DataFrame(_coefficients(side), index=names, columns=names) for side in prepared]
+        found[name] = Correlation(*tables)
+    return found
+
+
+def _ranks(values: Floats) -> Floats:
+    from scipy.stats import rankdata
+
+    ranks = np.full_like(values, np.nan)
+    for j, column in enumerate(values.T):
+        there = ~np.isnan(column)
+        ranks[there, j] = rankdata(column[there])
+    return ranks
+
+
+def _coefficients(values: Floats) -> Floats:
+    """Pearson's correlation of every pair of columns over the rows in which neither is NaN: q × q of n × q."""
+    there = (~np.isnan(values)).astype(np.float64)
+    scaled = np.zeros_like(values)
+    for j, column in enumerate(values.T):
+        known = column[there[:, j] > 0]
+        if len(known) and known.min() < known.max():
+            # Brought to [-1, 1] before anything is squared: no number is too large for that.
+            middle, half = known.min() / 2 + known.max() / 2, known.max() / 2 - known.min() / 2
+            known = (known - middle) / half
+            scaled[there[:, j] > 0, j] = known - known.mean()
+    counts, sums, squares = there.T @ there, scaled.T @ there, (scaled**2).T @ there
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = squares - sums**2 / counts
+        variance[~(variance > _CONSTANT * squares)] = np.nan
+        found = (scaled.T @ scaled - sums * sums.T / counts) / np.sqrt(variance * variance.T)
+    return np.asarray(np.clip(found, -1, 1))
 
 
 def value_errors(table: Table, rows: Table) -> tuple[ValueErrors, ...]:
@@ -147,11 +244,23 @@ def _share_up_to(ordered: Floats, at: Floats) -> Floats:
     return np.asarray(np.searchsorted(ordered, at, side="right") / len(ordered))
 
 
+def common(values: Floats) -> list[float]:
+    """The commonest values, if they are common: at most :data:`COMMON`."""
+    shares = pd.Series(values).value_counts(normalize=True)
+    return [float(value) for value in shares[shares >= _NOT_COMMON].index[:COMMON]]
+
+
 def _spikes(real: Floats, other: Floats) -> tuple[Spike, ...]:
     shares = [pd.Series(values).value_counts(normalize=True) for values in (real, other)]
-    common = [counts[counts >= _NOT_COMMON].index[:COMMON] for counts in shares]
-    every = sorted({*common[0], *common[1]}, key=lambda value: (-shares[0].get(value, 0.0), value))
+    every = sorted({*common(real), *common(other)}, key=lambda value: (-shares[0].get(value, 0.0), value))
     return tuple(Spike(float(v), float(shares[0].get(v, 0.0)), float(shares[1].get(v, 0.0))) for v in every)
+
+
+def written(value: float, is_date: bool) -> str:
+    """A number for people, or the date so many days after 1970-01-01; a dash for NaN."""
+    if not math.isfinite(value):
+        return "—"
+    return str(np.datetime64(math.floor(value), "D")) if is_date else short(value)
 
 
 def _percent(share: float) -> str:

@@ -107,9 +107,14 @@ class Dataset:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Columns that can be predicted: truth or categorical with 2 to 50 categories, and never empty."""
+        """Columns that can be a class: truth or categorical with 2 to 50 categories, and never empty."""
         every = self.table.domain.attributes
         return tuple(a.name for a in every if not a.is_binned and not a.missing and 2 <= a.size <= MOST_CLASSES)
+
+    @cached_property
+    def predictable(self) -> tuple[str, ...]:
+        """Columns that a model can be asked for: the classes, numbers and dates."""
+        return tuple(a.name for a in self.table.domain.attributes if a.is_binned or a.name in self.classes)
 
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column."""

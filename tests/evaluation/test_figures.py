@@ -11,8 +11,8 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.classifiers import Classification
-from dpsyn.evaluation.figures import draw_column, draw_errors, draw_heatmaps, draw_scores
+from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_heatmaps, draw_scores
+from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
 from dpsyn.kit.plotly import bar_style, dot_style, shorten
 from dpsyn.table import Table
@@ -124,10 +124,10 @@ def test_errors_without_held_out_rows_and_with_different_degrees() -> None:
 
 
 def test_scores(reports: dict[str, Report]) -> None:
-    result = reports["one row"].classification
-    assert isinstance(result, Classification)
+    result = reports["one row"].prediction
+    assert isinstance(result, Prediction)
     data = _checked(draw_scores(reports))
-    assert data["layout"]["xaxis"]["ticktext"] == ["logistic regression", "random forest"]
+    assert data["layout"]["xaxis"]["ticktext"] == ["logistic regression", "boosted trees"]
     assert "ill" in data["layout"]["title"]["text"]
     absent = [t for t in data["data"] if t.get("mode") == "text"]
     assert len(absent) == 1
@@ -135,14 +135,14 @@ def test_scores(reports: dict[str, Report]) -> None:
     assert "one class only" in absent[0]["customdata"][0]
     dots = [t for t in data["data"] if t.get("mode") == "markers"]
     assert len(dots) == 4
-    first = reports[LONG].classification
-    assert isinstance(first, Classification)
-    assert [t["y"] for t in dots[:2]] == [[score.accuracy for score in c.synthetic] for c in (first, result)]
+    first = reports[LONG].prediction
+    assert isinstance(first, Prediction)
+    assert [t["y"] for t in dots[:2]] == [[score.measures.get("accuracy") for score in c.synthetic] for c in (first, result)]
     assert dots[3]["y"] == [None, None]
     (on_real, _) = [t for t in data["data"] if t.get("name") == "Trained on real rows"]
-    assert on_real["y"][::4] == [score.accuracy for score in result.real.scores]
+    assert on_real["y"][::4] == [score.measures["accuracy"] for score in result.real.scores]
     dashed = [t for t in data["data"] if t.get("line", {}).get("dash") == "dot"]
-    assert [t["y"][0] for t in dashed] == [result.real.majority_accuracy, 0.5]
+    assert [t["y"][0] for t in dashed] == [result.real.constant.measures["accuracy"], 0.5]
 
 
 def test_scores_that_were_skipped(reports: dict[str, Report]) -> None:
@@ -152,41 +152,66 @@ def test_scores_that_were_skipped(reports: dict[str, Report]) -> None:
     assert [t["name"] for t in data["data"] if t.get("mode") == "markers"][:2] == [shorten(name, 40) for name in reports]
 
 
-def test_shares_of_one_column() -> None:
-    attribute = DOMAIN["colour <b>"]
-    codes = np.array([0, 0, 0, 1], dtype=np.int32)
-    data = _checked(draw_column(attribute, codes, {"r": np.array([1], dtype=np.int32)}))
-    assert data["data"][0]["text"] == ["red &amp; green", "blue"]
-    assert [t["y"] for t in data["data"]] == [[0.75, 0.25], [0.0, 1.0]]
-    assert [t["name"] for t in data["data"]] == ["Real", "r"]
-    assert data["layout"]["xaxis"]["ticktext"] == ["red &amp; green", "blue"]
-    assert data["layout"]["xaxis"]["title"]["text"] == "colour &lt;b&gt;"
-
-
-def test_many_categories_are_added_up_and_bins_are_not() -> None:
-    attribute = Attribute("city", "categorical", categories=tuple(f"city {j} with a long name" for j in range(100)))
-    codes = np.repeat(np.arange(100), np.arange(1, 101)).astype(np.int32)
-    data = _checked(draw_column(attribute, codes, {"r": codes[:10]}))
-    real, release = data["data"]
-    assert len(real["text"]) == 30
-    assert real["text"][-1] == "(71 others)"
-    assert sum(real["y"]) == pytest.approx(1)
-    assert release["y"][-1] == pytest.approx(1)
-    assert data["layout"]["xaxis"]["ticktext"][0] == "city 71 with a lo…"
-    assert data["data"][0]["text"][0] == "city 71 with a long name"
-    numeric = Attribute("x", "numeric", lower=0, upper=1, bins=50)
-    assert len(draw_column(numeric, np.arange(50, dtype=np.int32), {}).data[0].x) == 50
-
-
 def test_no_releases_and_no_rows_are_refused() -> None:
     with pytest.raises(ParameterError, match="reports"):
         draw_errors({})
     with pytest.raises(ParameterError, match="reports"):
         draw_scores({})
-    with pytest.raises(ParameterError, match="codes"):
-        draw_column(DOMAIN["ill"], np.array([], dtype=np.int32), {})
+    with pytest.raises(ParameterError, match="reports"):
+        draw_correlations({})
 
 
 def test_the_first_twenty_releases_look_different() -> None:
     assert len({json.dumps(bar_style(at)) for at in range(20)}) == 20
     assert len({json.dumps(dot_style(at)) for at in range(20)}) == 20
+
+
+NUMBERS = Domain.of([DOMAIN["size"], Attribute("weight <b>", "numeric", lower=0, upper=2), DOMAIN["ill"]])
+
+
+def _numbers(rows: int, seed: int, sign: float = 1.0) -> Table:
+    generator = np.random.default_rng(seed)
+    size = generator.random(rows)
+    weight = 1 + sign * (size - 0.5) + 0.1 * generator.random(rows)
+    return Table(pd.DataFrame({"size": size, "weight <b>": weight, "ill": "no"}), NUMBERS)
+
+
+@pytest.fixture(scope="module")
+def of_numbers() -> dict[str, Report]:
+    baseline = real_baseline(_numbers(300, 1), _numbers(200, 2), "weight <b>")
+    tables = {LONG: _numbers(200, 3), "turned": _numbers(200, 3, -1.0)}
+    return {name: evaluate(baseline.table, table.frame, baseline=baseline) for name, table in tables.items()}
+
+
+def test_correlations_of_real_rows_and_releases_on_one_scale(
+    of_numbers: dict[str, Report], reports: dict[str, Report]
+) -> None:
+    figure = draw_correlations(of_numbers)
+    assert figure is not None
+    data = _checked(figure)
+    assert [note["text"] for note in data["layout"]["annotations"]] == ["Real", shorten(LONG, 32), "turned"]
+    real, close, turned = (trace["z"] for trace in data["data"])
+    assert real[0][1] == of_numbers[LONG].release.correlations["rank correlation"].real.iloc[0, 1]
+    assert close[0][1] > 0.9 > -0.9 > turned[0][1]
+    assert (data["layout"]["coloraxis"]["cmin"], data["layout"]["coloraxis"]["cmax"]) == (-1, 1)
+    assert data["data"][0]["customdata"][0][1] == "size × weight &lt;b&gt;"
+    assert draw_correlations(reports) is None
+
+
+def test_scores_of_numbers(of_numbers: dict[str, Report]) -> None:
+    data = _checked(draw_scores(of_numbers))
+    assert [note["text"] for note in data["layout"]["annotations"]] == ["R²", "Mean absolute error"]
+    assert data["layout"]["xaxis"]["ticktext"] == ["ridge regression", "boosted trees"]
+    close, turned = (of_numbers[name].prediction for name in (LONG, "turned"))
+    assert isinstance(close, Prediction)
+    assert isinstance(turned, Prediction)
+    dots = [t["y"] for t in data["data"] if t.get("mode") == "markers"]
+    assert dots[0] == [score.measures["R²"] for score in close.synthetic]
+    # Far below 0: written at the bottom, and no dot stretches the axis.
+    assert dots[1] == [None, None]
+    (words,) = [t for t in data["data"] if t.get("mode") == "text"]
+    assert words["text"][0] == f"↓ {turned.synthetic[0].measures['R²']:.3g}"
+    assert dots[3] == [score.measures["mean absolute error"] for score in turned.synthetic]
+    assert data["layout"]["yaxis"]["range"][0] >= -1.03
+    dashed = [t["y"][0] for t in data["data"] if t.get("line", {}).get("dash") == "dot"]
+    assert dashed == [close.real.constant.measures[name] for name in ("R²", "mean absolute error")]

@@ -12,8 +12,8 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
-from dpsyn.evaluation.classifiers import Classification
 from dpsyn.evaluation.distances import MarginalError
+from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import evaluate, real_baseline
 from dpsyn.table import Table
 
@@ -73,7 +73,7 @@ def test_what_a_report_holds() -> None:
     assert report.marginals[2].max == upper.max()
     assert report.noise_floor is not None
     assert report.noise_floor.rows == 400
-    assert isinstance(report.classification, Classification)
+    assert isinstance(report.prediction, Prediction)
     assert report.notes == ()
 
 
@@ -86,10 +86,10 @@ def test_lost_dependence_shows_in_pairs_and_not_in_single_columns() -> None:
     assert set(report.marginals[2].worst) == {"x", "colour"}
     assert report.marginals[2].contrast > 3 * floor.marginals[2].contrast
     assert report.ranges.mean > 2 * floor.ranges.mean
-    assert isinstance(report.classification, Classification)
-    for lost, real in zip(report.classification.synthetic, report.classification.real.scores, strict=True):
-        assert real.auc > 0.85
-        assert lost.auc < real.auc - 0.2
+    assert isinstance(report.prediction, Prediction)
+    for lost, real in zip(report.prediction.synthetic, report.prediction.real.scores, strict=True):
+        assert real.measures["ROC-AUC"] > 0.85
+        assert lost.measures["ROC-AUC"] < real.measures["ROC-AUC"] - 0.2
 
 
 def test_the_noise_floor_is_the_error_of_the_held_out_rows() -> None:
@@ -130,8 +130,8 @@ def test_a_baseline_of_something_else_is_refused(field: str, arguments: dict[str
 def test_without_held_out_rows() -> None:
     report = evaluate(REAL, HELD.frame, target="ill")
     assert report.noise_floor is None
-    assert report.classification == "there are no held-out rows to test on"
-    assert evaluate(REAL, HELD.frame, holdout=HELD).classification == "no target column was chosen"
+    assert report.prediction == "there are no held-out rows to test on"
+    assert evaluate(REAL, HELD.frame, holdout=HELD).prediction == "no target column was chosen"
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
@@ -156,7 +156,7 @@ def test_one_column_and_degrees_beyond_it() -> None:
         "tables of 2 columns are left out: the data has 1",
         "tables of 3 columns are left out: the data has 1",
     )
-    assert report.classification == "there is no column to predict from"
+    assert report.prediction == "there is no column to predict from"
     assert report.pairwise.shape == (1, 1)
 
 
@@ -190,7 +190,7 @@ def test_to_dict_is_plain_and_complete() -> None:
     assert json.loads(json.dumps(data, allow_nan=False)).keys() == data.keys()
     assert [entry["degree"] for entry in data["release"]["marginals"]] == [1, 2, 3]
     assert set(data["release"]["marginals"][0]) == {*MarginalError.__dataclass_fields__, "sampled"}
-    assert data["classification"]["real"]["majority_accuracy"] > 0.4
+    assert data["prediction"]["real"]["constant"]["measures"]["accuracy"] > 0.4
 
 
 def test_values_outside_the_domain_are_refused() -> None:
@@ -220,7 +220,7 @@ def test_order_of_columns_and_further_ones_do_not_matter() -> None:
         ("degrees", {"degrees": ()}),
         ("max_subsets", {"max_subsets": 0}),
         ("queries", {"queries": 0}),
-        ("target", {"target": "x"}),
+        ("target", {"target": 1}),
     ],
 )
 def test_wrong_parameters_name_the_field(field: str, arguments: dict[str, object]) -> None:

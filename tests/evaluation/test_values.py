@@ -1,4 +1,4 @@
-"""Columns compared value by value: against SciPy, by hand, and in words where one is ruined."""
+"""Columns compared by their values: against SciPy, by hand, and in words where one is ruined."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 import dpsyn
-from dpsyn.evaluation.values import QUANTILES, value_errors
+from dpsyn.evaluation import values
+from dpsyn.evaluation.report import flat_measures, references
+from dpsyn.evaluation.values import QUANTILES, correlations, value_errors
 
 GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=100, bins=4, missing=True, public=True)
 DAY = dpsyn.Attribute("day", "date", lower=0, upper=20_000, bins=5, public=True)
@@ -88,3 +90,81 @@ def test_dates_are_written_as_dates():
     (found,) = value_errors(*of(DAY, days, other))
     assert found.warning.startswith("2001-02-04 is in 0 % of the real rows and 100 % of the synthetic ones")
     assert found.written(found.spikes[0].value) == "2001-02-03"
+
+
+def three(rows: int, seed: int, *, follows: float = 1.0, missing: float = 0.0) -> dpsyn.Table:
+    """``b`` follows ``a`` to the power of 9, ``day`` follows nothing."""
+    random = np.random.default_rng(seed)
+    a = random.uniform(-1, 1, rows)
+    b = (follows * a + 0.2 * random.normal(size=rows)) ** 9
+    days = pd.to_datetime("1970-01-01") + pd.to_timedelta(random.integers(0, 20_000, rows), unit="D")
+    frame = pd.DataFrame({"a": a, "word": "a", "b": b, "day": days}).mask(
+        random.random((rows, 4)) < [missing, 0, missing, 0]
+    )
+    numbers = [dpsyn.Attribute(name, "numeric", lower=-1e3, upper=1e3, missing=True, public=True) for name in "ab"]
+    return dpsyn.Table(frame, dpsyn.Domain.of([numbers[0], WORD, numbers[1], DAY]))
+
+
+def test_correlations_are_those_of_scipy():
+    real, other = three(500, 1), three(300, 2, follows=0.0)
+    found = correlations(real, other)
+    for name, coefficient in (("correlation", stats.pearsonr), ("rank correlation", stats.spearmanr)):
+        assert list(found[name].real.columns) == ["a", "b", "day"]
+        for table, matrix in ((real, found[name].real), (other, found[name].rows)):
+            numbers = [table.domain[c].numbers(table.frame[c]) for c in matrix.columns]
+            expected = [[coefficient(x, y).statistic for y in numbers] for x in numbers]
+            np.testing.assert_allclose(matrix, expected, atol=1e-12)
+        apart = (found[name].real - found[name].rows).abs().to_numpy()[np.triu_indices(3, 1)]
+        assert found[name].largest == pytest.approx(apart.max())
+        assert found[name].mean == pytest.approx(apart.mean())
+        assert found[name].worst == ("a", "b")
+    assert found["rank correlation"].largest > 0.8
+
+
+def test_rows_count_in_which_both_cells_are_there():
+    table = three(400, 3, missing=0.3)
+    matrix = correlations(table, table)["correlation"].real
+    assert matrix.loc["a", "b"] == pytest.approx(table.frame["a"].corr(table.frame["b"]))
+    ranks = table.frame[["a", "b"]].rank()
+    assert correlations(table, table)["rank correlation"].rows.loc["a", "b"] == pytest.approx(ranks["a"].corr(ranks["b"]))
+
+
+def test_a_constant_column_correlates_with_nothing():
+    real, other = three(400, 1), three(400, 1)
+    constant = dpsyn.Table(other.frame.assign(b=0.1), other.domain)
+    found = correlations(real, constant)["correlation"]
+    assert np.isnan(found.rows.loc["a", "b"])
+    assert found.worst == ("a", "b")
+    assert found.largest == pytest.approx(found.real.loc["a", "b"])
+    assert found.to_dict()["rows"][0][1] is None
+    nothing = correlations(constant.project(["a", "b"]), constant.project(["a", "b"]))["correlation"]
+    assert math.isnan(nothing.largest)
+    assert math.isnan(nothing.mean)
+    assert nothing.worst == ()
+    # Constant in the rows that the pair shares, though not as a whole.
+    apart = real.frame.assign(b=[5.0] * 200 + [None] * 200, a=[None] * 199 + [1.0] + [2.0, 3.0] * 100)
+    assert np.isnan(correlations(dpsyn.Table(apart, real.domain), real)["correlation"].real.loc["a", "b"])
+
+
+def test_correlations_of_very_large_numbers_and_of_very_many_columns(monkeypatch):
+    table = three(200, 1)
+    wide = dpsyn.Attribute("b", "numeric", lower=-8e307, upper=8e307, missing=True)
+    large = dpsyn.Table(table.frame.assign(b=table.frame["b"] * 1e300), dpsyn.Domain.of([table.domain["a"], wide]))
+    expected = correlations(table, table)["correlation"].real.loc["a", "b"]
+    assert correlations(large, large)["correlation"].real.loc["a", "b"] == pytest.approx(expected)
+    monkeypatch.setattr(values, "MOST_CORRELATED", 2)
+    assert list(correlations(table, table)["correlation"].real.columns) == ["a", "day"]
+    assert correlations(table.project(["a", "word"]), table.project(["a", "word"])) == {}
+
+
+def test_correlations_are_in_the_report_beside_those_of_held_out_rows():
+    real, held, other = three(500, 1), three(500, 2), three(500, 3, follows=0.0)
+    report = dpsyn.evaluate(real, other.frame, holdout=held)
+    found = report.release.correlations["rank correlation"]
+    measures, floor = flat_measures(report), references(report)
+    assert measures["rank correlation, largest difference"] == found.largest > 0.8
+    assert measures["correlation, mean difference"] == report.release.correlations["correlation"].mean
+    assert floor["rank correlation, largest difference"]["sampling floor"] < 0.2
+    kept = report.to_dict()["release"]["correlations"]["rank correlation"]
+    assert (kept["columns"], kept["worst"]) == (["a", "b", "day"], ["a", "b"])
+    assert kept["largest"] == found.largest

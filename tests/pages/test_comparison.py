@@ -45,11 +45,11 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     # 15,000 rows at ε = 1 on 8 columns: noise costs something, but far less than DP-CDA's balanced classes.
     assert table["2-way mean"].iloc[0] < 0.05 < table["2-way mean"].iloc[1]
     reports = app.session_state["comparison"]["reports"]
-    scores = next(iter(reports.values())).classification
-    assert scores.real.majority_accuracy == pytest.approx(0.56, abs=0.05)
+    scores = next(iter(reports.values())).prediction
+    assert scores.real.constant.measures["accuracy"] == pytest.approx(0.56, abs=0.05)
     # Errors, the worst table of three degrees, two releases and the floor as maps, scores, one column.
     assert len(app.get("plotly_chart")) == 1 + 3 + 3 + 1 + 1
-    brier = app.dataframe[2].value.set_index(["Trained on", "Classifier"])["Brier score"]
+    brier = app.dataframe[2].value.set_index(["Trained on", "Model"])["Brier score"]
     assert 0 < brier["Real rows"].min() < 0.5
     names = list(app.dataframe[0].value["Name"])
     assert names == list(reports)

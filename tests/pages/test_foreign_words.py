@@ -81,7 +81,7 @@ def visit() -> AppTest:
     learn, held_out = current.parts
     reports = compare(
         {releases[0].label: releases[0].release}, learn, holdout=held_out, target=current.target, degrees=(1, 2),
-        classifiers=("logistic regression",), progress=lambda *_: None,
+        models=("logistic regression",), progress=lambda *_: None,
     )  # fmt: skip
     app.session_state["releases"] = releases
     app.session_state["comparison"] = {"revision": current.revision, "reports": reports, "target": current.target}
@@ -109,7 +109,7 @@ def experiment(number: int, current: Dataset | None) -> Experiment:
         results[cell.key] = replace(done, guarantee=claim, budget="on budget", measures=measures)
     return Experiment(
         number=number, name=MARK, dataset=MARK, grid=grid, target=MARK, degrees=(1, 2), results=results,
-        classifiers=("logistic regression",), data=None if current is None else current.source,
+        models=("logistic regression",), data=None if current is None else current.source,
         fingerprint="of other rows" if current is None else fingerprint(*current.parts),
     )  # fmt: skip
 

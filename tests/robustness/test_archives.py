@@ -74,7 +74,7 @@ def use(found: Archive) -> None:
         claim_formulas(made.release.mechanism, made.release.guarantee, made.release.settings)
         made.release.record()
         source = DataSource("asia", made.domain, True, 0.25, 0)
-        compile(releases_script([made], source, target=None, degrees=(1,), classifiers=()), "script", "exec")
+        compile(releases_script([made], source, target=None, degrees=(1,), models=()), "script", "exec")
     assert total_claim(found.releases)
     for experiment in found.experiments:
         results = list(experiment.results.values())

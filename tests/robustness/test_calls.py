@@ -192,7 +192,7 @@ _EVALUATE = {
     "max_subsets": None,
     "queries": 3,
     "generator": None,
-    "classifiers": None,
+    "models": None,
     "baseline": None,
 }
 GRID = Grid({"mine": dpsyn.MWEM(rounds=1, rows=3)}, SPEC, values=(1.0,), repeats=1, draws=1)
@@ -243,7 +243,7 @@ CALLS: dict[str, Call] = {
     ),
     "evaluate": Call(dpsyn.evaluate, _EVALUATE),
     "real_baseline": Call(
-        real_baseline, {name: value for name, value in _EVALUATE.items() if name not in ("rows", "classifiers", "baseline")}
+        real_baseline, {name: value for name, value in _EVALUATE.items() if name not in ("rows", "models", "baseline")}
     ),
     "Grid": Call(
         lambda **given: list(Grid(**given).cells()),

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app.lab.releases import earlier_measures, take_comparison
-from dpsyn.evaluation.classifiers import CLASSIFIERS, DEFAULT_CLASSIFIERS, Score
+from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.marks import fingerprint
-from dpsyn.evaluation.figures import draw_column, draw_errors, draw_heatmaps, draw_scores, draw_table
-from dpsyn.evaluation.report import DEGREES, SCORES, Closeness, Report
+from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_heatmaps, draw_scores, draw_table
+from dpsyn.evaluation.prediction import DEFAULT_MODELS, MODELS, Score
+from dpsyn.evaluation.report import DEGREES, Closeness, Report
+from dpsyn.evaluation.values import QUANTILES, ValueErrors
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.notation import short
 
 Reports = Mapping[str, Report]
+_MOST_COLUMNS = 100
+"""Columns of numbers in the table; each has a line for every release and two more."""
+_SHOWN_QUANTILES = {"5 %": 0.05, "Median": 0.5, "95 %": 0.95}
 _RUINED = 5
 """Columns that are named in a warning."""
+MODELS_HELP = "Numbers are predicted by regressions of the same kinds, ridge in place of logistic regression."
+_MEANINGS = {
+    "Brier score": "Brier score: mean squared error of the probabilities, 0 to 2, smaller is better.",
+    "Calibration error": "Calibration error: how far confidence is from accuracy, over ten groups of rows.",
+    "R²": "R²: share of the spread that is explained; below 0 the mean would do better.",
+}
 FLOOR = "Sampling noise (held-out real rows)"
 
 
 def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
-    """Choose releases, tables and classifiers, and start measuring."""
+    """Choose releases, tables, and what is predicted, and start measuring."""
     learn, held_out = current.parts
     with st.form("comparison_form", border=True):
         chosen = st.multiselect(
@@ -47,16 +60,16 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             bind="query-params",
             help="Tables over one, two or three columns are compared.",
         )
-        options = list(current.classes)
+        options = list(current.predictable)
         target = middle.selectbox(
-            "Column that the classifiers predict",
+            "Column to predict",
             options,
             index=options.index(current.target) if current.target in options else None,
             key=f"comparison_target_{current.tag}",
             **current.kept,
         )
         models = right.multiselect(
-            "Classifiers", CLASSIFIERS, default=list(DEFAULT_CLASSIFIERS), key="comparison_models", bind="query-params"
+            "Models", MODELS, default=list(DEFAULT_MODELS), key="comparison_models", bind="query-params", help=MODELS_HELP
         )
         measure = st.form_submit_button(
             "Measure", type="primary", icon=":material/straighten:", disabled=visit.job() is not None
@@ -83,7 +96,7 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             holdout=held_out,
             target=predicted,
             degrees=tuple(degrees),
-            classifiers=tuple(models) or DEFAULT_CLASSIFIERS,
+            models=tuple(models) or DEFAULT_MODELS,
         )
     )
     st.rerun()
@@ -101,24 +114,20 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     with st.container(border=True):
         widgets.badge(True)
         st.caption(
-            f"Measured against the {learn.n:,} real rows that the mechanisms saw. {floor_meaning(reports)} All of this "
-            "depends on the private rows: it is not for publication."
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw: not for publication. "
+            f"{floor_meaning(reports)}"
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(escape.markdown(note), icon=":material/info:")
         for label, report in reports.items():
             _ruined(label, report)
         numeric = ["Numbers and dates"] if any(report.values for report in reports.values()) else []
-        marginals, *values, worst, pairs, classifiers, columns = st.tabs(
-            ["Marginal errors", *numeric, "Worst tables", "Pairs of columns", "Classifiers", "One column"]
+        marginals, *values, worst, pairs, predicted, columns = st.tabs(
+            ["Marginal errors", *numeric, "Worst tables", "Pairs of columns", "Prediction", "One column"]
         )
         for tab in values:
             with tab:
-                st.dataframe(widgets.with_thousands(values_table(reports)), hide_index=True)
-                st.caption(
-                    "Value by value, not by the bins of the domain. Largest gap: of the shares of rows up to any value "
-                    "(Kolmogorov-Smirnov). Mean shift: how far values moved on average, of the column's range (Wasserstein)."
-                )
+                _numbers(reports)
         with marginals:
             show_figure(draw_errors(reports), key="errors")
             st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
@@ -128,30 +137,39 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
             for i, (name, figure) in enumerate(heatmaps(reports).items()):
                 show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
-        with classifiers:
+        with predicted:
             chart = draw_scores(reports)
             if isinstance(chart, str):
-                st.info(f"No classifiers: {escape.markdown(chart)}.", icon=":material/info:")
+                st.info(f"Nothing is predicted: {escape.markdown(chart)}.", icon=":material/info:")
             else:
                 show_figure(chart, key="scores")
+                table = scores_table(reports)
                 st.dataframe(
-                    widgets.with_thousands(scores_table(reports)), hide_index=True, placeholder="—",
+                    widgets.with_thousands(table), hide_index=True, placeholder="—",
                     column_config={"Note": st.column_config.TextColumn(width=330)},
                 )  # fmt: skip
-                st.caption(
-                    f"Trained on the rows named, tested on the held-out real rows, predicting "
-                    f"**{escape.markdown(found['target'])}**. Brier score: "
-                    "mean squared error of the probabilities, 0 to 2, smaller is better. Calibration error: how far "
-                    "confidence is from accuracy, over ten groups of rows of about the same confidence."
-                )
+                st.caption(" ".join(words for measure, words in _MEANINGS.items() if measure in table))
         with columns:
             name = st.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
             if name in learn.domain:
-                attribute, at = learn.domain[name], learn.domain.index(name)
                 shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
-                codes = {label: attribute.encode(values) for label, values in shown.items()}
-                held = None if held_out is None else held_out.codes[:, at]
-                show_figure(draw_column(attribute, learn.codes[:, at], codes, held), key="column")
+                held = None if held_out is None else held_out.frame[name]
+                show_figure(draw_column(learn.domain[name], learn.frame[name], shown, held), key="column")
+
+
+def _numbers(reports: Reports) -> None:
+    """Columns of numbers and dates by their values, and how they hang together."""
+    st.dataframe(widgets.with_thousands(values_table(reports)), hide_index=True, placeholder="—")
+    count = len(next(iter(reports.values())).values)
+    st.caption(
+        "Largest gap: of the shares of rows up to any value (Kolmogorov-Smirnov). Mean shift: how far values moved, of the "
+        "column's range (Wasserstein)."
+        + (f" The {_MOST_COLUMNS} columns with the largest gap, of {count:,}." if count > _MOST_COLUMNS else "")
+    )
+    chart = draw_correlations(reports)
+    if chart is not None:
+        show_figure(chart, key="correlations")
+        st.dataframe(widgets.with_thousands(correlations_table(reports)), hide_index=True, placeholder="—")
 
 
 @st.fragment
@@ -178,10 +196,9 @@ def floor_meaning(reports: Reports) -> str:
     if report.noise_floor is None:
         return ""
     return (
-        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: what "
-        "as many fresh rows from the same source miss. It is a yardstick and no bound. A release is measured against the "
-        "very rows that it was made from, and may have more rows than were held out, or rows rounded to fit rather than "
-        "drawn: with enough ε it can go below."
+        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: a "
+        "yardstick and no bound. A release is measured against the very rows that it was made from: with enough ε it can "
+        "go below."
     )
 
 
@@ -194,9 +211,7 @@ def heatmaps(reports: Reports) -> dict[str, Any]:
 
 def summary_table(reports: Reports) -> pd.DataFrame:
     """All figures of all releases, and of the sampling noise, one line each."""
-    lines = [_line(name, report.release) for name, report in reports.items()]
-    floor = next(iter(reports.values())).noise_floor
-    return pd.DataFrame([*lines, _line(FLOOR, floor)] if floor is not None else lines)
+    return pd.DataFrame([_line(name, measured) for name, measured in _compared(reports).items()])
 
 
 def _line(name: str, measured: Closeness) -> dict[str, Any]:
@@ -225,47 +240,75 @@ def _ruined(label: str, report: Report) -> None:
     )
 
 
-def values_table(reports: Reports) -> pd.DataFrame:
-    """Numeric and date columns, a line for each column, release and the sampling noise."""
+def _compared(reports: Reports) -> dict[str, Closeness]:
+    """What is beside the real rows: the releases, and the held-out rows as the yardstick."""
     floor = next(iter(reports.values())).noise_floor
-    compared = {name: report.release for name, report in reports.items()} | ({} if floor is None else {FLOOR: floor})
-    lines: list[dict[str, Any]] = [
+    return {name: report.release for name, report in reports.items()} | ({} if floor is None else {FLOOR: floor})
+
+
+def values_table(reports: Reports) -> pd.DataFrame:
+    """Numeric and date columns: of each a line for the real rows, every release, and the sampling noise.
+
+    Of very many columns those with the largest gap in any release.
+    """
+    compared = _compared(reports)
+    gaps = np.array([[errors.kolmogorov_smirnov for errors in report.values] for report in reports.values()]).max(axis=0)
+    lines = []
+    for at in np.sort(np.argsort(-gaps, kind="stable")[:_MOST_COLUMNS]):
+        lines.append(_value_line("Real rows", next(iter(compared.values())).values[at], real=True))
+        lines += [_value_line(name, measured.values[at]) for name, measured in compared.items()]
+    return pd.DataFrame(lines)
+
+
+def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[str, Any]:
+    mean, deviation, quantiles = (
+        (errors.real_mean, errors.real_deviation, errors.real_quantiles)
+        if real
+        else (errors.mean, errors.deviation, errors.quantiles)
+    )
+    spike = errors.spikes[0] if errors.spikes else None
+    at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
+    return {
+        "Column": errors.column,
+        "Compared": name,
+        "Mean": errors.written(mean),
+        "Deviation": short(deviation, 4),
+        **{heading: errors.written(at[level]) for heading, level in _SHOWN_QUANTILES.items()},
+        "Commonest": "—" if spike is None else f"{errors.written(spike.value)}: {spike.real if real else spike.share:.1%}",
+        "Largest gap": None if real else round(errors.kolmogorov_smirnov, 4),
+        "Mean shift": None if real else round(errors.wasserstein, 4),
+    }
+
+
+def correlations_table(reports: Reports) -> pd.DataFrame:
+    """How far the correlations of columns are from the real ones, in every release and in the sampling noise."""
+    lines = [
         {
-            "Column": errors.column,
             "Compared": name,
-            "Mean": errors.written(errors.mean),
-            "Real mean": errors.written(errors.real_mean),
-            "Deviation": short(errors.deviation, 4),
-            "Real deviation": short(errors.real_deviation, 4),
-            "Commonest value": errors.written(errors.spikes[0].value) if errors.spikes else "—",
-            "Its share": f"{errors.spikes[0].share:.1%}" if errors.spikes else "—",
-            "Its real share": f"{errors.spikes[0].real:.1%}" if errors.spikes else "—",
-            "Largest gap": round(errors.kolmogorov_smirnov, 4),
-            "Mean shift": round(errors.wasserstein, 4),
+            "Coefficient": coefficient,
+            "Mean difference": round(found.mean, 4),
+            "Largest": round(found.largest, 4),
+            "Of which pair": " × ".join(found.worst),
         }
-        for name, measured in compared.items()
-        for errors in measured.values
+        for name, measured in _compared(reports).items()
+        for coefficient, found in measured.correlations.items()
     ]
-    order = {column: i for i, column in enumerate(dict.fromkeys(line["Column"] for line in lines))}
-    lines.sort(key=lambda line: order[line["Column"]])
     return pd.DataFrame(lines)
 
 
 def scores_table(reports: Reports) -> pd.DataFrame:
-    """Accuracy and ROC-AUC of every classifier, what is unusual; train-on-real and the majority class below."""
+    """Measures of every model, what is unusual; train-on-real and always the majority class or the mean below."""
     lines: list[dict[str, Any]] = []
     for name, report in reports.items():
-        if not isinstance(report.classification, str):
-            lines += [_score_line(name, score) for score in report.classification.synthetic]
-    found = next(iter(reports.values())).classification
+        if not isinstance(report.prediction, str):
+            lines += [_score_line(name, score) for score in report.prediction.synthetic]
+    found = next(iter(reports.values())).prediction
     if not isinstance(found, str):
-        lines += [_score_line("Real rows", score) for score in found.real.scores]
-        majority = _score_line("Majority class", found.real.majority)
-        lines.append({name: value for name, value in majority.items() if value is not None and name not in ("Rows", "Note")})
-    return pd.DataFrame(lines)
+        lines += [_score_line("Real rows", score) for score in (*found.real.scores, found.real.constant)]
+    table = pd.DataFrame(lines)
+    return table[[name for name in table if name not in ("Rows", "Note")] + ["Rows", "Note"]]
 
 
 def _score_line(name: str, score: Score) -> dict[str, Any]:
-    numbers = {measure[0].upper() + measure[1:]: getattr(score, attribute) for measure, attribute in SCORES.items()}
-    rounded = {measure: None if number is None else round(number, 4) for measure, number in numbers.items()}
-    return {"Trained on": name, "Classifier": score.classifier, **rounded, "Rows": score.training_rows, "Note": score.note}
+    measures = {measure[0].upper() + measure[1:]: float(f"{value:.4g}") for measure, value in score.measures.items()}
+    return {"Trained on": name, "Model": score.model, **measures, "Rows": score.training_rows, "Note": score.note}

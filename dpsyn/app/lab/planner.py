@@ -7,19 +7,19 @@ import math
 import streamlit as st
 
 from dpsyn.app import state
+from dpsyn.app.lab.measures import MODELS_HELP
 from dpsyn.errors import DataError, DpsynError
-from dpsyn.evaluation.classifiers import CLASSIFIERS, LOGISTIC
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
     DRAWS,
     REPEATS,
-    STANDARD_CLASSIFIERS,
     axes,
     mechanisms_as_they_come,
     plain_config,
     standard_degrees,
 )
+from dpsyn.evaluation.prediction import DEFAULT_MODELS, LOGISTIC, MODELS
 from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
@@ -110,16 +110,16 @@ def planner(current: visit.Dataset) -> None:
                 format_func={"replace_one": "replace one row", "add_remove": "add or remove one row"}.__getitem__,
                 help="The same for all mechanisms: a claim between other neighbours is another claim.",
             )
-            targets = [NO_TARGET, *current.classes]
+            targets = [NO_TARGET, *current.predictable]
             chosen_target = st.selectbox(
-                "Column that the classifiers predict",
+                "Column to predict",
                 targets,
                 index=targets.index(current.target) if current.target in targets else 0,
                 key=f"lab_target_{current.tag}",
                 **current.kept,
             )
             models = st.multiselect(
-                "Classifiers", CLASSIFIERS, default=list(STANDARD_CLASSIFIERS), key="lab_models", bind="query-params"
+                "Models", MODELS, default=list(DEFAULT_MODELS), key="lab_models", bind="query-params", help=MODELS_HELP
             )
             seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="lab_seed", bind="query-params")
         target = None if chosen_target == NO_TARGET else chosen_target
@@ -143,7 +143,7 @@ def planner(current: visit.Dataset) -> None:
             st.warning(widgets.said(str(fault)), icon=":material/block:")
             return
         if not models and target is not None:
-            st.warning("Choose at least one classifier, or no column to predict.", icon=":material/block:")
+            st.warning("Choose at least one model, or no column to predict.", icon=":material/block:")
             return
         models = models or [LOGISTIC]
         planned = Experiment(
@@ -154,7 +154,7 @@ def planner(current: visit.Dataset) -> None:
             grid=grid,
             target=target,
             degrees=tuple(degrees),
-            classifiers=tuple(models),
+            models=tuple(models),
             data=current.source,
         )
         visit.offer(lambda: experiment_script(planned))

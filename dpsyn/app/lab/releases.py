@@ -16,11 +16,11 @@ from dpsyn.app import state
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import InputError
-from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments import Experiment, MadeRelease
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, now
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.script import releases_script
+from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
@@ -172,13 +172,13 @@ def code_of(current: Dataset, releases: list[MadeRelease]) -> str:
     """The script that makes the releases again and measures them; those that it cannot make are named in it."""
     found = st.session_state.get("comparison")
     target, degrees = current.target, tuple(d for d in DEGREES if d <= len(current.table.domain))
-    models: tuple[str, ...] = DEFAULT_CLASSIFIERS
+    models: tuple[str, ...] = DEFAULT_MODELS
     if found is not None and found["revision"] == current.revision:
         report: Report = next(iter(found["reports"].values()))
         degrees, target = tuple(report.marginals), found["target"]
-        if not isinstance(report.classification, str):
-            models = tuple(s.classifier for s in report.classification.real.scores)
-    return releases_script(releases, current.source, target=target, degrees=degrees, classifiers=models)
+        if not isinstance(report.prediction, str):
+            models = tuple(s.model for s in report.prediction.real.scores)
+    return releases_script(releases, current.source, target=target, degrees=degrees, models=models)
 
 
 def code_popover(current: Dataset, releases: list[MadeRelease]) -> None:

@@ -11,13 +11,20 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import state
-from dpsyn.app.lab.measures import floor_meaning, heatmaps, scores_table, summary_table
+from dpsyn.app.lab.measures import (
+    correlations_table,
+    floor_meaning,
+    heatmaps,
+    scores_table,
+    summary_table,
+    values_table,
+)
 from dpsyn.app.lab.releases import of_which_data
 from dpsyn.app.lab.results import curves, points_table, refusals
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.experiments.summary import is_rising
-from dpsyn.evaluation.figures import draw_errors, draw_scores
+from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility
@@ -114,7 +121,7 @@ def report_bytes(
     sections = [_data(current), _verdicts(current, releases)]
     sections += [_release(made) for made in releases]
     if found is not None and found["revision"] == current.revision:
-        sections.append(_comparison(found["reports"], found["target"]))
+        sections.append(_comparison(found["reports"]))
     sections += [experiment_section(experiment) for experiment in tried if experiment.results]
     if releases:
         sections.append(Section("What publishing all of it would cost", PUBLIC, [readable(state.total_claim(releases))]))
@@ -266,14 +273,18 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
     return ["The budget:", table.rename(columns={"share": "share of the budget"} | letters)]
 
 
-def _comparison(reports: Mapping[str, Any], target: str | None) -> Section:
+def _comparison(reports: Mapping[str, Any]) -> Section:
     parts: list[Any] = [*filter(None, [floor_meaning(reports)]), draw_errors(reports), summary_table(reports)]
+    correlations = draw_correlations(reports)
+    if any(report.values for report in reports.values()):
+        parts.append(values_table(reports))
+    parts += [] if correlations is None else [correlations, correlations_table(reports)]
     parts += list(heatmaps(reports).values())
     scores = draw_scores(reports)
     if isinstance(scores, str):
-        parts.append(f"No classifiers: {scores}.")
+        parts.append(f"Nothing is predicted: {scores}.")
     else:
-        parts += [f"Classifiers predict {target} on held-out real rows.", scores, scores_table(reports)]
+        parts += [scores, scores_table(reports)]
     return Section("Releases beside the real rows", PRIVATE, parts)
 
 

@@ -203,7 +203,7 @@ class Experiment:
         number, name: what a visit calls it.
         dataset, fingerprint: the data that it is about; the second tells whether it is the same data with the same domain.
         grid: what is to be run.
-        target, degrees, classifiers: what is measured.
+        target, degrees, models: what is measured.
         references: lines to draw beside every measure; known once the real data has been measured.
         results: by key of the cell.
         data: its columns and its held-out share; None if it was kept without them.
@@ -218,7 +218,7 @@ class Experiment:
     grid: Grid
     target: str | None
     degrees: tuple[int, ...]
-    classifiers: tuple[str, ...]
+    models: tuple[str, ...]
     references: dict[str, dict[str, float]] = field(default_factory=dict)
     results: dict[str, CellResult] = field(default_factory=dict)
     data: DataSource | None = None
@@ -246,7 +246,7 @@ class Experiment:
         return {
             "target": self.target,
             "degrees": list(self.degrees),
-            "classifiers": list(self.classifiers),
+            "classifiers": list(self.models),
             "references": self.references,
             "data": None if self.data is None else self.data.to_dict(),
         }
@@ -284,7 +284,7 @@ class Experiment:
             grid=grid,
             target=facts["target"],
             degrees=tuple(facts["degrees"]),
-            classifiers=tuple(facts["classifiers"]),
+            models=tuple(facts["classifiers"]),
             references=facts["references"],
             data=None if data is None else DataSource.from_dict(data),
             when=found["made"].isoformat(),

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
     from dpsyn.evaluation.experiments.summary import Point
 
-_REFERENCES = {"sampling floor": (GUIDE, "dot"), "real data": (GUIDE, "solid"), "majority class": (GUIDE, "dash")}
+_REFERENCES = {
+    "sampling floor": (GUIDE, "dot"),
+    "real data": (GUIDE, "solid"),
+    "majority class": (GUIDE, "dash"),
+    "mean": (GUIDE, "dash"),
+}
 _STAGGER = 0.012
 _FEWEST_TICKS = 3
 

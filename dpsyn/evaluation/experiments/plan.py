@@ -13,13 +13,11 @@ import numpy as np
 
 from dpsyn import checks
 from dpsyn.errors import DataError, InputError, ParameterError
-from dpsyn.evaluation.classifiers import BOOSTED, LOGISTIC
 from dpsyn.mechanisms.base import Axis, Config
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.schema import checked
 
-STANDARD_CLASSIFIERS = (LOGISTIC, BOOSTED)
 REPEATS, DRAWS = 5, 2
 _SETTINGS = ("vary", "values", "repeats", "draws", "seed")
 

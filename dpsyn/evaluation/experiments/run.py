@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 
 from dpsyn import checks
 from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
-from dpsyn.evaluation.classifiers import DEFAULT_CLASSIFIERS
 from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
+from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.kit.faults import innermost
 from dpsyn.mechanisms.base import Mechanism, Progress
@@ -320,7 +320,7 @@ def run_grid(
     holdout: Table | None = None,
     target: str | None = None,
     degrees: tuple[int, ...] = (1, 2),
-    classifiers: Sequence[str] = DEFAULT_CLASSIFIERS,
+    models: Sequence[str] = DEFAULT_MODELS,
     baseline: Baseline | None = None,
     backend: Backend = "joblib",
     workers: int = 2,
@@ -334,9 +334,9 @@ def run_grid(
         grid: the experiment.
         table: the real rows to learn from.
         holdout: real rows kept for testing, see :func:`~dpsyn.evaluation.report.evaluate`.
-        target: the column that classifiers predict.
+        target: the column that models predict.
         degrees: numbers of columns of the tables that are compared.
-        classifiers: which ones to train.
+        models: which ones to train.
         baseline: instead of these, if it has been made already.
         backend: see :func:`run_cells`, as for ``workers`` and ``scheduler``.
         workers: processes.
@@ -349,7 +349,7 @@ def run_grid(
     """
     checks.instance("grid", grid, Grid, "an experiment, Grid(...)")
     if baseline is None:
-        baseline = real_baseline(table, holdout, target, degrees=degrees, classifiers=classifiers)
+        baseline = real_baseline(table, holdout, target, degrees=degrees, models=models)
     checks.instance("baseline", baseline, Baseline, "what real_baseline gives, or None")
     if on_result is not None and not callable(on_result):
         raise ParameterError("on_result", on_result, "a function of a result, or None")

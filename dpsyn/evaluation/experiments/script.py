@@ -46,7 +46,7 @@ _EXPERIMENT = """\
         holdout=test,
         target={target!r},
         degrees={degrees!r},
-        classifiers={classifiers!r},
+        models={models!r},
         workers=2,
     )
     results_frame(results).to_csv("experiment.csv", index=False)
@@ -58,7 +58,7 @@ _EXPERIMENT = """\
 """
 
 _RELEASES = """\
-    baseline = real_baseline(train, test, {target!r}, degrees={degrees!r}, classifiers={classifiers!r})
+    baseline = real_baseline(train, test, {target!r}, degrees={degrees!r}, models={models!r})
     for number, run in enumerate(RUNS, start=1):
         config = config_from_dict(run["config"])
         mechanism = config.calibrate(dpsyn.PrivacySpec(**run["spec"]), train.domain, n=train.n)
@@ -70,9 +70,9 @@ _RELEASES = """\
         for degree, error in report.marginals.items():
             worst = " x ".join(error.worst)
             print(f"  {{degree}}-way error: mean {{error.mean:.5f}}, largest {{error.max:.5f}} at {{worst}}")
-        if not isinstance(report.classification, str):
-            for score in report.classification.synthetic:
-                print(f"  {{score.classifier}}: accuracy {{score.accuracy}}, ROC-AUC {{score.auc}}, Brier {{score.brier}}")
+        if not isinstance(report.prediction, str):
+            for score in report.prediction.synthetic:
+                print(f"  {{score.model}}: {{score.measures}}")
 """
 
 
@@ -82,16 +82,16 @@ def releases_script(
     *,
     target: str | None,
     degrees: Sequence[int],
-    classifiers: Sequence[str],
+    models: Sequence[str],
 ) -> str:
     """The text of a script that makes releases again and measures them; it names those whose settings are not known.
 
     Args:
         releases: of the data.
         data: what they are made from.
-        target: the column that classifiers predict.
+        target: the column that models predict.
         degrees: numbers of columns of the tables that are compared.
-        classifiers: which ones are trained.
+        models: which ones are trained.
     """
     runs, left_out = [], []
     for made in releases:
@@ -110,7 +110,7 @@ def releases_script(
         data,
         "RUNS",
         runs,
-        _RELEASES.format(target=target, degrees=tuple(degrees), classifiers=tuple(classifiers)),
+        _RELEASES.format(target=target, degrees=tuple(degrees), models=tuple(models)),
     )
 
 
@@ -130,9 +130,7 @@ def experiment_script(experiment: Experiment) -> str:
         experiment.data,
         "GRID",
         experiment.grid.to_dict(),
-        _EXPERIMENT.format(
-            target=experiment.target, degrees=experiment.degrees, classifiers=experiment.classifiers, measure=measure
-        ),
+        _EXPERIMENT.format(target=experiment.target, degrees=experiment.degrees, models=experiment.models, measure=measure),
     )
 
 

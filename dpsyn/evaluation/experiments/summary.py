@@ -13,6 +13,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult, checked_results
+from dpsyn.evaluation.prediction import RISING
 from dpsyn.notation import short
 
 Floats = npt.NDArray[np.float64]
@@ -72,15 +73,17 @@ class Point:
 
 def measure_range(measure: str) -> tuple[float, float]:
     """The ends of what a measure can be, by its name; infinite where nothing is known of it."""
-    if measure.startswith("Brier score"):
+    if measure.startswith(("Brier score", "correlation", "rank correlation")):
         return 0.0, 2.0
-    shares = ("accuracy", "ROC-AUC", "calibration error", "range queries")
-    return (0.0, 1.0) if measure.startswith(shares) or "-way error" in measure else (-math.inf, math.inf)
+    shares = ("accuracy", "ROC-AUC", "calibration error", "range queries", "values")
+    if measure.startswith(shares) or "-way error" in measure:
+        return 0.0, 1.0
+    return (0.0 if measure.startswith("mean absolute error") else -math.inf), (1.0 if measure.startswith("R²") else math.inf)
 
 
 def is_rising(measure: str) -> bool:
     """Whether more of it is better."""
-    return measure.startswith(("accuracy", "ROC-AUC"))
+    return measure.startswith(RISING)
 
 
 def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:

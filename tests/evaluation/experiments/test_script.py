@@ -32,7 +32,7 @@ def test_the_script_gives_the_same_numbers(
         table.frame.to_csv(source, index=False)
         table = read_table(source)
     train, test = table.split(0.3, np.random.default_rng(4))
-    settings = {"target": None, "degrees": (1, 2), "classifiers": ("logistic regression",)}
+    settings = {"target": None, "degrees": (1, 2), "models": ("logistic regression",)}
     expected = run_grid(GRID, train, holdout=test, backend="here", **settings)
     data = DataSource(source, table.domain, sample, held_out=0.3, split_seed=4)
     text = experiment_script(Experiment(1, "mine", source, "f00", GRID, data=data, **settings))

@@ -103,6 +103,11 @@ def test_bad_questions() -> None:
         ("2-way error, mean", (0.01, 0.05), (0.0, 0.284)),
         ("accuracy, logistic regression", (0.9, 0.98), (0.432, 1.0)),
         ("Brier score, logistic regression", (1.2, 1.9), (0.0, 2.0)),
+        ("rank correlation, largest difference", (1.2, 1.9), (0.0, 2.0)),
+        ("R², ridge regression", (0.9, 0.98), (0.432, 1.0)),
+        ("R², ridge regression", (0.01, 0.05), (-0.224, 0.284)),
+        ("mean absolute error, boosted trees", (0.01, 0.05), (0.0, 0.284)),
+        ("mean absolute error, boosted trees", (1.2, 1.9), (0.0, 5.997)),
         ("something else", (0.01, 0.05), (-0.224, 0.284)),
     ],
 )
