@@ -23,6 +23,7 @@ from dpsyn.evaluation.report import Report
 from dpsyn.kit.layers import GUIDE, HERE
 from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, segments, series, shorten, two_panels
 from dpsyn.notation import short
+from dpsyn.privacy.histograms import Encoding
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -227,7 +228,7 @@ def _score_text(name: str, score: float | None, note: str) -> str:
 
 
 def draw_table(
-    domain: Domain,
+    encoding: Encoding,
     columns: Sequence[str],
     real: Codes,
     synthetic: Codes,
@@ -239,7 +240,7 @@ def draw_table(
     """Two columns: maps of the real shares, the synthetic ones, and their difference. Otherwise bars of the worst cells.
 
     Args:
-        domain: of all the rows.
+        encoding: of all the rows.
         columns: of the table.
         real: codes of the real rows, shape (n, q).
         synthetic: codes of the synthetic rows, shape (k, q).
@@ -250,11 +251,12 @@ def draw_table(
     Raises:
         ParameterError: no columns, or no rows on one side.
     """
-    cells, shares = table_shares(domain, columns, [real, synthetic] + ([] if held_out is None else [held_out]))
+    sides = [real, synthetic] + ([] if held_out is None else [held_out])
+    cells, shares = table_shares(encoding.domain, columns, sides)
     far = [f"{0.5 * float(np.abs(shares[0] - other).sum()):.3f}" for other in shares[1:]]
     names = " × ".join(shorten(name, 24) for name in columns)
     title = f"{names} (total variation {'; held-out real rows: '.join(far)})"
-    values = [domain[name].labels() for name in columns]
+    values = [encoding.labels(encoding.domain.index(name)) for name in columns]
     if len(columns) == 2 and max(map(len, values)) <= _LARGEST_MAP:
         return _maps(title, columns, values, cells, shares, release)
     return _bars(title, values, cells, shares, release, at)

@@ -38,6 +38,7 @@ from dpsyn.evaluation.prediction import (
 )
 from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, correlations, value_errors
 from dpsyn.mechanisms.base import Progress, Release
+from dpsyn.privacy.histograms import Encoding, bins_of
 from dpsyn.table import Table
 
 DEGREES = (1, 2, 3)
@@ -88,6 +89,8 @@ class Baseline:
     Attributes:
         table, holdout: the real rows and the held-out real ones, over the same domain.
         target: the column that models predict, or None.
+        encoding: numbers and dates as bins of the real rows (:func:`~dpsyn.privacy.histograms.bins_of`): with bins of equal
+            width, tables would not see what happens inside a wide one.
         plan: for every degree the column sets to compare.
         queries: the range queries to ask.
         seed: of the models, and of the choice of rows for them.
@@ -99,6 +102,7 @@ class Baseline:
     table: Table
     holdout: Table | None
     target: str | None
+    encoding: Encoding
     plan: tuple[Subsets, ...]
     queries: tuple[RangeQuery, ...]
     seed: int
@@ -222,8 +226,9 @@ def real_baseline(
         scores = "there are no held-out rows to test on"
     else:
         scores = real_scores(table, held, target, seed, models)
-    floor = None if held is None else _closeness(table, held, plan, asked)
-    return Baseline(table, held, target, plan, asked, seed, floor, scores, tuple(notes))
+    encoding = bins_of(table)
+    floor = None if held is None else _closeness(table, held, encoding, plan, asked)
+    return Baseline(table, held, target, encoding, plan, asked, seed, floor, scores, tuple(notes))
 
 
 def evaluate(
@@ -242,7 +247,7 @@ def evaluate(
     """Measure synthetic rows against the real table.
 
     Marginals: total variation ½ Σ_cells |real share - synthetic share| of every contingency table over d columns (numeric
-    columns in the bins of the domain), numeric and date columns by their values (:mod:`dpsyn.evaluation.values`). Range
+    columns in bins of the real rows), numeric and date columns by their values (:mod:`dpsyn.evaluation.values`). Range
     queries: |difference of the answers|. Prediction: train on the synthetic rows, test on the held-out ones. The same is
     measured for the held-out rows in place of the release: the noise floor, which is a yardstick and no bound (see
     :class:`Report`).
@@ -280,7 +285,7 @@ def evaluate(
         )
     else:
         _check_agreement(baseline, table, holdout, target, degrees)
-    release = _closeness(baseline.table, synthetic, baseline.plan, baseline.queries)
+    release = _closeness(baseline.table, synthetic, baseline.encoding, baseline.plan, baseline.queries)
     scores: Prediction | str
     if isinstance(baseline.prediction, str) or baseline.holdout is None:
         scores = str(baseline.prediction)
@@ -324,9 +329,12 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
     return Table(frame, domain, field)
 
 
-def _closeness(table: Table, rows: Table, plan: Sequence[Subsets], queries: Sequence[RangeQuery]) -> Closeness:
-    marginals, pairwise = marginal_errors(table.codes, rows.codes, table.domain.shape, table.domain.names, plan)
-    ranges = range_errors(table.codes, rows.codes, queries)
+def _closeness(
+    table: Table, rows: Table, encoding: Encoding, plan: Sequence[Subsets], queries: Sequence[RangeQuery]
+) -> Closeness:
+    real, other = encoding.codes(table), encoding.codes(rows)
+    marginals, pairwise = marginal_errors(real, other, table.domain.shape, table.domain.names, plan)
+    ranges = range_errors(real, other, queries)
     return Closeness(rows.n, marginals, pairwise, ranges, value_errors(table, rows), correlations(table, rows))
 
 

@@ -11,6 +11,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.distances import total_variation
 from dpsyn.evaluation.figures import draw_table, table_shares
+from dpsyn.privacy.histograms import Encoding
 
 DOMAIN = Domain.of(
     [
@@ -39,7 +40,7 @@ def test_shares_and_distances(columns: tuple[str, ...]) -> None:
     assert floor == pytest.approx(total_variation(REAL[:, places], HELD[:, places], sizes))
     assert len(cells) == len(shares[0])
     assert [side.sum() for side in shares] == pytest.approx([1, 1, 1])
-    figure = draw_table(DOMAIN, columns, REAL, SYNTHETIC, "r <1>", held_out=HELD)
+    figure = draw_table(Encoding(DOMAIN), columns, REAL, SYNTHETIC, "r <1>", held_out=HELD)
     data = json.loads(figure.to_json())
     assert f"{variation:.3f}; held-out real rows: {floor:.3f})" in data["layout"]["title"]["text"].replace("<br>", " ")
     assert "<b>" not in json.dumps(data)
@@ -56,7 +57,7 @@ def test_the_worst_cell_comes_first() -> None:
     real, synthetic = np.zeros((10, 3), np.int32), np.zeros((10, 3), np.int32)
     synthetic[:6, 2] = 7
     synthetic[6, 2] = 9
-    bars = draw_table(DOMAIN, ("many",), real, synthetic, "r").data
+    bars = draw_table(Encoding(DOMAIN), ("many",), real, synthetic, "r").data
     assert list(bars[1].text)[:2] == ["value number 0", "value number 7"]
     assert list(bars[0].x) == [1.0, 0.0, 0.0]
     assert list(bars[1].x) == pytest.approx([0.3, 0.6, 0.1])
@@ -64,6 +65,6 @@ def test_the_worst_cell_comes_first() -> None:
 
 def test_nothing_to_draw() -> None:
     with pytest.raises(ParameterError):
-        draw_table(DOMAIN, (), REAL, SYNTHETIC, "r")
+        draw_table(Encoding(DOMAIN), (), REAL, SYNTHETIC, "r")
     with pytest.raises(ParameterError):
-        draw_table(DOMAIN, ("two",), REAL, SYNTHETIC[:0], "r")
+        draw_table(Encoding(DOMAIN), ("two",), REAL, SYNTHETIC[:0], "r")

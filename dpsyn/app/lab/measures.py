@@ -24,6 +24,8 @@ from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.notation import short
+from dpsyn.privacy.histograms import bins_of
+from dpsyn.table import Table
 
 Reports = Mapping[str, Report]
 _MOST_COLUMNS = 100
@@ -182,11 +184,12 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     if label not in names:
         return
     st.caption("Of every number of columns the table that is furthest from the real rows: what went wrong, and where.")
-    rows = learn.domain.encode(releases[label].release.rows)
-    held = None if held_out is None else held_out.codes
+    encoding = bins_of(learn)
+    real, rows = encoding.codes(learn), encoding.codes(Table(releases[label].release.rows, learn.domain))
+    held = None if held_out is None else encoding.codes(held_out)
     for degree, error in reports[label].marginals.items():
         at = list(reports).index(label)
-        figure = draw_table(learn.domain, error.worst, learn.codes, rows, label, at=at, held_out=held)
+        figure = draw_table(encoding, error.worst, real, rows, label, at=at, held_out=held)
         show_figure(figure, key=f"worst_{degree}")
 
 
