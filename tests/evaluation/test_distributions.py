@@ -81,6 +81,7 @@ def test_few_whole_numbers_have_a_bin_each() -> None:
         [[0.0], [1e-320]],
         [[-1000.0, -999.0, 1000.0] + [0.001] * 5 + [0.002] * 300],
         [list(np.linspace(0, 1, 50)), [1000.0]],
+        [[*np.linspace(1e-307, 2e-307, 200), 1000.0]],
     ],
 )
 def test_odd_columns_are_drawn(sides: list[list[float]]) -> None:
