@@ -84,9 +84,9 @@ domain_tab, rows_tab, roles_tab = st.tabs(["Domain", "Rows", "Target and held-ou
 with domain_tab:
     widgets.badge(not current.table.domain.is_public)
     st.markdown(
-        "A mechanism may use the domain freely only if it was **known without looking at the data**. What was read off the "
-        "data is marked until you confirm it. Edits count once you press one of the two buttons below; numbers outside the "
-        "bounds are moved to them."
+        "State the categories, bounds and units that were **known without looking at the data**. What was read off it is "
+        "marked until you confirm it. Edits count once you press one of the two buttons below; numbers outside the bounds "
+        "are moved to them."
     )
     part = ""
     if len(current.full.domain) > SHOWN_COLUMNS:

@@ -114,6 +114,10 @@ def test_numbers_of_a_unit_are_written_without_dust():
     assert cents.in_units(pd.Series(["0.07", "1.3", "12"])).tolist() == [7, 130, 1000]
     halves = Attribute("x", "numeric", lower=0, upper=3, unit=0.5)
     assert halves.in_units(pd.Series([0.7, 1.2, 2.9])).tolist() == [1, 2, 6]
+    assert halves.from_units(np.array([1.2, 4.7])).tolist() == [0.5, 2.5]
+    whole = Attribute("x", "numeric", lower=0, upper=5, unit=1, bins=2)
+    assert whole.in_units(pd.Series([2.4, 2.6])).tolist() == [2, 3]
+    assert whole.encode(pd.Series([2.4, 2.6])).tolist() == [0, 1]
 
 
 def test_the_ends_of_a_range_are_the_multiples_that_they_are_written_as():

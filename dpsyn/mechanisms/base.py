@@ -25,7 +25,7 @@ from dpsyn.table import Table
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
 
-PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, bins) was known without looking at the data."
+PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, units, bins) was known without looking at the data."
 
 
 def no_progress(step: str, share: float) -> None:

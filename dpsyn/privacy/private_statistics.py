@@ -204,7 +204,7 @@ def _half_width_of_sum(epsilon: float, failure_probability: float) -> int:
 def _guarantee(spec: PrivacySpec, domain: Domain | None, *, seeded: bool) -> Guarantee:
     assumptions = [
         "This release is counted beside every other release of the same data: the epsilons add up.",
-        "The domain (columns, categories, bounds, bins) was known without looking at the data.",
+        "The domain (columns, categories, bounds, units, bins) was known without looking at the data.",
     ]
     if spec.neighbouring == "replace_one":
         assumptions.append("The number of rows is public.")

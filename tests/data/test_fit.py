@@ -31,6 +31,8 @@ def fit(attribute: dpsyn.Attribute, *cells: str, separator: str = ",") -> list[A
         (dpsyn.Attribute("x", "truth", ("no", "yes")), ["yes", "yes"], ["yes", "yes"]),
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9), ["1", "2.5"], [1.0, 2.5]),
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9, integer=True), ["1.0", "20"], [1, 20]),
+        (dpsyn.Attribute("x", "numeric", lower=0, upper=9000, unit=1000), ["1000", "2e3"], [1000, 2000]),
+        (dpsyn.Attribute("x", "numeric", lower=0, upper=9, unit=0.5), ["1", "2.6"], [1.0, 2.6]),
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9, missing=True), ["", "NA"], [None, None]),
     ],
 )

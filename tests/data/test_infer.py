@@ -213,12 +213,15 @@ def test_identifiers_are_left_out_with_a_sentence_and_amounts_are_not():
         "account": [f"{4_711_000_000 + int(value)}.0" for value in generator.integers(10**9, size=rows)],
         "leading zeros": [f"{value:07}" for value in order],
         "beyond 2^53": 2**60 + order,
+        "names, some twice": [f"p{value}" for value in np.append(order[:-100], order[:100])],
     }
     income = np.exp(generator.normal(10.3, 0.6, rows))
     amounts = {
         "income in cents": np.round(income, 2),
         "income as cents": np.round(100 * income).astype(int),
         "census weights": generator.integers(12_285, 1_484_705, rows),
+        "price": generator.integers(100_000, 1_000_000, rows),
+        "turnover": generator.integers(20_000_000, 400_000_000, rows),
         "grams": generator.integers(500, 5_000, rows),
         "measured": generator.normal(size=rows),
         "date": [str(np.datetime64("1980-01-01") + int(day)) for day in order],
@@ -234,6 +237,7 @@ def test_an_identifier_that_is_asked_for_stays():
     assert notes == ("Column 'id' was left out as an identifier: 60 different values in 60 rows.",)
     table, notes = read_with_notes(data, columns=["id"])
     assert table.domain["id"].upper == 59
+    assert read_with_notes(data, columns=["sick", "id"])[0].domain.names == ("sick", "id")
     assert notes == ("Column 'id' looks like an identifier, best left out: 60 different values in 60 rows.",)
     assert read_with_notes(data, domain=table.domain)[0].n == 60
     # Nothing else is there.

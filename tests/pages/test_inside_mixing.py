@@ -123,7 +123,7 @@ def test_one_row_is_survived(open_page):
 
 
 def test_one_class_alone(open_page):
-    app = upload(open_page, "x,kind,flag\n" + "".join(f"{i},a,{'yes' if i < 99 else 'no'}\n" for i in range(100)))
+    app = upload(open_page, "x,kind,flag\n" + "".join(f"{i % 60},a,{'yes' if i < 99 else 'no'}\n" for i in range(100)))
     quiet(app.selectbox[0].set_value("flag").run())
     assert "Only one class is mixed" in words(app)
     for name in VIEWS:

@@ -83,7 +83,7 @@ AWKWARD = {
     "one row of two columns": b"a,b\nx,y\n",
     "constant columns": b"a,b,c\n" + b"x,y,z\n" * 30,
     "numbers": b"u,v\n" + b"".join(b"%d.5,%d.25\n" % (i, i * i) for i in range(60)),
-    "300 categories": b"who,what\n" + b"".join(b"p%d,q%d\n" % (i, i % 3) for i in range(300)),
+    "300 categories": b"who,what\n" + b"".join(b"p%d,q%d\n" % (i, i % 3) for i in range(300)) * 2,
     "15 mixed columns": b",".join(b"c%d" % j for j in range(15))
     + b"\n"
     + b"".join(b",".join(b"%d" % (i * (j + 1) % (j + 2)) for j in range(15)) + b"\n" for i in range(80)),
