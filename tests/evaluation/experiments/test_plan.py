@@ -94,8 +94,12 @@ def test_what_makes_no_experiment(changes: dict[str, object], field: str) -> Non
 def test_unknown_settings_are_named() -> None:
     with pytest.raises(ParameterError, match="a setting of Noisy reweighting"):
         config_from_dict({"mechanism": "noisy_reweighting", "colour": 3})
-    with pytest.raises(DataError, match="missing required field 'configs'"):
-        Grid.from_dict({})
+    for name in small().to_dict():
+        with pytest.raises(DataError, match=f"the experiment's plan lacks '{name}'"):
+            Grid.from_dict({key: value for key, value in small().to_dict().items() if key != name})
+    for wrong in (None, [], {**small().to_dict(), "configs": [1]}, {**small().to_dict(), "values": "1"}):
+        with pytest.raises(ParameterError):
+            Grid.from_dict(wrong)  # type: ignore[arg-type]
 
 
 def test_what_can_vary_comes_from_the_mechanisms() -> None:
