@@ -171,6 +171,12 @@ class Grid:
         object.__setattr__(self, "values", values)
         if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")
+        for value in (values[0], values[-1]):  # what every mechanism can have lies between two ends
+            for label, config in configs.items():
+                try:
+                    self._cell(label, config, value, 0)
+                except ParameterError as fault:
+                    raise ParameterError("values", value, fault.allowed) from fault
 
     def _has(self, config: Config) -> bool:
         return self.vary in {f.name for f in fields(config)}
