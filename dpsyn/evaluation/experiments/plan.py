@@ -62,7 +62,7 @@ def spec_from_dict(data: Any) -> PrivacySpec:
     Raises:
         DataError: it is not of that form, or asks for what cannot be.
     """
-    checked(PrivacySpec, data)
+    checked(PrivacySpec, checked(dict[str, Any], data))
     unknown = sorted(data.keys() - {f.name for f in fields(PrivacySpec)})
     if unknown:
         raise DataError(f"{unknown[0]!r} is nothing that can be asked for")
