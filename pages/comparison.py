@@ -34,6 +34,8 @@ if what == "Experiments":
         "what came out with its uncertainty."
     )
     planner(current)
+    if not any(map(state.running_of, state.experiments())):  # which says itself how far it is
+        widgets.watch_job()
     widgets.show_message()
     found, elsewhere = state.experiments_by_data()
     for experiment in found:
@@ -54,6 +56,8 @@ elif not releases:
         icon=":material/info:",
     )
     st.page_link("generator.py", label="Make one in the Generator", icon=":material/casino:")
+    widgets.watch_job()
+    widgets.show_message()
     other_releases(current, others)
 else:
     visit.offer(lambda: code_of(current, releases))

@@ -8,7 +8,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.widgets import path_counter, show_fault, uploader
 
 st.title("Feasibility")
-widgets.own_table_lost()
+widgets.data_notices()
 with st.expander("More data: upload a table, or count a large file where it lies", icon=":material/upload_file:"):
     left, right = st.columns(2, gap="medium")
     with left:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,15 @@ settings.load_profile("untimed")
 # On tables this small a second thread of BLAS or OpenMP only spins, here and in the processes that tests start.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 threadpool_limits(1)
+
+_MAIN = sys.modules["__main__"]
+
+
+@pytest.fixture(autouse=True)
+def main_stays_main() -> Iterator[None]:
+    """A page that AppTest has run stays ``__main__``, and processes that are spawned later run it first, and fail."""
+    yield
+    sys.modules["__main__"] = _MAIN
 
 
 def mixed_domain() -> Domain:

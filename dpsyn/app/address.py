@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,11 @@ def admit() -> None:
     # What a widget has said already is no link's word any more.
     asked = {name: texts for name, texts in address.items() if name not in unfit and name not in st.session_state}
     st.session_state[_ASKED] = asked, unfit
+
+
+def refuse(names: Iterable[str]) -> None:
+    """Have :func:`refusals` name settings of the address that are no widget's and make no sense."""
+    st.session_state[_ASKED][1].extend(names)
 
 
 def _fit(text: str) -> bool:

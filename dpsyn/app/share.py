@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from dpsyn.app import address
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
@@ -52,7 +52,8 @@ def take_over_data() -> None:
     """Load the bundled dataset that the address names, as it was set on the page Data, once for every link."""
     wanted = {name: st.query_params[name] for name in NAMES if name in st.query_params}
     if wanted != st.session_state.get(_FROM_LINK):
-        found = restored(wanted)
+        found, refused = restored(wanted)
+        address.refuse(refused)
         if found is not None:
             visit.use(found)
             st.session_state[visit.SAMPLE_KEY] = found.sample
@@ -90,24 +91,36 @@ def described(current: Dataset) -> dict[str, str]:
     return found
 
 
-def restored(query: Mapping[str, str]) -> Dataset | None:
-    """The bundled dataset as the parameters describe it, or None if they name none. What makes no sense is left out."""
+def restored(query: Mapping[str, str]) -> tuple[Dataset | None, list[str]]:
+    """The bundled dataset as the parameters describe it, or None if they name none; and which of them make no sense."""
     sample = query.get(DATA)
     if sample not in SAMPLES:
-        return None
-    made = bundled(sample)
-    # Not there, or not what a link of this app says: the columns stay as they are.
-    with suppress(DpsynError):
+        return None, [name for name, text in query.items() if (name, text) != (DATA, OWN)]
+    made, refused = bundled(sample), []
+    try:
         changes = checked(dict[str, dict[str, Any] | None], read_json(query.get(COLUMNS, "{}")))
         made = made.changed(table=made.full.with_domain(_changed(made.full.domain, changes))) if changes else made
-    target = query.get(TARGET, made.target)
+    except DpsynError:
+        refused.append(COLUMNS)
+    target = query.get(TARGET) or made.target
     if target in made.classes:
         made = replace(made, target=target)
+    elif target is not None:
+        refused.append(TARGET)
     try:
-        share = float(query.get(SHARE, HELD_OUT))
+        made = replace(made, held_out=_held_out(query.get(SHARE, HELD_OUT)))
     except ValueError:
-        share = HELD_OUT
-    return replace(made, held_out=share if 0.05 <= share <= 0.5 else HELD_OUT, two_valued_as_bit=query.get(BITS) == "true")
+        refused.append(SHARE)
+    if query.get(BITS, "false") not in ("true", "false"):
+        refused.append(BITS)
+    return replace(made, two_valued_as_bit=query.get(BITS) == "true"), refused
+
+
+def _held_out(text: str | float) -> float:
+    share = float(text)
+    if not 0.05 <= share <= 0.5:
+        raise ValueError
+    return share
 
 
 def _changes(full: Domain, now: Domain) -> dict[str, dict[str, Any] | None]:

@@ -24,6 +24,7 @@ from dpsyn.errors import DataError
 
 PARQUET = b"PAR1"
 BATCH = 1 << 17
+_BATCH_BYTES = 1 << 25
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -71,9 +72,29 @@ class Parquet:
         names = [self.names[j] for j in columns]
         read = 0
         with self._open() as file:
-            for batch in file.iter_batches(BATCH, columns=names):
+            for batch in _joined(file.iter_batches(BATCH, columns=names)):
                 read += batch.num_rows
                 yield read / max(self.rows, 1), [batch.column(name) for name in names]
+
+
+def _joined(batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches of up to BATCH rows from smaller ones: row groups come one by one, each with all categories of its columns."""
+    waiting: list[Any] = []
+    rows = size = 0
+    for batch in batches:
+        if waiting and (rows + batch.num_rows > BATCH or size + batch.nbytes > _BATCH_BYTES):
+            yield _as_one(waiting)
+            waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    if waiting:
+        yield _as_one(waiting)
+
+
+def _as_one(batches: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
 
 
 def _usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -90,7 +111,24 @@ def _usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 "split it into simple columns or leave it out",
                 column=field.name,
             )
+        _check_zone(field.name, kind)
     return kept, notes
+
+
+def _check_zone(name: str, kind: Any) -> None:
+    """Refuse times of a zone that is not known."""
+    import pyarrow as pa
+
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    if zone is not None:
+        try:
+            as_series(pa.array([], kind))
+        except DataError as error:
+            raise DataError(
+                f"column {name!r} holds times of the zone {zone!r}, which is not known; store them without a zone, or with "
+                "one such as 'Europe/Berlin' or '+02:00'",
+                column=name,
+            ) from error
 
 
 def as_frame(table: Any) -> pd.DataFrame:
@@ -157,6 +195,7 @@ def _plain_type(column: pd.Series[Any]) -> pd.Series[Any]:
     except ArithmeticError:
         raise _unusable(str(column.name), "a decimal that is a signalling NaN") from None
     if isinstance(column.dtype, pd.ArrowDtype):
+        _check_zone(str(column.name), column.dtype.pyarrow_dtype)
         return as_series(column.array.__arrow_array__())
     return pd.Series(np.asarray(column)) if isinstance(column.dtype, pd.SparseDtype) else column
 

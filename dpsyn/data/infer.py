@@ -80,9 +80,10 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
         WideColumnError: too many distinct texts for a categorical column.
         DataError: an infinite number.
     """
-    notes: list[str] = []
+    taken, rows = _taken(name, words), len(words.codes)
+    notes = [*taken]
     if len(words.texts) == 0:
-        return _empty(name, len(words.codes), notes)
+        return _empty(name, rows, notes)
     if has_leading_zeros(words.texts):
         notes.append(f"Column {name!r}: some values start with a superfluous 0, as codes do, so it was kept as text.")
         return _categories(name, words, notes)
@@ -101,13 +102,19 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
         read = partial(as_floats, decimal_comma=decimal_comma)
         column = _numbers(name, words, parsed, read, locate)
         if column is not None:
+            # A few of them stand among numbers everywhere.
+            few = 2 * sum(count for _, count in words.taken_as_missing) <= words.cells_in(np.ones(rows, dtype=bool))
+            notes = notes[len(taken) :] if few else notes
             return replace(column, notes=(*notes, *_merged(name, words, parsed), *column.notes), read=read)
         notes.append(f"Column {name!r} holds whole numbers beyond 2^53 and was kept as text.")
         return _categories(name, words, notes)
-    if words.taken_as_missing:
-        listed = ", ".join(f"{word!r} ({count})" for word, count in words.taken_as_missing)
-        notes.append(f"Column {name!r}: cells that say {listed} were taken as missing.")
     return infer_texts(name, words, notes, typed=False, decimal_comma=decimal_comma)
+
+
+def _taken(name: str, words: Words) -> list[str]:
+    """A note on words that stand for missing values."""
+    listed = ", ".join(f"{word!r} ({count})" for word, count in words.taken_as_missing)
+    return [f"Column {name!r}: cells that say {listed} were taken as missing."] if listed else []
 
 
 def infer_texts(

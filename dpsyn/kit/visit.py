@@ -198,6 +198,12 @@ def job() -> Job | None:
     return current
 
 
+def reads_upload() -> bool:
+    """Whether that job reads a file which is to replace the dataset."""
+    current = job()
+    return current is not None and current.context.get("done") is _take_upload
+
+
 def set_job(new: Job) -> None:
     """Watch this job from now on."""
     st.session_state["job"] = new

@@ -152,22 +152,26 @@ def heading(title: str, reads: bool | Literal["release"]) -> None:
         badge(reads)
 
 
-def own_table_lost() -> None:
-    """Say that a table of the user's own did not survive the reload, until anything is loaded or chosen."""
-    if visit.OWN_LOST not in st.session_state:
-        return
-    st.warning(
-        "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it again; "
-        f"until then {escape.markdown(visit.dataset().table.name)} stands in its place.",
-        icon=":material/warning:",
-    )
-    st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
+def data_notices() -> None:
+    """Say above the data of a page that a table of the user's own did not survive the reload, until anything is loaded or
+    chosen; and that a file is being read, until it takes the place of what the page shows."""
+    shown = escape.markdown(visit.dataset().table.name)
+    if visit.OWN_LOST in st.session_state:
+        st.warning(
+            "The table that you had loaded is gone: a reload of the page, or a link, does not bring it along. Load it "
+            f"again; until then {shown} stands in its place.",
+            icon=":material/warning:",
+        )
+        st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
+    if visit.reads_upload():
+        st.info(f"Your file is still being read: until that is done, all pages show {shown}.", icon=":material/info:")
+        _follow_job()
 
 
 def dataset_bar() -> visit.Dataset:
     """One line that says which dataset the app holds."""
     current = visit.dataset()
-    own_table_lost()
+    data_notices()
     with st.container(horizontal=True, vertical_alignment="center"):
         rows, columns = current.table.n, len(current.table.domain)
         shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
@@ -264,7 +268,15 @@ def download(label: str, data: Any, file: str, *, key: str, icon: str = "downloa
 
 
 def watch_job() -> None:
-    """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`."""
+    """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`.
+
+    That of an upload stands beside the name of the data (:func:`data_notices`).
+    """
+    if not visit.reads_upload():
+        _follow_job()
+
+
+def _follow_job() -> None:
     every = poll_every(0.4)
 
     @st.fragment(run_every=every)

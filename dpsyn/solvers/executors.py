@@ -6,6 +6,7 @@ results are added in the order of the shards, so that a sum does not depend on w
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections import deque
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.errors import ParameterError
 
 
@@ -118,6 +120,29 @@ _LARGE = 1 << 20
 """Bytes from which data is handed to the workers of a cluster beside the task instead of inside it."""
 
 
+def connected(scheduler: str) -> Any:
+    """A client of the Dask scheduler at an address, for instance ``"tcp://host:8786"``.
+
+    Raises:
+        ParameterError: it is no text, ``distributed`` is not installed, or nothing answers there.
+    """
+    checks.text("scheduler", scheduler, "an address such as 'tcp://127.0.0.1:8786'")
+    try:
+        from distributed import Client
+    except ImportError as fault:
+        raise ParameterError(
+            "scheduler", scheduler, "the package distributed is not installed; pip install 'dpsyn[cluster]'"
+        ) from fault
+    try:
+        return Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as fault:
+        why = str(fault)
+    # What is left of this client takes distributed's lock when it is collected. Left to chance, that may be inside of the
+    # next client, which has the lock: then both wait for ever.
+    gc.collect()
+    raise ParameterError("scheduler", scheduler, f"no Dask scheduler answers there within {SECONDS_TO_CONNECT} s ({why})")
+
+
 class DaskExecutor:
     """Workers of a Dask cluster. They need dpsyn installed, in the same version.
 
@@ -125,25 +150,14 @@ class DaskExecutor:
     were given travel once. Vectors of length m travel with every call that has some: the methods for large m have none.
 
     Args:
-        scheduler: its address, for instance ``"tcp://host:8786"``.
+        scheduler: its address, as :func:`connected` takes it.
 
     Raises:
-        ParameterError: ``distributed`` is not installed, or nothing answers.
+        ParameterError: as :func:`connected`.
     """
 
     def __init__(self, scheduler: str) -> None:
-        try:
-            from distributed import Client
-        except ImportError as fault:
-            raise ParameterError(
-                "scheduler", scheduler, "the package distributed is not installed; pip install 'dpsyn[cluster]'"
-            ) from fault
-        try:
-            self._client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as fault:
-            raise ParameterError(
-                "scheduler", scheduler, f"no Dask scheduler answers there within {SECONDS_TO_CONNECT} s ({fault})"
-            ) from fault
+        self._client = connected(scheduler)
 
     def __enter__(self) -> DaskExecutor:
         return self

@@ -11,8 +11,6 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from dpsyn.mechanisms.registry import MECHANISMS, title
-
 pytestmark = pytest.mark.browser
 
 WAIT = 90_000
@@ -45,33 +43,15 @@ def upload(page: Page, url: str, name: str) -> None:
     settled(page)
 
 
+PLANNED = "lab_mechanisms_asia=Noisy+reweighting&lab_values_epsilon_asia=1,+10&lab_repeats=3"
+"""Six cells of a second or more."""
+
+
 def experiments(page: Page, url: str) -> None:
     """The experiments about the bundled table, in a visit of its own."""
     page.set_viewport_size({"width": 1440, "height": 1100})
-    page.goto(f"{url}/comparison")
-    page.get_by_test_id("stMain").get_by_role("radio", name="Experiments").click(timeout=WAIT)
+    page.goto(f"{url}/comparison?comparison_what=Experiments&{PLANNED}")
     expect(page.get_by_text("What varies")).to_be_visible(timeout=WAIT)
-    settled(page)
-
-
-def plan(page: Page) -> None:
-    """Noisy reweighting alone, two values of ε, four repeats: eight cells of a second or more."""
-    chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Mechanisms")
-    for name in MECHANISMS:
-        if name == "noisy_reweighting":
-            continue
-        chosen.locator("[data-tag]", has_text=title(name)).first.locator(
-            "svg, [role=presentation], [aria-label]"
-        ).last.click()
-        settled(page)
-    values = page.get_by_label("Its values")
-    values.fill("1, 10")
-    values.press("Enter")
-    settled(page)
-    slider = page.get_by_role("slider", name="Repeats")
-    slider.focus()
-    slider.press("ArrowLeft")
-    expect(page.get_by_role("button", name=re.compile("Run 8 cells"))).to_be_visible(timeout=WAIT)
     settled(page)
 
 
@@ -121,8 +101,7 @@ def test_the_life_of_an_experiment(
 ) -> None:
     experiments(page, app_url)
     open_workspace(page, tmp_path / "kept")
-    plan(page)
-    page.get_by_role("button", name=re.compile("Run 8 cells")).click()
+    page.get_by_role("button", name=re.compile("Run 6 cells")).click()
 
     # A worker is killed: its cell is lost, the run says so and goes on.
     wait_for(lambda: workers(server))

@@ -138,6 +138,7 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (["2020-01-01", "2020-01-02", "2020-02-30"], False, "'2020-02-30' is not a date"),
         (["1,5", "2"], True, "decimal commas"),
         (["a", "NA"], False, "say 'NA' (1) were taken as missing"),
+        (["2.5", "NA", "null", "NA"], False, "say 'NA' (2), 'null' (1) were taken as missing"),
     ],
 )
 def test_notes_say_what_was_decided(cells: list[str], decimal_comma: bool, part: str) -> None:
@@ -146,8 +147,21 @@ def test_notes_say_what_was_decided(cells: list[str], decimal_comma: bool, part:
     assert part in notes[0]
 
 
+def test_an_empty_column_says_which_words_made_it_empty() -> None:
+    taken, empty = infer(["NA", "null", "NA"]).notes
+    assert "say 'NA' (2), 'null' (1) were taken as missing" in taken
+    assert "is empty" in empty
+
+
 def test_plain_columns_have_no_notes() -> None:
-    for cells in (["1", "2", ""], ["a", "b", "c"], ["1.5", "2.5"], ["yes", "no"], ["2020-01-01", "2020-05-05"]):
+    for cells in (
+        ["1", "2", ""],
+        ["1.5", "NA", "NA", "2.5"],
+        ["a", "b", "c"],
+        ["1.5", "2.5"],
+        ["yes", "no"],
+        ["2020-01-01", "2020-05-05"],
+    ):
         assert infer(cells).notes == ()
 
 

@@ -70,6 +70,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 GOOD = [
+    "a,b\n1.5,NA\nNA,null\nnull,NA\n",
     "a,b\n1,x\n2,y\n",
     "a;b\n1;x\n2;y\n",
     "a\tb\n1\tx\n2\ty\n",
@@ -355,6 +356,22 @@ def test_parquet_columns(tmp_path: Path, array: Any, small: bool, request: pytes
     assert streamed == whole
     whole, streamed = both(path, wide="leave_out", columns=["y", "x"])
     assert streamed == whole
+
+
+@pytest.mark.parametrize("bytes_at_once", [1, _frames._BATCH_BYTES])
+def test_small_row_groups_are_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_at_once: int) -> None:
+    """Each brings all categories that it knows, and others than the one before."""
+    monkeypatch.setattr(_frames, "_BATCH_BYTES", bytes_at_once)
+    path = tmp_path / "x.parquet"
+    groups = [[f"{i % 3}{j}" for j in range(i, i + 300)] for i in range(20)]
+    columns = [pa.DictionaryArray.from_arrays(pa.array([i, 2, None, 0, i]), pa.array(g)) for i, g in enumerate(groups)]
+    with parquet.ParquetWriter(path, pa.schema({"x": columns[0].type, "y": pa.int64()})) as file:
+        for column in columns:
+            file.write_table(pa.table({"x": column, "y": range(5)}))
+    whole, streamed = both(path)
+    assert streamed == whole
+    batches = [len(batch[0]) for _, batch in _frames.Parquet(path).batches([0])]
+    assert batches == ([5] * 20 if bytes_at_once == 1 else [100])
 
 
 @settings(max_examples=60)

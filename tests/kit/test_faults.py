@@ -41,10 +41,14 @@ def log() -> Iterator[io.StringIO]:
     before = logging.getLogRecordFactory(), sys.excepthook, threading.excepthook
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    logging.getLogger().addHandler(handler)
+    # What uvicorn writes goes no higher once Streamlit has run in this process.
+    heard = logging.getLogger(), logging.getLogger("uvicorn.error")
+    for logger in heard:
+        logger.addHandler(handler)
     faults.keep_values_out_of_logs()
     yield written
-    logging.getLogger().removeHandler(handler)
+    for logger in heard:
+        logger.removeHandler(handler)
     logging.setLogRecordFactory(before[0])
     sys.excepthook, threading.excepthook = before[1:]
 

@@ -164,6 +164,11 @@ def test_mixed_rows_with_halved_noise_are_caught(variant, pair):
     assert found.refuted
 
 
+def test_the_same_generator_finds_the_same():
+    found = [audit_dp_cda(mixing(), runs=2_000, generator=np.random.default_rng(1)) for _ in range(2)]
+    assert (found[0].epsilon, found[0].hits, found[0].misses) == (found[1].epsilon, found[1].hits, found[1].misses)
+
+
 def published(columns: int, epsilon: float = 5.0):
     numbers = [Attribute(f"x{j}", "numeric", lower=0.0, upper=1.0, public=True) for j in range(columns)]
     domain = Domain.of([*numbers, Attribute("class", "truth", ("no", "yes"), public=True)])

@@ -18,6 +18,7 @@ import importlib
 import itertools
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -284,6 +285,8 @@ class Hunt:
         waiting = [
             one for one in everything if one.name not in killed and (self.options.equivalent or one.name not in known)
         ]
+        if self.options.shuffled:
+            random.shuffle(waiting)
         survivors: list[str] = []
         running: dict[int, tuple[Path, Mutant, list[str]]] = {}
         while waiting or running:
@@ -322,6 +325,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", default="", help="faults whose name holds this text")
+    parser.add_argument("--shuffled", action="store_true", help="in any order, where there is no time for all")
     parser.add_argument("--seconds", type=float, default=15.0, help="of tests that every fault gets, quick ones first")
     parser.add_argument("--tests", nargs="*", help="other tests than those of lines.toml")
     parser.add_argument("--afresh", action="store_true", help="try those again that were killed before")

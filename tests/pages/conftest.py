@@ -44,7 +44,7 @@ def at_this_machine() -> Iterator[None]:
 def open_page() -> Callable[..., AppTest]:
     """Open the app at a page, each time for a new visitor: ``open_page("generator")``; with what a link says besides."""
 
-    def at(name: str, **query: str) -> AppTest:
+    def at(name: str, **query: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60)
         app.query_params.update(query)
         app = (app if name == "home" else app.switch_page(f"{name}.py")).run()

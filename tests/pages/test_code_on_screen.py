@@ -219,6 +219,18 @@ CASES: dict[str, Case] = {
 }
 
 
+def imports_what_it_uses_and_no_more(code: str) -> bool:
+    tree = ast.parse(code)
+    imported = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return imported <= used
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_code_prints_what_the_view_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -227,6 +239,7 @@ def test_the_code_prints_what_the_view_shows(
     app = at(page, **query)
     shown = list(read(app))
     assert shown
+    assert imports_what_it_uses_and_no_more(code_of(app))
     output = run(code_of(app), tmp_path, monkeypatch, capsys)
     missing = [number for number in shown if not is_printed(number, output.replace("%", "e-2"))]
     assert not missing, f"{missing} of {shown} are not in:\n{output}"
@@ -308,17 +321,3 @@ def test_the_code_of_an_experiment_gives_its_numbers(
     assert len(table) == 2
     for mean in table["Mean"]:
         assert is_printed(f"{float(mean):.4f}", output)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_code_imports_what_it_uses_and_no_more(name: str) -> None:
-    page, query, _ = CASES[name]
-    tree = ast.parse(code_of(at(page, **query)))
-    imported = {
-        (alias.asname or alias.name).split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert imported <= used

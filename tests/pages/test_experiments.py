@@ -17,9 +17,9 @@ def plan(app, **settings):
     app = app.switch_page("comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     tag = app.session_state["dataset"].tag
-    app.multiselect(key=f"lab_mechanisms_{tag}").set_value(settings.get("mechanisms", ["Noisy reweighting"])).run()
-    app.selectbox(key=f"lab_target_{tag}").set_value(NO_TARGET).run()
-    app.slider(key="lab_repeats").set_value(settings.get("repeats", 2)).run()
+    app.multiselect(key=f"lab_mechanisms_{tag}").set_value(settings.get("mechanisms", ["Noisy reweighting"]))
+    app.selectbox(key=f"lab_target_{tag}").set_value(NO_TARGET)
+    app.slider(key="lab_repeats").set_value(settings.get("repeats", 2))
     app.text_input(key=f"lab_values_epsilon_{tag}").set_value(settings.get("values", "1, 10")).run()
     assert not app.exception
     return app
@@ -32,9 +32,7 @@ def quick(open_page):
 
 def small(open_page):
     """The app with 1,728 rows of five thousand possible: a cell takes two seconds, and what runs can be stopped."""
-    app = open_page("home")
-    app.pills(key="sample").set_value("car").run()
-    return app
+    return open_page("home", data="car")
 
 
 def wait_for_results(app, count):

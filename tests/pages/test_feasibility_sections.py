@@ -26,9 +26,10 @@ def section(app, name):
 @pytest.mark.parametrize("name", SECTIONS)
 @pytest.mark.parametrize("data", [["Loaded data"], ["MUSHROOM", "ASIA"], ["Typed in"]])
 def test_every_section_draws_for_every_kind_of_data(open_page, name, data):
-    app = open_page("feasibility")
-    app.pills(key="f_data").set_value(data).run()
-    section(app, name)
+    app = open_page("feasibility", f_data=data, f_section=name)
+    assert not app.error, app.error[0].value
+    assert app.session_state["f_section"] == name
+    assert app.session_state["f_data"] == data
     assert charts(app) >= (0 if name == "Export" else 1)
 
 

@@ -11,10 +11,7 @@ from tests.pages.conftest import finish_job
 
 
 def at(open_page, sample="breast_cancer"):
-    app = open_page("home")
-    app.pills(key="sample").set_value(sample).run()
-    app = app.switch_page("generator.py").run()
-    return quiet(app.segmented_control(key="mechanism").set_value("dp_cda").run())
+    return open_page("generator", data=sample, mechanism="DP-CDA")
 
 
 def quiet(app):

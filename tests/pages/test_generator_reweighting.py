@@ -13,14 +13,8 @@ from dpsyn.privacy.spec import PrivacySpec
 from tests.pages.conftest import finish_job
 
 
-def at(open_page, sample="car", data=None):
-    app = open_page("home")
-    if data is None:
-        app.pills(key="sample").set_value(sample).run()
-    else:
-        app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
-    app = app.switch_page("generator.py").run()
-    return quiet(app.segmented_control(key="mechanism").set_value("noisy_reweighting").run())
+def at(open_page, sample="car"):
+    return open_page("generator", data=sample, mechanism="Noisy reweighting")
 
 
 def quiet(app):

@@ -139,13 +139,27 @@ def test_categories_that_differ_only_in_capitals_or_blanks_are_named(open_page):
     assert "'other'" not in said
 
 
+def said_of_reading(app):
+    return [info.value for info in app.info if "being read" in info.value]
+
+
 def test_a_larger_file_is_read_in_the_background(open_page):
     names = ",".join(f"c{j}" for j in range(400))
     data = f"{names}\n{','.join('01' * 200)}\n{','.join('10' * 200)}\n".encode()
     app = open_page("home")
     app.file_uploader(key="upload").upload("wide.csv", data, "text/csv").run()
     assert app.session_state["dataset"].sample == "asia"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs.Job, "running", True)
+        for page in ("home", "feasibility", "generator", "inside", "lessons", "comparison"):
+            app = app.switch_page(f"{page}.py").run()
+            assert not app.exception
+            assert said_of_reading(app) == ["Your file is still being read: until that is done, all pages show asia."]
+            assert [b.label for b in app.button if b.key == "cancel"] == ["Cancel"]
     app = finish_job(app)
+    assert not said_of_reading(app)
+    assert app.session_state["dataset"].table.name == "wide"
+    app = app.switch_page("home.py").run()
     current = app.session_state["dataset"]
     assert (current.table.name, current.table.n, len(current.table.domain)) == ("wide", 2, 400)
     assert app.session_state["sample"] is None

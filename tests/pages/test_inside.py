@@ -51,9 +51,7 @@ def test_each_section_draws_and_says_what_it_reads(open_page):
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES))
 def test_every_sample_opens_in_every_section(open_page, sample):
-    app = open_page("home")
-    app.pills(key="sample").set_value(sample).run()
-    app = app.switch_page("inside.py").run()
+    app = open_page("inside", data=sample)
     for name in SECTIONS:
         section(app, name)
         assert not app.error
@@ -156,9 +154,7 @@ def test_awkward_data_are_answered_in_words(open_page, kind):
 
 
 def test_too_many_columns_are_refused_in_words(open_page):
-    app = open_page("home")
-    app.pills(key="sample").set_value("digits").run()
-    app = app.switch_page("inside.py").run()
+    app = open_page("inside", data="digits")
     columns = next(m for m in app.multiselect if m.label == "Columns that take part")
     columns.set_value(app.session_state["dataset"].table.domain.names[:40]).run()
     assert not app.exception
@@ -192,9 +188,7 @@ def test_the_form_describes_the_space(open_page):
 
 
 def test_the_cube_is_refused_for_categories(open_page):
-    app = open_page("home")
-    app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("generator.py").run()
+    app = open_page("generator", data="car")
     app.segmented_control(key="ps_space").set_value("cube").run()
     assert not app.exception
     assert "Cannot run" in words(app)

@@ -13,19 +13,15 @@ from dpsyn.mechanisms.dp_cda.panels._views import MEASURED
 from tests.pages.conftest import finish_job
 
 
-def at(open_page, sample=None):
-    app = open_page("home")
-    if sample is not None:
-        app.pills(key="sample").set_value(sample).run()
-    app = app.switch_page("inside.py").run()
-    return quiet(app.segmented_control(key="inside_mechanism").set_value("dp_cda").run())
+def at(open_page, sample="asia"):
+    return open_page("inside", data=sample, inside_mechanism="DP-CDA")
 
 
 def upload(open_page, text):
     app = open_page("home")
     app.file_uploader(key="upload").upload("s.csv", text.encode(), "text/csv").run()
-    app = app.switch_page("inside.py").run()
-    return quiet(app.segmented_control(key="inside_mechanism").set_value("dp_cda").run())
+    app.query_params["inside_mechanism"] = "DP-CDA"
+    return quiet(app.switch_page("inside.py").run())
 
 
 def quiet(app):
@@ -157,10 +153,7 @@ def test_accuracy_against_l_is_an_experiment_of_the_page_comparison(open_page):
     (link,) = [e.proto for e in app.get("page_link") if e.proto.label == "Measure accuracy against l"]
     settings = parse_qs(link.query_string)
     assert settings["comparison_what"] == ["Experiments"]
-    other = open_page("home")
-    other.pills(key="sample").set_value("breast_cancer").run()
-    other.query_params = settings
-    other = quiet(other.switch_page("comparison.py").run())
+    other = open_page("comparison", data="breast_cancer", **settings)
     assert other.selectbox(key="lab_vary").value == "order_of_mixture"
     assert other.multiselect(key="lab_mechanisms_breast_cancer").value == ["DP-CDA"]
     assert other.select_slider(key="lab_epsilon").value == 10.0

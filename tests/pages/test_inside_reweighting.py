@@ -11,14 +11,13 @@ def charts(app):
     return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
 
 
-def opened(open_page, data=None):
-    app = open_page("home")
+def opened(open_page, data="asia"):
     if isinstance(data, str):
-        app.pills(key="sample").set_value(data).run()
-    elif data is not None:
-        app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
+        return open_page("inside", data=data, inside_mechanism="Noisy reweighting")
+    app = open_page("home")
+    app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
+    app.query_params["inside_mechanism"] = "Noisy reweighting"
     app = app.switch_page("inside.py").run()
-    app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting").run()
     assert not app.exception, app.exception
     return app
 

@@ -7,10 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.mechanisms.registry import MECHANISMS, title
+from tests.pages.conftest import finish_job
 from tests.pages.test_generator_dp_cda import at, quiet, run
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def published(open_page) -> AppTest:
     app = at(open_page)
     app.select_slider(key="cda_epsilon").set_value(10.0)
@@ -43,9 +44,7 @@ def open_workspace(app: AppTest, folder: str) -> AppTest:
 def test_in_the_list_and_through_a_workspace(published, open_page, tmp_path):
     check(published)
     open_workspace(published, str(tmp_path))
-    other = open_page("home")
-    other.pills(key="sample").set_value("breast_cancer").run()
-    other = open_workspace(quiet(other.switch_page("comparison.py").run()), str(tmp_path))
+    other = open_workspace(open_page("comparison", data="breast_cancer"), str(tmp_path))
     check(other)
 
 
@@ -61,11 +60,9 @@ def test_through_a_file(published, open_page):
     writer = AppTest.from_function(write_file, default_timeout=60)
     writer.session_state["releases"] = published.session_state["releases"]
     data = quiet(writer.run()).session_state["the_file"]
-    other = open_page("home")
-    other.pills(key="sample").set_value("breast_cancer").run()
-    other = quiet(other.switch_page("comparison.py").run())
+    other = open_page("comparison", data="breast_cancer")
     other.file_uploader(key="runs_import_0").upload("runs.json", data, "application/json").run()
-    quiet(other.button(key="runs_read").click().run())
+    finish_job(other.button(key="runs_read").click().run())
     check(other)
 
 

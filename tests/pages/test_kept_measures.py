@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -38,23 +41,36 @@ def said(app):
     return found.replace("\\", "")
 
 
-@pytest.fixture
-def kept(open_page, tmp_path):
-    """A folder with a release of an uploaded file, its columns confirmed, and what was measured of it."""
+@pytest.fixture(scope="module")
+def kept_once(open_page, tmp_path_factory):
+    """A folder with a release of an uploaded file, its columns confirmed or not, and what was measured of it."""
 
+    @cache
     def make(confirm: bool):
+        folder = tmp_path_factory.mktemp("kept")
         app = upload(open_page)
         if confirm:
             press(app, "Apply and confirm")
-        app = open_workspace(app, tmp_path)
+        app = open_workspace(app, folder)
         app = app.switch_page("generator.py").run()
         app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
         app = finish_job(app.button(key="run").click().run())
         app = app.switch_page("comparison.py").run()
         app = finish_job(press(app, "Measure"))
-        return tmp_path, app.session_state["comparison"]["reports"]
+        return folder, app.session_state["comparison"]["reports"]
 
     return make
+
+
+@pytest.fixture
+def kept(kept_once, tmp_path):
+    """A copy of such a folder, for one test."""
+
+    def copy(confirm: bool):
+        folder, reports = kept_once(confirm)
+        return shutil.copytree(folder, tmp_path / "kept"), reports
+
+    return copy
 
 
 def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(kept, open_page):

@@ -23,12 +23,8 @@ def command() -> Any:
 
 
 def test_the_page_and_the_command_agree_on_car(open_page: Any, tmp_path: Path) -> None:
-    app = open_page("home")
-    app.pills(key="sample").set_value("car").run()
-    app = app.switch_page("comparison.py").run()
-    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    app = open_page("comparison", data="car", comparison_what="Experiments", lab_repeats="1")
     tag = app.session_state["dataset"].tag
-    app.slider(key="lab_repeats").set_value(1).run()
     app.text_input(key=f"lab_values_epsilon_{tag}").set_value("1").run()
     app.button(key="lab_start").click().run()
     app = finish_job(app)

@@ -101,6 +101,14 @@ def test_a_block_that_changed_its_mind_stays_in_the_box() -> None:
     assert later.max() <= first.upper.min()
 
 
+def test_what_division_leaves_goes_where_there_is_room_and_nothing_is_moved_for_nothing() -> None:
+    third = TOTAL // 3
+    shares = shared([BlockTotals(third - 3, room_above=9, room_below=0)] * 3)
+    assert sum(shares) == TOTAL
+    assert all(third <= share <= third + 6 for share in shares)
+    assert shared([BlockTotals(TOTAL // 2, room_above=5, room_below=5)] * 2) == [TOTAL // 2] * 2
+
+
 def test_a_number_belongs_to_the_point_whose_part_it_lies_in() -> None:
     counts = np.array([3, 0, 2, 1])
     assert positions(counts, np.arange(6)).tolist() == [0, 0, 0, 2, 2, 3]

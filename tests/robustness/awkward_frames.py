@@ -128,6 +128,10 @@ NO_COLUMNS: dict[str, tuple[Callable[[], Any], str]] = {
     "a year beyond microseconds": (lambda: np.array([10**13, 0], "datetime64[s]"), "'x': the dates reach from"),
     "objects of years beyond 9999": (lambda: objects(np.datetime64("20000-01-01")), "'x': the dates reach from"),
     "Arrow: lists": (lambda: pd.array([[1]], pd.ArrowDtype(pa.list_(pa.int8()))), "'x' holds values of type ndarray"),
+    "Arrow: times of a zone that is none": (
+        lambda: pd.arrays.ArrowExtensionArray(pa.array([0], pa.timestamp("us", "Nowhere/Land"))),
+        "'x' holds times of the zone 'Nowhere/Land', which is not known",
+    ),
     "Arrow: bytes": (lambda: pd.array([b"x"], pd.ArrowDtype(pa.binary())), "'x' holds values of type bytes"),
     "Arrow: times of day": (
         lambda: pd.array([datetime.time(1)], pd.ArrowDtype(pa.time64("us"))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,13 @@ UNREADABLE: dict[str, tuple[Any, str]] = {
     "bytes of fixed length": (pa.array([b"x"], pa.binary(1)), "'x' has the type fixed_size_binary"),
     "a dictionary of bytes": (pa.array([b"x"]).dictionary_encode(), "'x' has the type dictionary"),
     "times of day": (pa.array([datetime.time(1)]), "'x' has the type time"),
+    **{
+        f"times of the zone {zone}": (
+            pa.array([0, None], pa.timestamp("us", zone)),
+            f"'x' holds times of the zone '{re.escape(zone)}', which is not known; store them without a zone",
+        )
+        for zone in ("+25:00", "Nowhere/Land")
+    },
     "durations": (pa.array([datetime.timedelta(1)]), "'x' has the type duration"),
     "dates before year 1": (
         pa.array([-(10**6), 10], pa.int32()).cast(pa.date32()),

@@ -227,7 +227,7 @@ CALLS: dict[str, Call] = {
     "dp_cda_order": Call(dp_cda_order, {"epsilon": 9.0, "noise_scale": 1.0, **_WITHOUT_ORDER, **_MORE}),
     "plan_order_of_mixture": Call(
         plan_order_of_mixture,
-        {"epsilon": 9.0, "delta": 1e-3, "clip": 1.0, "class_counts": 8, "rows_per_class": 1, "orders": (2,), "dimension": 1},
+        {"epsilon": 1.0, "delta": 1e-3, "clip": 1.0, "class_counts": 8, "rows_per_class": 1, "orders": (2,), "dimension": 1},
     ),
     "private_statistics": Call(dpsyn.private_statistics, {"source": TABLE, "spec": SPEC, "noise": None, "domain": None}),
     "local_loss": Call(

@@ -90,8 +90,10 @@ def test_every_setting_in_the_source_was_asked_for() -> None:
     asked.update(("comparison_column", "csv_guard", "in_cda_classes_of_many"))
     for path in [*(ROOT / "pages").glob("*.py"), *(ROOT / "dpsyn").rglob("*.py")]:
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            given = {k.arg: k.value for k in call.keywords} if isinstance(call, ast.Call) else {}
-            key, bound = given.get("key"), "bind" in given or "widgets.one_of(" in ast.unparse(call)[:15]
+            if not isinstance(call, ast.Call):
+                continue
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            key, bound = given.get("key"), "bind" in given or ast.unparse(call.func) == "widgets.one_of"
             if bound and isinstance(key, ast.Constant | ast.JoinedStr):
                 parts = key.values if isinstance(key, ast.JoinedStr) else [key]
                 pattern = "".join(re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in parts)
@@ -126,6 +128,29 @@ def test_what_a_widget_cannot_have_is_named_and_its_default_is_not() -> None:
     assert "such a value: ps_degree, ps_epsilon." in said(app)
     assert "ps_degree" in said(app.run())
     assert "Not taken from the link" not in said(app.switch_page("lessons.py").run())
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ({"data": "../../etc/passwd"}, "data"),
+        ({"data_target": "zzz"}, "data_target"),
+        ({"data": "own", "data_target": "zzz"}, "data_target"),
+        (
+            {"data": "car", "data_target": "zzz", "data_held_out": "0.9", "data_bits": "7", "data_columns": "[]"},
+            "data_columns, data_target, data_held_out, data_bits",
+        ),
+    ],
+)
+def test_what_the_address_says_of_the_data_is_taken_or_named(query: dict[str, str], named: str) -> None:
+    app = opened("lessons", **query)
+    assert f"no setting can have such a value: {named}." in said(app)
+
+
+def test_what_a_link_may_say_of_the_data_is_no_refusal() -> None:
+    good = {"data_target": "safety", "data_held_out": "0.25", "data_bits": "false", "data_columns": "{}"}
+    assert "Not taken from the link" not in said(opened("lessons", data="car", **good))
+    assert "Not taken from the link" not in said(opened("lessons", data="own"))
 
 
 def test_a_setting_that_goes_back_to_its_default_is_no_refusal() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -86,10 +87,16 @@ def test_an_error_on_a_worker_arrives(cluster: Executor) -> None:
 
 
 def test_no_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def clients() -> int:
+        return sum(type(thing) is distributed.Client for thing in gc.get_objects())
+
     monkeypatch.setattr("dpsyn.solvers.executors.SECONDS_TO_CONNECT", 0.2)
-    with pytest.raises(ParameterError, match="scheduler") as caught:
-        executor_for("tcp://127.0.0.1:1")
-    assert caught.value.field == "scheduler"
+    before = clients()
+    for address in ("tcp://127.0.0.1:1", "nowhere", ""):
+        with pytest.raises(ParameterError, match="scheduler") as caught:
+            executor_for(address)
+        assert caught.value.field == "scheduler"
+        assert clients() == before, "it would be closed at some time later, perhaps inside of another one"
 
 
 def test_without_the_extra_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

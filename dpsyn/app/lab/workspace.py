@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import state
-from dpsyn.errors import DataError, DpsynError
+from dpsyn.errors import DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
-from dpsyn.evaluation.experiments.archive import FROM_A_FILE
-from dpsyn.kit import visit, widgets
+from dpsyn.evaluation.experiments.archive import FROM_A_FILE, Archive
+from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.local import is_local
 
 Kept = TypeVar("Kept", MadeRelease, Experiment)
@@ -120,37 +121,41 @@ def transfer() -> None:
         )
         attempt = st.session_state.setdefault("_import", 0)
         file = st.file_uploader("File of runs", type=["json"], key=f"runs_import_{attempt}")
-        if file is not None and st.button("Read it", type="primary", key="runs_read"):
-            try:
-                said = _import(file.getvalue())
-            except DataError as fault:
-                st.warning(escape.markdown(f"Nothing was read: {fault}."), icon=":material/block:")
-                return
+        busy = visit.job() is not None
+        if file is not None and st.button("Read it", type="primary", key="runs_read", disabled=busy):
             st.session_state["_import"] = attempt + 1
-            st.toast(said, icon=":material/check:")
+            label, context = f"Reading {file.name}", {"done": _take_in}
+            task = "dpsyn.app.lab.workspace:read_file"
+            visit.set_job(jobs.start(task, label=label, context=context, data=file.getvalue()))
             st.rerun()
 
 
-def _import(data: bytes) -> str:
-    """Take in what a file holds and this visit has not yet; what came of it, in a sentence.
+def read_file(data: bytes, progress: Callable[[str, float], None]) -> Archive:
+    """Task of a background job, since a file may hold any number of claims, and each is calibrated again.
 
     Raises:
         DataError: it is no such file.
     """
-    releases, tried, st.session_state["set_aside"] = read_archive(data)
+    progress("computing its claims again", 0.0)
+    return read_archive(data)
+
+
+def _take_in(_context: Mapping[str, Any], found: Archive) -> None:
+    """Take in what this visit has not yet, and say what that was."""
+    releases, tried, st.session_state["set_aside"] = found
     mine = {*map(_content, state.made()), *map(_content, state.experiments())}
     new_releases = [made for made in releases if _content(made) not in mine]
     new_experiments = [experiment for experiment in tried if _content(experiment) not in mine]
     for made in new_releases:
         claim = made.release.guarantee
-        said = dict.fromkeys((*claim.assumptions, FROM_A_FILE))
-        marked = replace(made.release, guarantee=replace(claim, assumptions=tuple(said)))
+        assumptions = tuple(dict.fromkeys((*claim.assumptions, FROM_A_FILE)))
+        marked = replace(made.release, guarantee=replace(claim, assumptions=assumptions))
         state.add(_numbered(replace(made, release=marked)))
     for experiment in new_experiments:
         state.add_experiment(_numbered(experiment))
     here = len(releases) + len(tried) - len(new_releases) - len(new_experiments)
-    found = f"Read {_count(len(new_releases), 'release')} and {_count(len(new_experiments), 'experiment')}"
-    return found + (f"; {here} were here already." if here else ".")
+    said = f"Read {_count(len(new_releases), 'release')} and {_count(len(new_experiments), 'experiment')}"
+    st.toast(said + (f"; {here} were here already." if here else "."), icon=":material/check:")
 
 
 def _count(number: int, what: str) -> str:

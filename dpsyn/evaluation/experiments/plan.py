@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def spec_from_dict(data: Any) -> PrivacySpec:
     Raises:
         DataError: it is not of that form, or asks for what cannot be.
     """
-    checked(PrivacySpec, data)
+    checked(PrivacySpec, checked(dict[str, Any], data))
     unknown = sorted(data.keys() - {f.name for f in fields(PrivacySpec)})
     if unknown:
         raise DataError(f"{unknown[0]!r} is nothing that can be asked for")
@@ -121,18 +121,6 @@ class Cell:
         return np.random.default_rng(np.random.SeedSequence([self.seed, self.repeat, self.n or 0]))
 
 
-class _Plan(TypedDict):
-    """What :meth:`Grid.to_dict` writes."""
-
-    configs: dict[str, dict[str, Any]]
-    spec: dict[str, Any]
-    vary: str
-    values: list[float]
-    repeats: int
-    draws: int
-    seed: int
-
-
 @dataclass(frozen=True)
 class Grid:
     """An experiment: every mechanism at every value of one setting, several times, under one (ε, δ, neighbouring).
@@ -183,6 +171,12 @@ class Grid:
         object.__setattr__(self, "values", values)
         if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")
+        for value in (values[0], values[-1]):  # what every mechanism can have lies between two ends
+            for label, config in configs.items():
+                try:
+                    self._cell(label, config, value, 0)
+                except ParameterError as fault:
+                    raise ParameterError("values", value, fault.allowed) from fault
 
     def _has(self, config: Config) -> bool:
         return self.vary in {f.name for f in fields(config)}
@@ -220,9 +214,12 @@ class Grid:
         Raises:
             InputError: something in it does not make an experiment.
         """
-        checked(_Plan, data)
-        configs = {label: config_from_dict(config) for label, config in data["configs"].items()}
-        return cls(configs, spec_from_dict(data["spec"]), **{name: data[name] for name in _SETTINGS})
+        absent = {f.name for f in fields(cls)} - checks.instance("grid", data, Mapping, "what to_dict wrote").keys()
+        if absent:
+            raise DataError(f"the experiment's plan lacks {min(absent)!r}")
+        configs = checks.instance("configs", data["configs"], Mapping, "settings of at least one mechanism, by labels")
+        made = {label: config_from_dict(config) for label, config in configs.items()}
+        return cls(made, spec_from_dict(data["spec"]), **{name: data[name] for name in _SETTINGS})
 
 
 def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:

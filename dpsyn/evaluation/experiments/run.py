@@ -21,6 +21,7 @@ from dpsyn.kit.faults import innermost
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.schema import checked
+from dpsyn.solvers.executors import connected
 from dpsyn.table import Table
 
 Status = Literal["done", "refused", "failed", "crashed"]
@@ -197,11 +198,9 @@ def _here(cells: Sequence[Cell], baseline: Baseline, paused: Callable[[], bool],
 
 
 def _on_cluster(cells: Sequence[Cell], baseline: Baseline, scheduler: str, run: Run) -> Iterator[Event]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError as fault:
-        raise ParameterError("backend", "dask", "pip install 'dpsyn[cluster]' brings what it needs") from fault
-    with Client(scheduler) as client:
+    with connected(scheduler) as client:
+        from distributed import as_completed
+
         shared = client.scatter(baseline, broadcast=True)
         of = {client.submit(run, cell, shared, key=f"dpsyn-{cell.key}", pure=False): cell for cell in cells}
         for future in as_completed(of):

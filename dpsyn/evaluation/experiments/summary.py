@@ -87,7 +87,7 @@ def is_rising(measure: str) -> bool:
 
 
 def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
-    """Averages of one measure by label and value, with the spread told apart.
+    """Averages of one measure by label and value, in their order, with the spread told apart.
 
     Runs r = 1 … R, draws b = 1 … B of each: x_rb = μ + M_r + D_rb. The variance within runs estimates Var D, the variance
     between the runs' means less Var D / B estimates Var M (one-way analysis of variance; not below 0).
@@ -100,8 +100,8 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
     frame = results_frame(results)
     frame = frame[frame["measure"] == measure]
     points = []
-    pairs = list(dict.fromkeys(zip(frame["label"], frame["value"], strict=True)))
-    for label, value in pairs:
+    # Not in the order of the results: of two runs at a time either may end first.
+    for label, value in sorted(set(zip(frame["label"], frame["value"], strict=True))):
         group = frame[(frame["label"] == label) & (frame["value"] == value)]
         by_run = [part["number"].to_numpy(dtype=np.float64) for _, part in group.groupby("repeat")]
         claimed = float(group["claimed epsilon"].max())

@@ -11,6 +11,7 @@ from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments import Grid, config_from_dict, config_to_dict
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.mwem import MWEM
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
@@ -20,8 +21,8 @@ SPEC = PrivacySpec(1.0, 1e-5)
 
 
 def small(**changes: object) -> Grid:
-    settings = {"values": (1.0, 3.0), "repeats": 2, "seed": 5} | changes
-    return Grid({"sampling": PrivateSampling(), "reweighting": NoisyReweighting()}, SPEC, **settings)
+    both = {"sampling": PrivateSampling(), "reweighting": NoisyReweighting()}
+    return Grid(**{"configs": both, "spec": SPEC, "values": (1.0, 3.0), "repeats": 2, "seed": 5} | changes)
 
 
 def test_every_mechanism_at_every_value_in_every_repeat() -> None:
@@ -83,6 +84,8 @@ def test_configurations_come_back(config: object) -> None:
         ({"seed": -1}, "seed"),
         ({"vary": "colour"}, "vary"),
         ({"vary": "order_of_mixture"}, "vary"),
+        ({"values": (1.0, 1e101)}, "values"),
+        ({"configs": {"m": MWEM()}, "vary": "rounds", "values": (1, 200_000)}, "values"),
     ],
 )
 def test_what_makes_no_experiment(changes: dict[str, object], field: str) -> None:
@@ -94,8 +97,12 @@ def test_what_makes_no_experiment(changes: dict[str, object], field: str) -> Non
 def test_unknown_settings_are_named() -> None:
     with pytest.raises(ParameterError, match="a setting of Noisy reweighting"):
         config_from_dict({"mechanism": "noisy_reweighting", "colour": 3})
-    with pytest.raises(DataError, match="missing required field 'configs'"):
-        Grid.from_dict({})
+    for name in small().to_dict():
+        with pytest.raises(DataError, match=f"the experiment's plan lacks '{name}'"):
+            Grid.from_dict({key: value for key, value in small().to_dict().items() if key != name})
+    for wrong in (None, [], {**small().to_dict(), "configs": [1]}, {**small().to_dict(), "values": "1"}):
+        with pytest.raises(ParameterError):
+            Grid.from_dict(wrong)  # type: ignore[arg-type]
 
 
 def test_what_can_vary_comes_from_the_mechanisms() -> None:

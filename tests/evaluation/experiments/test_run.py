@@ -137,7 +137,13 @@ def test_reference_lines(baseline: Baseline) -> None:
     assert lines["accuracy, logistic regression"]["majority class"] == pytest.approx(share)
 
 
-@pytest.mark.parametrize(("backend", "scheduler"), [("dask", None), ("joblib", "tcp://127.0.0.1:1"), ("fast", None)])
-def test_backends_that_cannot_be(baseline: Baseline, backend: str, scheduler: str | None) -> None:
+@pytest.mark.parametrize(
+    ("backend", "scheduler"),
+    [("dask", None), ("dask", "nowhere"), ("dask", 5), ("joblib", "tcp://127.0.0.1:1"), ("fast", None)],
+)
+def test_backends_that_cannot_be(
+    baseline: Baseline, backend: str, scheduler: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsyn.solvers.executors.SECONDS_TO_CONNECT", 0.2)
     with pytest.raises(ParameterError):
         run_grid(grid(), baseline.table, baseline=baseline, backend=backend, scheduler=scheduler)  # type: ignore[arg-type]

@@ -30,6 +30,13 @@ def test_a_small_case_by_hand() -> None:
     assert (point.runs, point.draws) == (2, 4)
 
 
+def test_points_are_in_order_whichever_run_ended_first() -> None:
+    results = [result(run, [run + at], at, label) for label in "ab" for at in (1.0, 3.0, 10.0) for run in (0, 1)]
+    points = summarise(results, "error")
+    assert [(point.label, point.value) for point in points] == [(label, at) for label in "ab" for at in (1.0, 3.0, 10.0)]
+    assert summarise(results[::-1], "error") == points
+
+
 def test_the_parts_of_a_made_up_spread_are_found() -> None:
     random = np.random.default_rng(0)
     runs = random.normal(0, 2.0, 4000)

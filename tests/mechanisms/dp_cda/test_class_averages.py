@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from dpsyn.mechanisms.dp_cda._averaging import class_averages, distinct_draws, poisson_averages
+from dpsyn.mechanisms.dp_cda._averaging import (
+    _distinct_flat,
+    class_averages,
+    distinct_draws,
+    noisy_averages,
+    poisson_averages,
+)
 
 
 @pytest.mark.parametrize(("size", "order"), [(5, 1), (5, 3), (6, 6), (7, 5), (9, 2)])
@@ -36,6 +42,17 @@ def test_averages_of_every_kind_of_draw_hold_each_record_with_probability_l_over
     assert set(np.unique(taken)) <= {0.0, 1.0}
     share, rate = taken.mean(axis=0), order / size
     assert np.abs(share - rate).max() < 5 * np.sqrt(rate * (1 - rate) / rows)
+
+
+def test_pairs_of_three_are_equally_likely_where_repeats_are_drawn_again():
+    pairs = _distinct_flat(np.full(9000, 2), 3, np.random.default_rng(1)).reshape(-1, 2)
+    shares = np.bincount(pairs.sum(axis=1), minlength=4)[1:] / 9000
+    assert np.abs(shares - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 9000)
+
+
+def test_coins_have_the_probability_that_is_asked_for():
+    rows = noisy_averages(np.ones((3, 1)), 2, 50, 1e-9, np.random.default_rng(1), variant="poisson", rate=1.0)
+    np.testing.assert_allclose(rows, 1.5, atol=1e-7)
 
 
 @pytest.mark.parametrize("rate", [0.04, 0.1, 0.3, 0.9])

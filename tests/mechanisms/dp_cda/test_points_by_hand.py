@@ -83,6 +83,8 @@ def test_every_record_is_clipped_to_the_ball(radius: float) -> None:
     assert clip_in_place(points, radius) == share
     np.testing.assert_array_equal(points, clipped)
     assert clip_in_place(np.zeros((0, 3)), radius) == 0.0
+    # What lies on the sphere is not shortened.
+    assert clip_in_place(np.array([[radius, 0.0], [9 * radius, 0.0]]), radius) == 0.5
 
 
 def test_numbers_of_a_unit_come_back_as_its_multiples() -> None:

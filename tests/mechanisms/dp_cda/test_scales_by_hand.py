@@ -122,8 +122,9 @@ def test_the_margin_by_summing_the_tail(scale: float, classes: int, failure: flo
     assert margin == 0 or overstated(margin - 1) > failure
 
 
+@pytest.mark.parametrize("multiplier", [0.05, 1e-12])
 @pytest.mark.parametrize("replaced", [True, False])
-def test_means_and_deviations_come_from_the_noisy_sums_alone(replaced: bool) -> None:
+def test_means_and_deviations_come_from_the_noisy_sums_alone(replaced: bool, multiplier: float) -> None:
     """Against the formula, with noise that is fixed: n, the centre, and a spread that has a floor."""
     fixed = np.array([2.0, -30.0, 5.0, 0.0, 14.0, 30.0, 11.0, 9.0, 45.0])
 
@@ -133,7 +134,7 @@ def test_means_and_deviations_come_from_the_noisy_sums_alone(replaced: bool) -> 
             return fixed[: values.size]
 
     handed: list[tuple[np.ndarray, float]] = []
-    release = StandardRelease(4, 0.05, "replace_one" if replaced else "add_remove")
+    release = StandardRelease(4, multiplier, "replace_one" if replaced else "add_remove")
     codes = np.random.default_rng(1).uniform(-1, 1, (20, 4))
     frame = {f"x{j}": codes[:, j] for j in range(4)} | {"y": ["a"] * 20}
     table = dpsyn.read_table(pd.DataFrame(frame), domain=DOMAIN)
