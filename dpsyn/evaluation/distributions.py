@@ -29,7 +29,7 @@ _MOST_BARS = 30
 _BINS = 80
 _UNIT_BINS = 120
 """Up to so many whole numbers each have a bin of their own."""
-_NARROW = 0.05
+_NARROW = 0.1
 """Where half of the real values lie in less than this share of the range, it is drawn on a log scale."""
 _STEEP = 50.0
 """Largest share over the middle one from which shares are drawn on a log scale."""
@@ -218,6 +218,8 @@ def _ticks(found: Distribution) -> dict[str, Any]:
     powers = range(math.floor(math.log10(found.unit)), math.ceil(math.log10(max(-low, high))) + 1)
     digits = (1, 3) if len(powers) <= _FEW_POWERS else (1,)
     sizes = [digit * 10.0**power for power in powers[:: math.ceil(len(powers) / _MOST_TICKS)] for digit in digits]
+    # Below half of the unit a label would stand on that of 0.
+    sizes = [size for size in sizes if size > found.unit / 2]
     shown = [value for value in (*(-size for size in reversed(sizes)), 0.0, *sizes) if low <= value <= high]
     places = found.place(np.array(shown)).tolist()
     return {"tickmode": "array", "tickvals": places, "ticktext": [short(value) for value in shown]}

@@ -152,7 +152,11 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
             z=values,
             x=places,
             y=places,
-            coloraxis="coloraxis",
+            zmin=-1,
+            zmax=1,
+            colorscale="RdBu",
+            showscale=at == 0,
+            colorbar={"thickness": 14},
             xgap=1,
             ygap=1,
             texttemplate="%{z:.2f}" if len(names) <= _NUMBERED_MAP else None,
@@ -165,7 +169,6 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": labels, "showgrid": False, "zeroline": False}
     figure.update_xaxes(**ticks, tickangle=-60, automargin=True)
     figure.update_yaxes(**ticks, autorange="reversed", automargin=True)
-    figure.update_layout(coloraxis={"cmin": -1, "cmax": 1, "colorscale": "RdBu", "colorbar": {"thickness": 14}})
     cell = 26 if len(names) <= 12 else 12
     return finish(figure, coefficient.capitalize(), height=int(120 + down * (110 + cell * len(names))), above=80)
 

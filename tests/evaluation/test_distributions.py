@@ -110,6 +110,7 @@ def test_what_is_drawn_of_numbers() -> None:
     assert data["layout"]["xaxis"]["title"]["text"] == "gain (log scale)"
     assert data["layout"]["xaxis"]["ticktext"][0] == "0"
     assert data["layout"]["xaxis"]["ticktext"][-1] == "10,000"
+    assert np.diff(data["layout"]["xaxis"]["tickvals"]).min() > 0.15
 
 
 def test_bins_are_named_by_their_values_and_empty_cells_are_told() -> None:

@@ -193,7 +193,9 @@ def test_correlations_of_real_rows_and_releases_on_one_scale(
     real, close, turned = (trace["z"] for trace in data["data"])
     assert real[0][1] == of_numbers[LONG].release.correlations["rank correlation"].real.iloc[0, 1]
     assert close[0][1] > 0.9 > -0.9 > turned[0][1]
-    assert (data["layout"]["coloraxis"]["cmin"], data["layout"]["coloraxis"]["cmax"]) == (-1, 1)
+    assert [(trace["zmin"], trace["zmax"], trace["showscale"]) for trace in data["data"]] == [
+        (-1, 1, True), (-1, 1, False), (-1, 1, False)
+    ]  # fmt: skip
     assert data["data"][0]["customdata"][0][1] == "size × weight &lt;b&gt;"
     assert draw_correlations(reports) is None
 

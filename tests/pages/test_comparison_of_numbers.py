@@ -86,6 +86,15 @@ def test_lost_correlations_are_drawn_and_told(measured):
     assert [note["text"] for note in drawn["layout"]["annotations"]] == ["Real", "1 · one"]
 
 
+def test_the_report_holds_values_correlations_and_predictions(measured):
+    from dpsyn.app.lab.report import report_bytes
+
+    state = measured.session_state
+    text = report_bytes(state["dataset"], state["releases"], state["comparison"], []).decode()
+    for words in ("<th>Commonest</th>", "Rank correlation", "<th>Of which pair</th>", "<th>Mean absolute error</th>"):
+        assert words in text
+
+
 def test_a_number_is_predicted_beside_the_mean(measured):
     shown = table(measured, "R²").set_index(["Trained on", "Model"])
     assert list(shown.columns) == ["R²", "Mean absolute error", "Rows", "Note"]
