@@ -88,8 +88,8 @@ def made() -> dpsyn.Table:
     frame = pd.DataFrame({"amount": amount, "score": score, "day": dates, "group": np.array(list("abc"))[group]})
     domain = dpsyn.Domain.of(
         [
-            dpsyn.Attribute("amount", "numeric", lower=0, upper=1_000_000, public=True),
-            dpsyn.Attribute("score", "numeric", lower=0, upper=100, public=True),
+            dpsyn.Attribute("amount", "numeric", lower=0, upper=1_000_000, unit=0.01, public=True),
+            dpsyn.Attribute("score", "numeric", lower=0, upper=100, unit=0.1, public=True),
             dpsyn.Attribute("day", "date", lower=14_610, upper=18_300, public=True),
             dpsyn.Attribute("group", "categorical", ("a", "b", "c"), public=True),
         ]
