@@ -62,14 +62,6 @@ def test_points_are_those_of_the_formula(standard: Standard | None) -> None:
         assert np.linalg.norm(points, axis=1).max() <= 1 + 1e-12
 
 
-def test_numbers_of_a_unit_come_back_as_its_multiples() -> None:
-    halves = Attribute("h", "numeric", lower=0, upper=9, unit=0.5, public=True)
-    rows = FeatureMap(Domain.of([halves, DOMAIN["v"]])).decode(
-        np.array([[-1.0, 0.0], [0.013, 0.0], [0.9, 0.0]]) / math.sqrt(2), np.random.default_rng(0)
-    )
-    assert rows["h"].tolist() == [0.0, 4.5, 8.5]
-
-
 def test_a_point_of_extremes_has_length_one_and_two_of_them_are_a_diameter_apart() -> None:
     frame = rows(2)
     frame["t"], frame["c"] = ["no", "yes"], ["S", "M"]
@@ -91,3 +83,11 @@ def test_every_record_is_clipped_to_the_ball(radius: float) -> None:
     assert clip_in_place(points, radius) == share
     np.testing.assert_array_equal(points, clipped)
     assert clip_in_place(np.zeros((0, 3)), radius) == 0.0
+
+
+def test_numbers_of_a_unit_come_back_as_its_multiples() -> None:
+    halves = Attribute("h", "numeric", lower=0, upper=9, unit=0.5, public=True)
+    rows = FeatureMap(Domain.of([halves, DOMAIN["v"]])).decode(
+        np.array([[-1.0, 0.0], [0.013, 0.0], [0.9, 0.0]]) / math.sqrt(2), np.random.default_rng(0)
+    )
+    assert rows["h"].tolist() == [0.0, 4.5, 8.5]
