@@ -63,8 +63,10 @@ def decimals_of(values: Floats) -> npt.NDArray[np.int64]:
 
 def unit_of(values: Floats) -> float | None:
     """The unit that finite numbers suggest, 1 to 0.0001; None if they have more decimals, or more digits than a double."""
-    most = int(decimals_of(values).max(initial=0))
-    if most == len(_PROPOSED):
-        return None
+    most = 0
+    for some in (values[:100], values):  # the first ones show most columns of real numbers
+        most = int(decimals_of(some).max(initial=0))
+        if most == len(_PROPOSED):
+            return None
     limit = EXACT_DECIMALS / 2 if most else EXACT
     return _PROPOSED[most] if float(np.abs(values).max(initial=0)) / _PROPOSED[most] < limit else None

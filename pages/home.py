@@ -129,8 +129,8 @@ with domain_tab:
                     max_value=1000,
                     step=1,
                     width="small",
-                    help="How many values mechanisms tell apart in a column of numbers or dates. Noisy reweighting chooses "
-                    "where the cuts are, privately, from the data",
+                    help="How many values mechanisms tell apart in numbers or dates; where the cuts are is chosen privately "
+                    "from the data",
                 ),
             },
             key=f"lines_{current.revision}_{part}",

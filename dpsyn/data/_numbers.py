@@ -42,7 +42,9 @@ def text_of(value: Any) -> str:
     """The text of a single value; equal numbers have one text, however they are typed."""
     if not is_number(value):
         return str(value)
-    number = value if isinstance(value, Decimal) else Decimal(str(value))
+    # Python refuses to write whole numbers of more than 4,300 digits; decimals have no such limit.
+    whole = isinstance(value, int | np.integer)
+    number = value if isinstance(value, Decimal) else Decimal(int(value)) if whole else Decimal(str(value))
     if number == 0:
         return "0"
     shortest = number.normalize(_ANY_LENGTH)

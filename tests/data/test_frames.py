@@ -266,3 +266,9 @@ def test_given_numbers_and_dates_have_one_type_however_they_come() -> None:
     table = dpsyn.read_table(frame, domain=domain)
     assert [str(dtype) for dtype in table.frame.dtypes] == ["datetime64[us]", "float64"]
     assert table.codes.tolist() == [[1, 1], [2, 10]]
+
+
+def test_whole_numbers_of_more_digits_than_python_writes_become_text_among_texts() -> None:
+    column, _, notes = one(pd.Series([10**5000 + 1, "x"], dtype=object))
+    assert [len(text) for text in column] == [5001, 1]
+    assert "turned into text" in notes[0]
