@@ -40,6 +40,8 @@ _MOST_SPLIT = 500
 """Parts of a level that are split, at most."""
 _CLOSEST = 0.995
 """Correlation of a copula, at most."""
+_MOST_CHOSEN = 100
+"""Bins up to which cuts are chosen; more stay equally wide."""
 _RANKS = 4.0
 """Weight of ranks beside values where bins are chosen."""
 _LOOKED_AT = 50_000
@@ -127,6 +129,11 @@ class Histogram:
     def ends(self) -> tuple[float, float]:
         """The range, first ≤ value < last."""
         return float(self.attribute.unit_edges[0]), float(self.attribute.unit_edges[-1])
+
+    @property
+    def narrowest(self) -> float:
+        """Width up to which a part is as narrow as the tree makes any."""
+        return max(1.0 if self.whole else 0.0, 1.5 * (self.ends[1] - self.ends[0]) / float(BRANCHES**self.levels))
 
     def values(self, frame: pd.DataFrame) -> Floats:
         """The column of some rows as numbers, NaN where it is empty. Shape (n,)."""
@@ -219,7 +226,7 @@ class Bins:
     @classmethod
     def of(cls, histogram: Histogram, parts: Parts) -> Bins:
         """As many bins as the domain has, with the least variation of values and of ranks inside them."""
-        return cls.between(histogram, parts, _edges(parts, histogram.attribute.unit_edges, whole=histogram.whole))
+        return cls.between(histogram, parts, _edges(parts, histogram))
 
     @classmethod
     def between(cls, histogram: Histogram, parts: Parts, edges: Floats) -> Bins:
@@ -421,21 +428,27 @@ def _levels(attribute: Attribute) -> int:
     return levels
 
 
-def _edges(parts: Parts, equal_width: Floats, *, whole: bool) -> Floats:
+def _edges(parts: Parts, histogram: Histogram) -> Floats:
     """Edges of as many bins as there are of equal width, shape (bins + 1,).
 
     Least Σ over bins of the squared distances from the bin's mean, of the values and, four times as important, of their
     ranks, each as a share of the variance of the column: values alone would spend all bins on a tail, ranks alone would lose
     it. One-dimensional k-means by dynamic programming (Fisher 1958) over cuts at the parts' ends, at finer ones in wide
-    parts, and at equal widths.
+    parts, and at equal widths; none splits the rows of one of the narrowest parts, which may be one value.
     """
+    equal_width = histogram.attribute.unit_edges
     bins, total = len(equal_width) - 1, float(parts.rows.sum())
-    if bins < 2 or total <= 0:
+    if not 1 < bins <= _MOST_CHOSEN or total <= 0:
         return equal_width
-    pieces = np.ceil(parts.rows / total * _GRAINS).clip(1).astype(np.int64)
+    narrow = parts.high - parts.low <= histogram.narrowest
+    pieces = np.where(narrow, 1, np.ceil(parts.rows / total * _GRAINS)).clip(1).astype(np.int64)
     share = (np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / np.repeat(pieces, pieces)
     inner = np.repeat(parts.low, pieces) + share * np.repeat(parts.high - parts.low, pieces)
-    fine = parts.cut(np.concatenate([np.floor(inner) if whole else inner, equal_width[1:-1]]))
+    holding = np.searchsorted(parts.low, equal_width[1:-1], side="right") - 1
+    harmless = ~narrow[holding] | (parts.rows[holding] == 0)
+    fine = parts.cut(np.append(np.floor(inner) if histogram.whole else inner, equal_width[1:-1][harmless]))
+    if len(fine.low) < bins:
+        fine = fine.cut(equal_width[1:-1])
     rows, values = fine.rows / total, (fine.low + fine.high) / 2
     reached = np.cumsum(rows)
     sums = [np.append(0.0, reached)]
@@ -448,6 +461,8 @@ def _edges(parts: Parts, equal_width: Floats, *, whole: bool) -> Floats:
     grain = 1 / _GRAINS
     full = rows >= grain
     tried = full[:-1] | full[1:] | (np.diff(np.floor(reached / grain)) != 0) | np.isin(fine.low[1:], equal_width)
+    if tried.sum() < bins - 1:
+        tried[:] = True
     at = np.concatenate([[0], np.flatnonzero(tried) + 1, [len(rows)]])
     mass, first, second = (one[at] for one in sums)
     # Least squared distances are largest squared sums over masses.

@@ -241,6 +241,18 @@ def test_frequent_values_become_bins_of_their_own():
     assert gain[codes == 9].min() > 90_000
 
 
+@pytest.mark.parametrize("attribute", [Attribute("r", "numeric", lower=-1, upper=1, bins=n) for n in (2, 7, 50, 99, 300)])
+def test_there_are_as_many_bins_as_asked_for(attribute):
+    """One value only, nearly so, and many: of real numbers, in parts that must not be cut."""
+    random = np.random.default_rng(9)
+    for values in (np.zeros(40), np.append(np.zeros(40), 0.3), random.normal(0, 0.2, 2000).clip(-1, 1)):
+        for deviation in (0.0, 30.0):
+            bins = learn(table_of(attribute, values), deviation, len(values)).bins[0]
+            assert len(bins.edges) == attribute.bins + 1
+            assert (np.diff(bins.edges) > 0).all()
+            assert (bins.edges[0], bins.edges[-1]) == (-1, 1)
+
+
 @pytest.mark.parametrize("rows", [np.zeros(12), np.eye(12)[3] * 50])
 def test_with_next_to_nothing_known_there_are_as_many_bins_all_the_same(rows):
     column = tree(Attribute("x", "numeric", lower=0, upper=11, bins=5, integer=True))
