@@ -144,7 +144,7 @@ def test_counts_rows_and_noise_together_keep_the_claim_by_enumeration(variant: A
     delta, order, true = 1e-4, 2, (14, 9)
     config = dpsyn.DPCDA("income", order_of_mixture=order, rows=6, count_share=0.5, variant=variant)
     mechanism = config.calibrate(dpsyn.PrivacySpec(6.0, delta, "add_remove"), DOMAIN, 23)
-    scale, around = mechanism.budget.count_noise_scale, range(-4, 7)
+    scale, around = mechanism.budget.count_noise_scale, range(-4, 7 if variant == "fixed_size" else 5)
     for changed in (0, 1):
         found = {"fewer": 0.0, "more": 0.0}
         for a in around:
@@ -188,7 +188,7 @@ def _composed(sigma: float, rate: float, rows: int, sensitivity: float) -> Any:
     key = (sigma, rate, rows)
     if key not in _KEPT:
         one = pld.from_gaussian_mechanism(
-            sigma / sensitivity, sampling_prob=rate, value_discretization_interval=1e-3, use_connect_dots=True
+            sigma / sensitivity, sampling_prob=rate, value_discretization_interval=5e-3, use_connect_dots=True
         )
         _KEPT[key] = one.self_compose(rows)
     return _KEPT[key]
@@ -202,7 +202,7 @@ def test_what_is_known_before_the_counts_is_said() -> None:
             {"rows": 101},
             {"rows": 101, "class_sizes": {"low": 1500, "high": 400}},
             {"rows": 101, "rows_by": "equal"},
-            {"rows": {"low": 5, "high": 0}},
+            {"rows": {"low": 1, "high": 0}},
         )
     )
     facts = by_counts.calibrated()
@@ -212,7 +212,7 @@ def test_what_is_known_before_the_counts_is_said() -> None:
     assert by_sizes.calibrated()["rows_per_class"] == {"low": 80, "high": 21}
     assert equal.calibrated()["rows_per_class"] == {"low": 50, "high": 50}
     assert equal.calibrated()["rows"] == 100
-    assert own.calibrated()["rows_per_class"] == {"low": 5, "high": 0}
+    assert own.calibrated()["rows_per_class"] == {"low": 1, "high": 0}
     for mechanism, known in ((by_counts, False), (by_sizes, True), (equal, True), (own, True)):
         said = " ".join(mechanism.guarantee.assumptions)
         assert ("number of rows made from each were fixed" in said) is known
