@@ -111,6 +111,7 @@ def forget() -> None:
         quick.epsilon_at,
         mixing._calibrated,
         _mixing_rdp._composed,
+        _mixing_rdp._of_a_row,
     ):
         remembered.cache_clear()
 

@@ -106,8 +106,8 @@ class Config(ABC):
     Attributes:
         name, title, paper: as registered, on screen, and the source.
         axes: its fields that an experiment can vary.
-        added_later: fields that earlier versions lack; at their defaults a configuration stands for the same cell of an
-            experiment as without them.
+        added_later: fields that earlier versions lack, with the value that says what these did: what a file without them
+            means.
         removed: fields that earlier versions had, with the value at which they did what is done now.
         noise_is_draw: every row has noise of its own, so there is no fit to draw from again.
     """
@@ -116,7 +116,7 @@ class Config(ABC):
     title: ClassVar[str]
     paper: ClassVar[str]
     axes: ClassVar[Mapping[str, Axis]] = {}
-    added_later: ClassVar[frozenset[str]] = frozenset()
+    added_later: ClassVar[Mapping[str, Any]] = {}
     removed: ClassVar[Mapping[str, Any]] = {}
     noise_is_draw: ClassVar[bool] = False
 

@@ -260,14 +260,14 @@ def test_dp_cda_with_public_sizes(variant, spec):
     # The noise that is written there gives the ε that is written there, by the accountant itself.
     epsilon = mixing.change_epsilon(
         spec.neighbouring,
-        mixing.mixed_classes(4, [9000, 7000], [500, 500], variant),
+        mixing.mixed_classes(4, [9000, 7000], [563, 437], variant),
         mixing.checked_multiplier(4, sigma * 1.0005, 1.0, 1e-5, variant),
         1e-5,
         variant=variant,
     )
     claimed = re.search(r"\\left\((\d[\d.]*);\\ P_k\^\{\\otimes (\d+)\}", rows.filled)
     assert claimed is not None
-    assert (float(claimed[1]), int(claimed[2])) == (3.0, 500)
+    assert (float(claimed[1]), int(claimed[2])) == (3.0, 437)
     assert 2.9 < epsilon <= 3.0
 
 
@@ -361,6 +361,7 @@ def test_letters_are_said_to_be_what_they_are():
         for letter in (f"Nₖ is {meaning}", "Tₖ is the number of rows", "σ is the scale"):
             assert letter.split(" is ")[0] in notes
             assert letter.split(" is ")[1] in notes
+        assert ("class k, in proportion to its noisy count" in notes) is ("class_sizes" not in settings)
         # A record that comes into a class is drawn at another rate, unless rates are stated beforehand.
         assert ("l/(N + 1)" in notes) is (settings.get("variant") != "poisson")
     _, (_, theorem, _) = lines_of(dpsyn.PrivateSampling(rows=1))

@@ -144,7 +144,7 @@ def test_dp_cda_learns_from_noisy_numbers_alone(case: str, neighbouring: Any) ->
             assert noise.handed[len(before) - 1][1].tolist() == np.bincount(numbers(n, extreme).codes[:, 3]).tolist()
         assert sum(values.shape[0] for kind, values, _ in noise.handed[len(before) :]) == 12
         for _, values, scale in noise.handed[len(before) :]:
-            assert values.shape == (6, 3)
+            assert values.shape[1] == 3
             assert scale == scales[-1] > 0
     pd.testing.assert_frame_equal(*found)
 

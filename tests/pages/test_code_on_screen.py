@@ -59,10 +59,11 @@ def plain(shown: str) -> tuple[float, float]:
 
 
 def is_printed(shown: str, output: str) -> bool:
-    """Whether the output has the number that the page shows, to all digits that it shows."""
+    """Whether the output has the number that the page shows, to all digits that it shows, or rounded up to them."""
     value, half = plain(shown)
     printed = [float(text.replace(",", "")) for text in re.findall(_NUMBER, output)]
-    return any(abs(number - value) <= half * (1 + 1e-6) + 1e-12 for number in printed)
+    less, rounding = half * (1 + 1e-6) + 1e-12, half + 1e-12
+    return any(-less <= value - number <= less + rounding for number in printed)
 
 
 def run(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:

@@ -34,6 +34,10 @@ def test_rows_that_do_not_divide_among_the_classes_are_said(open_page):
     app = at(open_page)
     tag = app.session_state["dataset"].tag
     app = quiet(app.number_input(key=f"cda_rows_{tag}").set_value(427).run())
+    assert any("known once the counts are released" in c.value for c in app.caption)
+    assert not any("do not divide" in c.value for c in app.caption)
+    app = quiet(app.segmented_control(key="cda_rows_by").set_value("equal").run())
+    assert not any("known once the counts are released" in c.value for c in app.caption)
     assert any("each gets 213, 426 in all" in c.value for c in app.caption)
     app = quiet(app.number_input(key=f"cda_rows_{tag}").set_value(426).run())
     assert not any("do not divide" in c.value for c in app.caption)

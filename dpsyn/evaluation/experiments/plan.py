@@ -43,6 +43,7 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
     """
     settings = dict(checks.instance("config", data, Mapping, "what config_to_dict wrote"))
     kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS | DEMONSTRATIONS))
+    settings = {**kind.added_later, **settings}
     known = {f.name for f in fields(kind)}
     settings = {name: value for name, value in settings.items() if (name, value) not in kind.removed.items()}
     for name, value in settings.items():
@@ -105,7 +106,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Names the cell by all that decides about its numbers: settings, privacy, n, repeat, draws, seed; not the label."""
-        later = {f.name: f.default for f in fields(self.config) if f.name in self.config.added_later}
+        later = self.config.added_later
         settings = {k: v for k, v in config_to_dict(self.config).items() if k not in later or v != later[k]}
         settings |= self.config.removed
         content = [settings, list(asdict(self.spec).values()), self.n, self.repeat, self.draws, self.seed]

@@ -11,7 +11,7 @@ import numpy as np
 from dpsyn.mechanisms.dp_cda._checks import count_margin
 from dpsyn.mechanisms.dp_cda._feature_map import SMALLEST_SPREAD, FeatureMap, Standard
 from dpsyn.mechanisms.dp_cda.accounting._pairs import Part
-from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, smallest_multiplier
+from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, gaussian_multiplier
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.table import Table
@@ -74,8 +74,7 @@ class StandardRelease:
 
 def standard_release(epsilon: float, delta: float, numbers: int, neighbouring: Neighbouring) -> StandardRelease:
     """With the least noise that has at most ``epsilon`` at δ by itself."""
-    multiplier = smallest_multiplier(lambda z: gaussian_epsilon(1 / z, delta), epsilon, 1.0, spread=2.0, tolerance=1e-6)
-    return StandardRelease(numbers, multiplier, neighbouring)
+    return StandardRelease(numbers, gaussian_multiplier(epsilon, delta, 1, tolerance=1e-6), neighbouring)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from dpsyn import checks
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
+
+RowsBy = Literal["size", "equal"]
 
 _LARGEST_COUNT_NOISE = 2.0**40
 
@@ -19,27 +21,48 @@ def class_values(attribute: Attribute) -> list[Any]:
     return [*attribute.categories, *([None] if attribute.missing else [])]
 
 
-def rows_of_classes(rows: Mapping[Any, int] | int | None, attribute: Attribute, n: int) -> tuple[int, ...]:
-    """T_k in code order: those of a mapping, or ⌊T/K⌋ each, T = n where nothing is said.
+def rows_of_classes(
+    rows: Mapping[Any, int] | int | None, rows_by: RowsBy, attribute: Attribute, n: int
+) -> tuple[int, tuple[int, ...] | None]:
+    """T, which is n where nothing is said, and T_k in code order: those of a mapping, ⌊T/K⌋ each, or None for such as follow
+    from the class sizes (:func:`in_proportion`).
 
     Raises:
         ParameterError: a class is unknown or missing, a number is negative, or there is no row at all or less than one a
         class.
     """
     values = class_values(attribute)
-    if not isinstance(rows, Mapping):
-        total = n if rows is None else rows
-        if total < len(values):
-            allowed = (
-                f"at least {len(values)}, one for each class of {attribute.name!r}; "
-                "or a mapping from classes to rows, where some may have none"
-            )
-            raise ParameterError("rows", total, allowed)
-        return (total // len(values),) * len(values)
-    found = _in_code_order("rows", rows, attribute)
-    if min(found) < 0 or max(found) < 1:
-        raise ParameterError("rows", _shown(rows), "at least 0 rows of every class, and at least 1 of some class")
-    return found
+    if isinstance(rows, Mapping):
+        found = _in_code_order("rows", rows, attribute)
+        if min(found) < 0 or max(found) < 1:
+            raise ParameterError("rows", _shown(rows), "at least 0 rows of every class, and at least 1 of some class")
+        return sum(found), found
+    total = n if rows is None else rows
+    if total < len(values):
+        allowed = (
+            f"at least {len(values)}, one for each class of {attribute.name!r}; "
+            "or a mapping from classes to rows, where some may have none"
+        )
+        raise ParameterError("rows", total, allowed)
+    if rows_by == "size":
+        return total, None
+    each = total // len(values)
+    return each * len(values), (each,) * len(values)
+
+
+def in_proportion(total: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """So many rows in proportion to whole numbers, by largest remainders (of equal ones the first); 0 has none, any other at
+    least 1, taken from the largest. ``total`` is at least the number of those."""
+    whole = sum(sizes)
+    rows = [total * size // whole for size in sizes]
+    ranked = sorted(range(len(sizes)), key=lambda k: -(total * sizes[k] % whole))
+    for k in ranked[: total - sum(rows)]:
+        rows[k] += 1
+    for k, size in enumerate(sizes):
+        if size > 0 and rows[k] == 0:
+            rows[rows.index(max(rows))] -= 1
+            rows[k] = 1
+    return tuple(rows)
 
 
 def public_class_sizes(

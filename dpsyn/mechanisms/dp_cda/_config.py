@@ -12,10 +12,12 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION, ROWS, Axis, Config, check_request
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import (
+    RowsBy,
     check_count_noise,
     check_delta,
     check_features,
     class_column,
+    in_proportion,
     per_class,
     public_class_sizes,
     rows_of_classes,
@@ -35,8 +37,10 @@ from dpsyn.privacy.spec import Guarantee, PrivacySpec
 Scaling = Literal["public", "private"]
 Sampler = Literal["system", "exact"]
 
-PUBLIC_CLASSES_ASSUMPTION = (
-    "The list of classes and the number of rows made from each were fixed without looking at the data."
+FIXED_ROWS_ASSUMPTION = "The list of classes and the number of rows made from each were fixed without looking at the data."
+COUNTED_ROWS_ASSUMPTION = (
+    "The list of classes and the number of rows in all were fixed without looking at the data; how many rows each class has "
+    "follows from the noisy counts."
 )
 PUBLIC_SIZES_ASSUMPTION = "It is public knowledge that every class holds at least as many records as was declared."
 PUBLIC_RATE_ASSUMPTION = (
@@ -54,13 +58,17 @@ class DPCDA(Config):
 
     Differences from the paper (Section 3, Algorithm 1), without which its claim is false: no z-score by the data's own mean
     and deviation; the sampling rate is l/N_k and not l/N; class sizes are public or estimated privately; labels are released
-    as they are, since the number of rows of each class is fixed beforehand. :meth:`as_published` is the paper's own.
+    as they are, since how many rows each class has is fixed beforehand or follows from these sizes. :meth:`as_published` is
+    the paper's own.
 
     Args:
         target: the class column; a truth or categorical column.
         order_of_mixture: l, records per average.
-        rows: T, rows in all, of which each of K classes gets ⌊T/K⌋; or T_k for each value of the target (None is the key of
-            missing values; a class may have 0). None takes n, where n is public (replace-one).
+        rows: T, rows in all; or T_k for each value of the target (None is the key of missing values; a class may have 0).
+            None takes n, where n is public (replace-one).
+        rows_by: how T rows are shared out. ``"size"``: in proportion to the class sizes, those of ``class_sizes`` or else
+            the noisy counts, so that T_k is known once these are released; a class that is kept has 1 at least.
+            ``"equal"``: each of K classes gets ⌊T/K⌋, as in the paper.
         class_sizes: public facts: how many records each class holds at least (a number for all classes, or one for each
             value of the target). None estimates them privately.
         count_share: share of ε spent on estimating the class sizes; unused if they are public.
@@ -84,6 +92,7 @@ class DPCDA(Config):
     target: str = ""
     order_of_mixture: int = 4
     rows: Mapping[Any, int] | int | None = None
+    rows_by: RowsBy = "size"
     class_sizes: Mapping[Any, int] | int | None = None
     count_share: float = 0.1
     clip_norm: float = 1.0
@@ -96,11 +105,13 @@ class DPCDA(Config):
     title: ClassVar[str] = "DP-CDA"
     paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
     axes: ClassVar[Mapping[str, Axis]] = {"order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64"), "rows": ROWS}
+    added_later: ClassVar[Mapping[str, Any]] = {"rows_by": "equal"}
     noise_is_draw: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.text("target", self.target, "the name of a column")
-        for field, kinds in (("variant", Variant), ("scaling", Scaling), ("noise_sampler", Sampler)):
+        kinds_of = {"rows_by": RowsBy, "variant": Variant, "scaling": Scaling, "noise_sampler": Sampler}
+        for field, kinds in kinds_of.items():
             checks.choice(field, getattr(self, field), get_args(kinds))
         self._set("order_of_mixture", checks.whole("order_of_mixture", self.order_of_mixture))
         self._set("clip_norm", check_clip_norm("clip_norm", self.clip_norm))
@@ -133,12 +144,13 @@ class DPCDA(Config):
         """The smallest σ that meets ``spec`` by the exact accountant (:mod:`exact`).
 
         With public class sizes L_k this is the guarantee between any two neighbours in which every class holds at least L_k
-        records; ``replace_one`` covers a change of the label. With ``class_sizes=None`` ε is split: the K counts are
-        released with discrete Laplace noise of scale (L1 sensitivity)/(``count_share``·ε), the sensitivity being 2 for
-        replace-one and 1 for add/remove; a margin t is taken off with P(any count exceeds the truth by more than t) ≤ β =
-        δ/10; the averages get the rest, (1 - ``count_share``)·ε and δ - β, at the sizes S_k found so. Classes with S_k ≤ l
-        are dropped: they get no rows. Poisson sampling needs no margin and no β, since its rates need not be right. Private
-        scaling is one Gaussian mechanism more, composed with the rows as privacy-loss distributions.
+        records; ``replace_one`` covers a change of the label, and T_k and σ are known before the run. With
+        ``class_sizes=None`` ε is split: the K counts are released with discrete Laplace noise of scale (L1 sensitivity)/
+        (``count_share``·ε), the sensitivity being 2 for replace-one and 1 for add/remove; a margin t is taken off with P(any
+        count exceeds the truth by more than t) ≤ β = δ/10; the averages get the rest, (1 - ``count_share``)·ε and δ - β, at
+        the sizes S_k found so. Classes with S_k ≤ l are dropped: they get no rows. T_k is in proportion to the counts of the
+        others, and σ is found for these S_k and T_k. Poisson sampling needs no margin and no β, since its rates need not be
+        right. Private scaling is one Gaussian mechanism more, composed with the rows as privacy-loss distributions.
 
         Proof that this composes. Let D, D' be neighbours in this order, c the released counts, and E the set of c with
         S_k(c) ≤ N_k(D) for all classes kept; P(c ∉ E | D) ≤ β. For c ∈ E the averages B_c are made with noise for rates
@@ -147,7 +159,8 @@ class DPCDA(Config):
         P(M(D) ∈ W) ≤ β + Σ_{c∈E} P(c|D)·(min(1, e^{ε₂} P(B_c(D') ∈ W)) + δ - β) ≤ δ + e^{ε₁+ε₂} P(M(D') ∈ W), the last
         step by P(c|D) ≤ e^{ε₁} P(c|D'). D and D' may change places. What happens for c ∉ E is paid for by β. Means and
         deviations are part of B_c: for any that come out, the rows have the same dominating pairs, and adaptive composition
-        allows that.
+        allows that. It allows T_k that follow from the counts, too: they are a function of c, as S_k and l/S_k are, so the
+        same on D and D', and σ(c) is calibrated to just these, so that B_c is (ε₂, δ - β)-indistinguishable for every c ∈ E.
 
         Raises:
             CalibrationError: δ = 0, or no noise reaches ε; the message names an ε that can be reached.
@@ -162,11 +175,13 @@ class DPCDA(Config):
         attribute = class_column(self.target, domain)
         check_features(self.target, domain)
         features = FeatureMap(domain.project([name for name in domain.names if name != self.target]))
-        rows = rows_of_classes(self.rows, attribute, n)
+        rows, rows_per_class = rows_of_classes(self.rows, self.rows_by, attribute, n)
         # Poisson rates are l/size, so a size below l is refused alike.
         # Under add_remove n is a secret, and a refusal that depends on it would tell.
         known = n if spec.neighbouring == "replace_one" else None
-        sizes = public_class_sizes(self.class_sizes, attribute, known, self.order_of_mixture, rows)
+        sizes = public_class_sizes(self.class_sizes, attribute, known, self.order_of_mixture, rows_per_class)
+        if sizes is not None and rows_per_class is None:
+            rows_per_class = in_proportion(rows, sizes)
         if known is not None and known < self.order_of_mixture:
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}, the number of records")
         budget = Budget.split(self, spec, len(features.numbers), attribute.size, counted=sizes is None)
@@ -181,10 +196,11 @@ class DPCDA(Config):
                 delta=spec.delta,
                 neighbouring=spec.neighbouring,
                 source=self._source(budget),
-                assumptions=self._assumptions(spec, public_sizes=sizes is not None),
+                assumptions=self._assumptions(spec, counted_rows=rows_per_class is None, public_sizes=sizes is not None),
             ),
             features=features,
-            rows_per_class=rows,
+            rows=rows,
+            rows_per_class=rows_per_class,
             public_sizes=sizes,
             budget=budget,
         )
@@ -195,7 +211,7 @@ class DPCDA(Config):
         # Where nobody knows the sizes yet no class holds more than n, if that is public, and larger ones get no more noise.
         bounds = sizes or ((n,) * attribute.size if spec.neighbouring == "replace_one" else None)
         largest = mechanism.radius / mechanism.noise_scale_for(bounds) if bounds is not None else USUAL_AVERAGE
-        numbers = sum(rows) * features.dimension
+        numbers = rows * features.dimension
         claim = mechanism.guarantee
         changed = changed_by_floating_point(numbers, largest) > spec.delta
         claimed = replace(
@@ -214,8 +230,9 @@ class DPCDA(Config):
             parts.append("composed with discrete Laplace noise on the class counts")
         return ", ".join(parts)
 
-    def _assumptions(self, spec: PrivacySpec, *, public_sizes: bool) -> tuple[str, ...]:
-        found = [PUBLIC_DOMAIN_ASSUMPTION, PUBLIC_CLASSES_ASSUMPTION, FIXED_SETTINGS_ASSUMPTION]
+    def _assumptions(self, spec: PrivacySpec, *, counted_rows: bool, public_sizes: bool) -> tuple[str, ...]:
+        rows = COUNTED_ROWS_ASSUMPTION if counted_rows else FIXED_ROWS_ASSUMPTION
+        found = [PUBLIC_DOMAIN_ASSUMPTION, rows, FIXED_SETTINGS_ASSUMPTION]
         if spec.neighbouring == "replace_one":
             found.append(PUBLIC_N_ASSUMPTION)
         if public_sizes:

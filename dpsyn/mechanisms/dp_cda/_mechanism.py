@@ -15,7 +15,7 @@ from dpsyn.errors import FailureError, InputError
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.dp_cda._averaging import AddNoise, averages_in_blocks, gaussian_noise
 from dpsyn.mechanisms.dp_cda._budget import Budget
-from dpsyn.mechanisms.dp_cda._checks import class_values
+from dpsyn.mechanisms.dp_cda._checks import class_values, in_proportion
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_place
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
@@ -63,7 +63,8 @@ class DPCDAMechanism(Mechanism):
 
     Attributes:
         features: the map of the other columns to points.
-        rows_per_class: T_k in code order.
+        rows: T.
+        rows_per_class: T_k in code order, or None if they follow from the class sizes that are estimated at run time.
         public_sizes: lower bounds on the class sizes in code order (Poisson: what the rates are made from), or None if they
             are estimated at run time.
         budget: ε and δ of every part.
@@ -71,7 +72,8 @@ class DPCDAMechanism(Mechanism):
 
     config: DPCDA
     features: FeatureMap = None  # type: ignore[assignment]
-    rows_per_class: tuple[int, ...] = ()
+    rows: int = 0
+    rows_per_class: tuple[int, ...] | None = None
     public_sizes: tuple[int, ...] | None = None
     budget: Budget = None  # type: ignore[assignment]
 
@@ -90,6 +92,17 @@ class DPCDAMechanism(Mechanism):
         """The public list of classes, in code order."""
         return class_values(self.domain[self.config.target])
 
+    def rows_for(self, sizes: Sizes) -> tuple[int, ...]:
+        """T_k in code order for classes that are accounted for with ``sizes`` (None: a class that is dropped).
+
+        Where they were not known before the run they are T in proportion to the released counts, which the sizes are, less
+        the margin: a function of what was released, and of nothing else.
+        """
+        if self.rows_per_class is not None:
+            return self.rows_per_class
+        margin = self.budget.count_margin
+        return in_proportion(self.rows, [0 if size is None else size + margin for size in sizes])
+
     def noise_scale_for(self, sizes: Sizes) -> float:
         """σ for classes that hold at least ``sizes`` records (None: no rows), with the allowances for floating point.
 
@@ -98,7 +111,9 @@ class DPCDAMechanism(Mechanism):
         order errs by at most m·2^-53·c·m/l in an average, so by m²·2^-53 of Δ = 2c/l in the difference of two; m = l, and
         under Poisson sampling m ≤ 64·l + 1024 with a probability that no computer can tell from 1.
         """
-        made = [(size, rows) for size, rows in zip(sizes, self.rows_per_class, strict=True) if size is not None and rows > 0]
+        made = [
+            (size, rows) for size, rows in zip(sizes, self.rows_for(sizes), strict=True) if size is not None and rows > 0
+        ]
         poisson = self.config.variant == "poisson"
         sigma = mixing.calibrate_sigma(
             epsilon=self.budget.epsilon,
@@ -119,21 +134,25 @@ class DPCDAMechanism(Mechanism):
         return max(sigma * allowance, _SMALLEST_NOISE * self.radius)
 
     def calibrated(self) -> dict[str, Any]:
-        """Rows per class, sensitivity, the ledger, and σ and sampling rates, or when they will be known."""
+        """Rows, sensitivity, the ledger, and rows per class, σ and sampling rates, or when they will be known."""
         names = [str(value) for value in self.classes]
         facts: dict[str, Any] = {
             "classes": names,
-            "rows": sum(self.rows_per_class),
-            "rows_per_class": dict(zip(names, self.rows_per_class, strict=True)),
+            "rows": self.rows,
             "sensitivity": self.sensitivity,
             "dimension": self.features.dimension,
         }
+        after = "noise scale and sampling rates of the averages: from the estimated class sizes"
+        if self.rows_per_class is None:
+            after = f"rows of each class, {after}"
+        else:
+            facts["rows_per_class"] = dict(zip(names, self.rows_per_class, strict=True))
         averages: dict[str, Any] = {"epsilon": self.budget.epsilon}
         if self.public_sizes is not None:
             facts["noise_scale"] = averages["scale"] = self.noise_scale_for(self.public_sizes)
             facts["sampling_rates"] = {
                 name: self.config.order_of_mixture / size if rows else 0.0
-                for name, size, rows in zip(names, self.public_sizes, self.rows_per_class, strict=True)
+                for name, size, rows in zip(names, self.public_sizes, self.rows_for(self.public_sizes), strict=True)
             }
             if self.budget.standard is not None:
                 averages["epsilon"] = self.epsilon_of_averages(self.public_sizes, averages["scale"], self.budget.delta)
@@ -144,7 +163,7 @@ class DPCDAMechanism(Mechanism):
                 "count_noise_scale": self.budget.count_noise_scale,
                 "count_margin": self.budget.count_margin,
                 "overstated_probability": self.budget.overstated_probability,
-                "known_after_the_counts": "noise scale and sampling rates of the averages: from the estimated class sizes",
+                "known_after_the_counts": after,
             }
         return facts | {"ledger": self.budget.ledger(self.spec, averages)}
 
@@ -156,7 +175,7 @@ class DPCDAMechanism(Mechanism):
             self.config.order_of_mixture,
             self.radius,
             sizes,
-            self.rows_per_class,
+            self.rows_for(sizes),
             neighbouring=self.spec.neighbouring,
             variant=self.config.variant,
         )
@@ -181,7 +200,7 @@ class DPCDAMechanism(Mechanism):
             "class_counts": dict(zip(names, counts.tolist(), strict=True)),
             "sizes_used": dict(zip(names, sizes, strict=True)),
             "dropped_classes": [
-                name for name, size, made in zip(names, sizes, self.rows_per_class, strict=True) if size is None and made
+                name for name, size, wanted in zip(names, sizes, self._wanted, strict=True) if size is None and wanted
             ],
             "clipped_share": clipped,
         }
@@ -193,19 +212,24 @@ class DPCDAMechanism(Mechanism):
             }
         return rows, diagnostics
 
+    @property
+    def _wanted(self) -> list[bool]:
+        """Whether rows are asked for of each class, in code order."""
+        return [rows > 0 for rows in self.rows_per_class or (1,) * len(self.classes)]
+
     def _sizes(self, noise: NoiseSource, counts: Integers) -> list[int | None]:
         """Class sizes that are accounted for, in code order; None for a class that is dropped."""
-        made = self.rows_per_class
+        wanted = self._wanted
         if self.public_sizes is not None:
-            for value, size, count, rows in zip(self.classes, self.public_sizes, counts, made, strict=True):
+            for value, size, count, rows in zip(self.classes, self.public_sizes, counts, wanted, strict=True):
                 if count < size and rows and self.config.variant == "fixed_size":
                     raise InputError(f"class {value!r} was declared to hold at least {size} records, and it does not")
-            return [size if rows else None for size, rows in zip(self.public_sizes, made, strict=True)]
+            return [size if rows else None for size, rows in zip(self.public_sizes, wanted, strict=True)]
         order, margin = self.config.order_of_mixture, self.budget.count_margin
         released = noise.discrete_laplace(counts, self.budget.count_noise_scale) - margin
-        sizes = [int(size) if size > order and rows else None for size, rows in zip(released, made, strict=True)]
+        sizes = [int(size) if size > order and rows else None for size, rows in zip(released, wanted, strict=True)]
         if all(size is None for size in sizes):
-            lower = max((int(size) for size, rows in zip(released, made, strict=True) if rows), default=0) - 1
+            lower = max((int(size) for size, rows in zip(released, wanted, strict=True) if rows), default=0) - 1
             raise FailureError(
                 f"after noise and a margin of {margin} no class of {self.config.target!r} is known to hold more than "
                 f"{order} records: "
@@ -218,8 +242,8 @@ class DPCDAMechanism(Mechanism):
         self, noise: NoiseSource, points: Floats, labels: npt.NDArray[Any], sizes: Sizes, sigma: float, progress: Progress
     ) -> tuple[Floats, npt.NDArray[np.int32]]:
         """T_k noisy averages of each class that is kept, times the length of the features, and their labels; shuffled."""
-        kept = [k for k, size in enumerate(sizes) if size is not None]
-        rows = np.array([self.rows_per_class[k] for k in kept])
+        kept, made = [k for k, size in enumerate(sizes) if size is not None], self.rows_for(sizes)
+        rows = np.array([made[k] for k in kept])
         places = noise.generator.permutation(int(rows.sum()))
         mixed = np.empty((len(places), self.features.dimension))
         drawn = np.empty(len(places), dtype=np.int32)

@@ -78,7 +78,7 @@ class PublishedDPCDA(Config):
         attribute = class_column(self.target, domain)
         if self.order_of_mixture > n:
             raise ParameterError("order_of_mixture", self.order_of_mixture, f"at most n = {n}")
-        rows = rows_of_classes(self.rows, attribute, n)
+        rows, _ = rows_of_classes(self.rows, "equal", attribute, n)
         sigma = published_sigma(
             epsilon=spec.epsilon,
             order_of_mixture=self.order_of_mixture,
@@ -101,7 +101,7 @@ class PublishedDPCDA(Config):
                 status="published_but_wrong",
             ),
             features=FeatureMap(domain.project([name for name in domain.names if name != self.target])),
-            rows_per_class=rows[0],
+            rows_per_class=rows // attribute.size,
             noise_scale=sigma,
         )
 

@@ -131,7 +131,8 @@ def _classes(mechanism: DPCDAMechanism, pair: Pair) -> list[_Class]:
         raise ParameterError("pair", pair, "'same_class' or 'label_change'")
     poisson, radius, order = mechanism.config.variant == "poisson", mechanism.radius, mechanism.config.order_of_mixture
     base = 0.0 if poisson else -radius
-    made = [(s, r) for s, r in zip(mechanism.public_sizes or (), mechanism.rows_per_class, strict=True) if r]
+    sizes = mechanism.public_sizes or ()
+    made = [(s, r) for s, r in zip(sizes, mechanism.rows_for(sizes), strict=True) if r]
     (size, rows), *others = sorted(made, key=lambda one: (one[0], -one[1]))
 
     def members(count: int, place: float | None) -> Floats:

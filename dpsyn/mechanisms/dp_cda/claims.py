@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any, Literal
 
-from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
+from dpsyn import checks
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.counterexamples import (
     attacked_epsilon,
     corrected_rdp_epsilon,
+    noise_on_mnist,
     printed_third_moment,
     published_epsilon,
-    published_sigma,
+    refuted_on_one_class,
     remark_2,
 )
 from dpsyn.notation import short
@@ -73,11 +73,6 @@ class _Setting:
     features: int
 
     @property
-    def rows(self) -> int:
-        """T."""
-        return self.sizes.total or 1
-
-    @property
     def mixable(self) -> bool:
         """Whether every class holds l records."""
         return self.order <= self.sizes.smallest
@@ -99,7 +94,9 @@ class _Setting:
 
     def meant(self, *, by_class: bool, **change: Any) -> float | None:
         """The bound that the paper meant, which knows no change of the label: of a class, or of the whole table."""
-        population, rows = (self.sizes.smallest, self.sizes.rows) if by_class else (self.n, self.rows)
+        population, rows = (
+            (self.sizes.smallest, self.sizes.most_rows) if by_class else (self.n, self.sizes.published["rows"])
+        )
         if self.order > population:
             return None
         shared: dict[str, Any] = {"order_of_mixture": self.order, "sigma": self.sigma, "clip_norm": self.sizes.clip_norm}
@@ -139,12 +136,8 @@ def claims(
         ParameterError: an argument is out of range. l larger than the smallest class is not: its numbers are None.
     """
     sizes = Sizes.stated(n, classes, smallest_class, rows, delta, clip_norm)
-    if order_of_mixture < 1:
-        raise ParameterError("order_of_mixture", order_of_mixture, "at least 1 record per average")
-    if features < 1:
-        raise ParameterError("features", features, "at least 1")
-    if not (math.isfinite(sigma) and sigma > 0):
-        raise ParameterError("sigma", sigma, "a finite number > 0")
+    order_of_mixture = checks.whole("order_of_mixture", order_of_mixture, why="records per average")
+    sigma, features = checks.number("sigma", sigma, above=0.0), checks.whole("features", features)
     return list(_measured(_Setting(sizes, n, classes, order_of_mixture, sigma, features)))
 
 
@@ -155,7 +148,7 @@ def _measured(at: _Setting) -> tuple[Claim, ...]:
         numbers, said = measure(at)
         if mixes and not at.mixable:
             said = "Not defined for your data: l is larger than the smallest class."
-        found.append(Claim(claim.key, claim.verdict, claim.source, claim.statement, claim.why, claim.fix, said, numbers))
+        found.append(replace(claim, by_how_much=said, numbers=numbers))
     return tuple(found)
 
 
@@ -171,27 +164,19 @@ def _claim(
     return keep
 
 
-def _n(value: float | None) -> str:
-    """Three digits, or what there is instead of a number."""
+def _n(value: float | None, rounded: Callable[[float, int], str] | None = None) -> str:
+    """Three digits, or what there is instead of a number; ``rounded`` keeps all digits before the point."""
     if value is None:
         return "undefined"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return short(value, 3)
+    return short(value if rounded is None else float(rounded(value, max(3, len(str(math.floor(value)))))), 3)
 
 
-def _down(value: float) -> str:
-    """The same, never more than it is: what ε is at least."""
-    return _n(value if math.isinf(value) else float(rounded_down(value, _digits(value))))
-
-
-def _digits(value: float) -> int:
-    return max(3, len(str(math.floor(value))))
-
-
-def _up(value: float | None) -> str:
-    """The same, never less than it is: an ε that is guaranteed, a σ that is enough."""
-    return _n(value if value is None or math.isinf(value) else float(rounded_up(value, _digits(value))))
+_down = partial(_n, rounded=rounded_down)
+"""Never more than it is: what ε is at least."""
+_up = partial(_n, rounded=rounded_up)
+"""Never less than it is: an ε that is guaranteed, a σ that is enough."""
 
 
 @_claim(
@@ -223,7 +208,7 @@ def _z_score(at: _Setting) -> tuple[Numbers, str]:
     fix="Account class by class with privacy loss distributions, as dpsyn does. The formula is shown and never used.",
 )
 def _published_bound(at: _Setting) -> tuple[Numbers, str]:
-    said, exact, example = at.published, at.exact, _fixed_example()
+    said, exact, example = at.published, at.exact, refuted_on_one_class()
     mine = ""
     if exact is not None:
         side = "below it" if said is not None and said < exact else "above it"
@@ -290,7 +275,7 @@ def _sampling_rate(at: _Setting) -> tuple[Numbers, str]:
     fix="Calibrate σ by the exact accountant.",
 )
 def _published_sigma(at: _Setting) -> tuple[Numbers, str]:
-    sigma, mnist = sigma_for(at.sizes, at.order, PAPER_EPSILON, "published"), _mnist_example()
+    sigma, mnist = sigma_for(at.sizes, at.order, PAPER_EPSILON, "published"), noise_on_mnist(PAPER_EPSILON)
     true = None if sigma is None else at.epsilon(at.sizes, sigma)
     mine = f"For ε = 10 the formula takes σ = {_n(sigma)}; the exact accountant's ε there is {_up(true)}. "
     return {"sigma": sigma, "true_epsilon": true, **mnist}, (mine if sigma is not None else "") + (
@@ -310,8 +295,7 @@ def _published_sigma(at: _Setting) -> tuple[Numbers, str]:
 )
 def _class_counts(at: _Setting) -> tuple[Numbers, str]:
     size, smallest, exact = at.n // at.classes, at.sizes.smallest, at.exact
-    balanced = Sizes.stated(at.n, at.classes, size, at.rows, at.sizes.delta, at.sizes.clip_norm)
-    even = at.epsilon(balanced, at.sigma)
+    even = at.epsilon(replace(at.sizes, counts=(size,) * len(at.sizes.counts)), at.sigma)
     said = f"At your σ ε is {_up(even)} for balanced classes of {_n(size)} records and {_up(exact)} for your smallest, "
     if size == smallest:
         said = f"At your σ ε is {_up(exact)}, and larger for smaller classes, so this size must be public: "
@@ -416,24 +400,3 @@ def _remark_2(at: _Setting) -> tuple[Numbers, str]:
 def _sensitivity(at: _Setting) -> tuple[Numbers, str]:
     moved = 2 * at.sizes.clip_norm / at.order
     return {"sensitivity": moved, "clip_norm": at.sizes.clip_norm}, f"Yours: 2c/l = {_n(moved)}."
-
-
-@lru_cache(maxsize=1)
-def _fixed_example() -> dict[str, float]:
-    """N = T = 1797, l = 1, σ = 0.809, δ = 1e-5, one class, no label noise: "all equal but one record" exceeds the claim."""
-    bound = dp_cda_epsilon(0.809, 1e-5, 1, 1.0, [1797], [1797], neighbouring="add_remove", tolerance=1e-4)
-    # The discretisation adds less than twice the tolerance.
-    attained = bound * (1 - 2e-4)
-    shared: dict[str, Any] = {"order_of_mixture": 1, "sigma": 0.809, "n": 1797, "rows": 1797, "delta": 1e-5}
-    return {"example_published": published_epsilon(label_sigma=math.inf, **shared), "example_attained": attained}
-
-
-@lru_cache(maxsize=1)
-def _mnist_example() -> dict[str, float]:
-    """N = T = 60,000, K = 10, l = 64, δ = 1e-5: the σ that the paper would use for ε = 10, and its true ε."""
-    sigma = published_sigma(epsilon=PAPER_EPSILON, order_of_mixture=64, n=60_000, delta=1e-5)
-    return {
-        "mnist_sigma": sigma,
-        "mnist_add_remove": dp_cda_epsilon(sigma, 1e-5, 64, 1.0, 6000, 6000, neighbouring="add_remove"),
-        "mnist_replace_one": dp_cda_epsilon(sigma, 1e-5, 64, 1.0, 6000, 6000),
-    }

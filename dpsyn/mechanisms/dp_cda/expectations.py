@@ -1,9 +1,26 @@
-"""What to say of a release of DP-CDA that its rows alone do not show."""
+"""What to say of a run of DP-CDA before it starts, and of a release what its rows alone do not show."""
 
 from __future__ import annotations
 
 from dpsyn.domain import Domain
 from dpsyn.mechanisms.base import Release
+from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
+
+
+def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
+    """What averages of numbers cannot keep, and what is known after the class counts only."""
+    said = []
+    if mechanism.rows_per_class is None:
+        said.append(
+            "Rows are made in proportion to the noisy class counts, so how many of each class, and the noise on them, "
+            "are known once the counts are released."
+        )
+    if mechanism.features.numbers:
+        said.append(
+            f"A row is an average of {mechanism.config.order_of_mixture} with noise: means of numbers stay, but not values "
+            "that stand out (a column of mostly zeros) nor long tails."
+        )
+    return [("caption", sentence) for sentence in said]
 
 
 def of_release(release: Release, domain: Domain) -> list[str]:

@@ -12,11 +12,13 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.dp_cda._checks import RowsBy
 from dpsyn.mechanisms.dp_cda._config import Sampler, Scaling
 from dpsyn.privacy.spec import PrivacySpec
 
 ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 Way = Literal["fixed_size", "poisson", "as_published"]
+SHARES: dict[RowsBy, str] = {"size": "in proportion to their sizes", "equal": "as many rows of each"}
 WAYS: dict[Way, str] = {
     "fixed_size": "Exactly l records",
     "poisson": "About l (Poisson)",
@@ -106,7 +108,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
 def _rows(current: Dataset) -> int:
     return int(
         st.number_input(
-            "T (rows in all, shared equally among the classes)",
+            "T (rows in all)",
             1,
             1_000_000,
             min(current.parts[0].n, 1000),
@@ -183,8 +185,18 @@ def _class_by_class(current: Dataset, target: str, order: int, way: str) -> dict
         key=f"cda_by_class_{current.tag}",
         **current.kept,
     ):
-        _share_of_a_class(rows, current.table.domain[target].size)
-        return {"rows": rows, "class_sizes": size, "count_share": share}
+        shared = widgets.one_of(
+            "Classes get",
+            list(SHARES),
+            default="size",
+            format_func=SHARES.__getitem__,
+            key="cda_rows_by",
+            help="By size, rows have about the shares of the classes that the records have: with estimated sizes, those of "
+            "the noisy counts. The paper makes as many of each.",
+        )
+        if shared == "equal":
+            _share_of_a_class(rows, current.table.domain[target].size)
+        return {"rows": rows, "rows_by": shared, "class_sizes": size, "count_share": share}
     return _table(current, target, rows, size, order) | {"count_share": share}
 
 

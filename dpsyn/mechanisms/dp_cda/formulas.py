@@ -98,9 +98,14 @@ def _averages(
             rf"\max_k\ \delta\left({letters[0]};\ {beside}P_k^{{\otimes T_k}}\right) \le {letters[1]}",
             rows,
             OUR_PROOF,
-            f"Tₖ is the number of rows made from class k. {shown}{_pairs(guarantee, settings)}",
+            f"Tₖ is the number of rows made from class k{_rows(settings)}. {shown}{_pairs(guarantee, settings)}",
         ),
     )
+
+
+def _rows(settings: Mapping[str, Any]) -> str:
+    """Where T_k comes from."""
+    return "" if "rows_per_class" in settings else ", in proportion to its noisy count"
 
 
 def _size(settings: Mapping[str, Any], parts: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.mechanisms.dp_cda._averaging import repeated_averages
-from dpsyn.mechanisms.dp_cda._checks import class_column, class_values
+from dpsyn.mechanisms.dp_cda._checks import class_column, class_values, in_proportion
 from dpsyn.mechanisms.dp_cda._config import DPCDA
 from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
@@ -152,7 +152,7 @@ class Inside:
     Args:
         records: the private records.
         epsilon, delta, order_of_mixture, clip_norm, variant: as :class:`DPCDA` and its requirement have them.
-        rows: T, shared equally among the classes; those with fewer than l records get none.
+        rows: T, in proportion to the sizes of the classes; those with fewer than l records get none.
     """
 
     records: Records
@@ -172,10 +172,10 @@ class Inside:
         """Codes of the classes that can be mixed: l records or more."""
         return self.records.mixable(self.order_of_mixture)
 
-    @property
-    def rows_per_class(self) -> int:
-        """T_k, the same for every class of the public list."""
-        return max(1, self.rows // max(len(self.records.classes), 1))
+    @cached_property
+    def rows_per_class(self) -> tuple[int, ...]:
+        """T_k of the classes that can be mixed."""
+        return in_proportion(self.rows, [self.records.sizes[k] for k in self.kept]) if self.kept else ()
 
     @cached_property
     def mechanism(self) -> DPCDAMechanism:
@@ -185,7 +185,7 @@ class Inside:
         """
         table = self.records.table
         values = class_values(table.domain[self.records.target])
-        made = dict.fromkeys(self.kept, self.rows_per_class)
+        made = dict(zip(self.kept, self.rows_per_class, strict=True))
         config = DPCDA(
             target=self.records.target,
             order_of_mixture=self.order_of_mixture,
@@ -214,7 +214,7 @@ class Inside:
         return self.records.clipped(min(self.clip_norm, 1.0))
 
     def signal(self, order_of_mixture: int | None = None) -> Signal:
-        """Expected squared lengths in a row of a class that can be mixed, at this l or another, equally many from each."""
+        """Expected squared lengths in a row of a class that can be mixed, at this l or another, every class counted once."""
         order = self.order_of_mixture if order_of_mixture is None else order_of_mixture
         if not self.kept:
             return Signal(0.0, 0.0, self.records.dimension)

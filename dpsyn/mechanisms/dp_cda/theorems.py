@@ -70,7 +70,7 @@ def plain_gaussian_sigma(setting: MixingSetting) -> float:
     Each row is a Gaussian mechanism of sensitivity Δ = 2c/l, so its ρ is Δ²/(2σ²); a record is in one class, or leaves one
     class and enters another, so at most 2·T_k rows can change.
     """
-    touched = setting.sizes.rows * (2 if setting.spec.neighbouring == "replace_one" and setting.classes > 1 else 1)
+    touched = setting.sizes.most_rows * (2 if setting.spec.neighbouring == "replace_one" and setting.classes > 1 else 1)
     return setting.sensitivity * math.sqrt(touched / (2 * zcdp_rho(setting.spec.epsilon, setting.spec.delta)))
 
 
@@ -167,7 +167,7 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     noise = found[-1] if setting.can_be_accounted else None
     facts: dict[str, Any] = {
         "class_size": float_of(setting.sizes.smallest),
-        "rows_per_class": float_of(setting.sizes.rows),
+        "rows_per_class": float_of(setting.sizes.most_rows),
         "sensitivity": setting.sensitivity,
         "sampling_rate": setting.order_of_mixture / setting.sizes.smallest if setting.sizes.smallest else None,
         "sigma_without_sampling": plain_gaussian_sigma(setting) if setting.spec.delta > 0 else None,
@@ -181,7 +181,7 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
     promise = (
         f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}{caution} on averages of "
-        f"{setting.order_of_mixture} records makes a sample with {setting.sizes.rows:,} of each class {privacy}"
+        f"{setting.order_of_mixture} records makes a sample with {setting.sizes.most_rows:,} of each class {privacy}"
     )
     return Verdict(
         mechanism="dp_cda",
@@ -196,6 +196,8 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
         facts=facts,
         notes=(
             "The paper proves nothing about accuracy, so no condition on accuracy is shown.",
+            "As many rows of each class, as in the paper, are taken for granted. By default the mechanism makes them in "
+            "proportion to the class sizes: smaller classes have fewer rows, and the noise is found for these.",
             "The published accountant is not used: it samples from the whole table instead of one class, and has a misprint "
             "that can understate ε.",
         ),
@@ -259,7 +261,7 @@ def of_release(
     settings: Mapping[str, Any], released: pd.DataFrame, stats: DatasetStatistics, real: pd.DataFrame
 ) -> tuple[PrivacySpec, dict[str, Any], str]:
     """ε and δ of a release's averages (what the class counts leave of the budget), its settings as :func:`verdict` takes
-    them (l, T, clip radius, classes), and these in words.
+    them (l, T as if every class had the most rows of one, clip radius, classes), and these in words.
 
     The smallest class is the declared one, or else the real one among those that the release has rows of.
 
@@ -282,7 +284,7 @@ def of_release(
     spec = PrivacySpec(**settings["requested"])
     part = next(entry for entry in settings["ledger"] if entry["name"] == "averages")
     averages = PrivacySpec(part["epsilon"], part["delta"], spec.neighbouring)
-    per_class = max(settings["rows_per_class"].values())
+    per_class = int(released[target].value_counts(dropna=False).max())
     asked = {
         "order_of_mixture": order,
         "classes": classes,
@@ -290,7 +292,7 @@ def of_release(
         "rows": classes * per_class,
         "clip_norm": settings["sensitivity"] * order / 2,
     }
-    words = f"l = {order}, T = {per_class:,} rows of each class"
+    words = f"l = {order}, at most {per_class:,} rows of each class"
     if averages != spec:
         words += f"; class counts have their part, the averages ε = {rounded_up(averages.epsilon, 4)}"
         words += f", δ = {rounded_up(averages.delta, 3)}" if averages.delta else ""

@@ -120,7 +120,7 @@ class MWEM(Config):
     name: ClassVar[str] = "mwem"
     title: ClassVar[str] = "MWEM"
     paper: ClassVar[str] = "Hardt, Ligett, McSherry 2012"
-    added_later: ClassVar[frozenset[str]] = frozenset({"histogram_share"})
+    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "rounds": Axis("T (rounds)", "3, 10, 30, 100"), "rows": ROWS}
 
     def __post_init__(self) -> None:

@@ -122,7 +122,7 @@ class NoisyReweighting(Config):
     name: ClassVar[str] = "noisy_reweighting"
     title: ClassVar[str] = "Noisy reweighting"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
-    added_later: ClassVar[frozenset[str]] = frozenset({"histogram_share"})
+    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0}
     removed: ClassVar[Mapping[str, Any]] = {"smooth_bins": False}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 

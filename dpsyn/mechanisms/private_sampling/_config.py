@@ -79,7 +79,7 @@ class PrivateSampling(Config):
     name: ClassVar[str] = "private_sampling"
     title: ClassVar[str] = "Private sampling"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021a"
-    added_later: ClassVar[frozenset[str]] = frozenset({"histogram_share"})
+    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
     def __post_init__(self) -> None:

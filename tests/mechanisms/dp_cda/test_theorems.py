@@ -77,7 +77,7 @@ def test_exact_accounting_is_that_of_the_accountant() -> None:
     known = changes.replace_one_epsilon(
         order_of_mixture=4, sigma=sigma, clip_norm=1.0, class_sizes=[600, 600], rows=20, delta=1e-5, tolerance=1e-4
     )
-    assert 0.96 * 2.0 < known <= 2.0
+    assert 0.945 * 2.0 < known <= 2.0  # both the search and the discretisation may take 2 %, the latter up to 1.7 times
 
 
 def test_a_given_noise_scale_is_judged_by_its_epsilon() -> None:

@@ -90,7 +90,8 @@ def test_poisson_counts_pay_no_margin():
     assert facts["epsilon_for_counts"] + facts["epsilon_for_averages"] == pytest.approx(5.0)
     release = mechanism(np.random.default_rng(1), TABLE)
     sizes = [release.diagnostics["sizes_used"][k] for k in "abc"]
-    expected = dp_cda_noise_scale(4.5, 1e-5, 6, 1.0, sizes, 30, variant="poisson")
+    rows = [int((release.rows["kind"] == k).sum()) for k in "abc"]
+    expected = dp_cda_noise_scale(4.5, 1e-5, 6, 1.0, sizes, rows, variant="poisson")
     assert release.diagnostics["noise_scale"] == pytest.approx(expected, rel=1e-6)
 
 
@@ -383,7 +384,8 @@ def test_many_classes_and_a_rare_one():
     table = labelled([classes[j % 59] for j in range(6000)] + ["k59"] * 2, classes)
     release = calibrated(dpsyn.DPCDA(target="class", rows=120), table=table)(np.random.default_rng(0), table)
     assert release.diagnostics["dropped_classes"] == ["k59"]
-    assert release.rows["class"].value_counts().to_dict() == {f"k{j}": 2 for j in range(59)}
+    made = release.rows["class"].value_counts()
+    assert (made.sum(), len(made), set(made)) == (120, 59, {2, 3})
     with pytest.raises(ParameterError, match="at least 60"):
         calibrated(dpsyn.DPCDA(target="class", rows=59), table=table)
     sizes = dict.fromkeys(classes[:59], 100) | {"k59": 2}

@@ -32,8 +32,8 @@ VARIANTS: tuple[Variant, ...] = ("fixed_size", "poisson")
 Change = Literal["replace_one", "add_remove", "replace_same_class", "label_change"]
 CHANGES: tuple[Change, ...] = ("replace_one", "add_remove", "replace_same_class", "label_change")
 
-_MOST = 6
-"""Groups of classes that are told apart where no class dominates another."""
+_MOST, _LARGER = 6, 1.05
+"""Groups of classes that are told apart where no class covers another, and the steps in which they are made larger."""
 
 
 class Part(NamedTuple):
@@ -174,19 +174,31 @@ def _relevant(classes: Sequence[MixedClass], together: int) -> list[MixedClass]:
 
     If a class of a choice is covered by ``together`` others, one of them is not in the choice and can take its place; that
     can go on only finitely often. Where pairs are to be chosen from more than a few, neighbours are merged to the larger of
-    their rates and rows, which covers both: an upper bound.
+    their rates and rows, which covers both: an upper bound. T_k·p_k², to which ε is about proportional, tells which may be
+    at no cost: those that stay below the costliest classes.
     """
     ranked = sorted(classes, key=lambda c: (-c.lost, -c.gained, -c.rows))
     kept = [c for i, c in enumerate(ranked) if sum(other.covers(c) for other in ranked[:i]) < together]
-    if together == 1 or len(kept) <= _MOST * together:
+    if together == 1 or len(kept) <= _MOST:
         return kept
-    share = math.ceil(len(kept) / _MOST)
-    merged = []
-    for start in range(0, len(kept), share):
-        group = kept[start : start + share]
-        cover = MixedClass(max(c.lost for c in group), max(c.gained for c in group), max(c.rows for c in group))
-        merged += [cover] * min(len(group), together)
-    return merged
+    limit = sorted((c.rows * c.lost**2 for c in kept), reverse=True)[:together][-1]
+    while len(groups := _merged(kept, limit)) > _MOST:
+        limit *= _LARGER
+    return [cover for cover, count in groups for _ in range(min(count, together))]
+
+
+def _merged(ranked: Sequence[MixedClass], limit: float) -> list[tuple[MixedClass, int]]:
+    """Covers of neighbours, each with their number: as many at a time as have T·p² of at most ``limit`` together."""
+    groups: list[tuple[MixedClass, int]] = []
+    for c in ranked:
+        if groups:
+            last, count = groups[-1]
+            cover = MixedClass(max(last.lost, c.lost), max(last.gained, c.gained), max(last.rows, c.rows))
+            if cover.rows * cover.lost**2 <= limit:
+                groups[-1] = cover, count + 1
+                continue
+        groups.append((c, 1))
+    return groups
 
 
 _TAIL = 1e-22

@@ -42,6 +42,12 @@ _MEANINGLESS = 1e8
 """An ε beyond it says nothing, however closely it is known: the bound without sampling will do."""
 _OUTSIDE = 1e-12
 """Mass outside the arrays under the tilted measure."""
+_FLATTEST, _LONGEST_STEP, _MOST_STEPS = -0.3, 1.5, 80
+_LOWEST = math.log(1e-4)
+_SMALLEST_SHIFT = 1e-12
+"""The least μ of a Gaussian release that is tried."""
+_ABOUT = 0.05
+"""How closely a guess is found."""
 _ORDERS = np.array([-20.0, -10.0, -5.0, -2.0, 2.0, 5.0, 10.0, 20.0])
 
 
@@ -254,53 +260,50 @@ def epsilon_of_losses(lower: int, masses: Floats, infinity: float, step: float, 
     return max(0.0, (lower + top) * step + math.log((above[start + at] - allowed) / weighted[at]))
 
 
-def gaussian_multiplier(epsilon: float, delta: float, rows: int, fixed: float = 0.0) -> float:
-    """A noise multiplier that is enough even without sampling, beside a Gaussian release of fixed μ."""
-    multiplier = math.sqrt(rows)
-    while gaussian_epsilon(math.hypot(math.sqrt(rows) / multiplier, fixed), delta) > epsilon:
-        multiplier *= 2
-        if multiplier > 1e30:
-            least = gaussian_epsilon(math.hypot(1e-12, fixed), delta)
-            raise CalibrationError(
-                f"no noise level reaches epsilon = {epsilon:g} at delta = {delta:g} over {rows} rows; "
-                f"epsilon = {max(2 * least, 1e-9):.3g} can be reached"
-            )
-    return multiplier
+def gaussian_multiplier(epsilon: float, delta: float, rows: int, fixed: float = 0.0, tolerance: float = _ABOUT) -> float:
+    """The least noise multiplier, up to ``tolerance``, that is enough without sampling, beside a Gaussian of fixed μ.
 
-
-def smallest_multiplier(
-    epsilon_of: Callable[[float], float], epsilon: float, guess: float, *, spread: float, tolerance: float
-) -> float:
-    """A noise multiplier z with epsilon_of(z) ≤ ε, at most a factor 1 + ``tolerance`` above one that has epsilon_of(z) > ε.
-
-    The root is bracketed by factors of ``spread`` and closed in on by false position in ln z against ln ε (with the Illinois
-    weights), so that few evaluations are needed. What is returned has been evaluated and meets the target.
+    Raises:
+        CalibrationError: none is.
     """
+    least = gaussian_epsilon(math.hypot(_SMALLEST_SHIFT, fixed), delta)
+    if least > epsilon:
+        raise CalibrationError(
+            f"no noise level reaches epsilon = {epsilon:g} at delta = {delta:g} over {rows} rows; "
+            f"epsilon = {max(2 * least, 1e-9):.3g} can be reached"
+        )
+    every = math.sqrt(rows)
+    return smallest_multiplier(lambda z: gaussian_epsilon(math.hypot(every / z, fixed), delta), epsilon, every, tolerance)
 
-    def height(multiplier: float) -> float:
-        return math.log(min(max(epsilon_of(multiplier) / epsilon, 1e-6), 1e6))
 
-    low = high = guess
-    low_height = high_height = height(guess)
-    while high_height > 0:
-        low, low_height = high, high_height
-        high *= spread
-        high_height = height(high)
-    while low_height <= 0:
-        high, high_height = low, low_height
-        low /= spread
-        low_height = height(low)
-    last = 0.0
-    while high / low > 1 + tolerance:
-        width = math.log(high / low)
-        inside = min(max(width * low_height / (low_height - high_height), tolerance / 3), width - tolerance / 3)
-        middle = low * math.exp(inside)
-        value = height(middle)
-        if value > 0:
-            low, low_height = middle, value
-            high_height *= 0.5 if last > 0 else 1.0
-        else:
-            high, high_height = middle, value
-            low_height *= 0.5 if last <= 0 and last != 0 else 1.0
-        last = value if value != 0 else -1.0
-    return high
+def smallest_multiplier(epsilon_of: Callable[[float], float], epsilon: float, guess: float, tolerance: float) -> float:
+    """A noise multiplier z with epsilon_of(z) ≤ ε that falls short of ε by at most a share ``tolerance``, or is that close
+    to one that exceeds it.
+
+    Secant steps in ln z against ln ε, kept inside what is known to bracket the answer: two or three evaluations from a good
+    guess. The bracket is halved where two steps have not done so, because ε leaps. What is returned has been evaluated and
+    meets the target. Where hardly any noise is needed, because δ alone covers the chance that a record is drawn at all, the
+    search ends at 1/10,000 of the guess.
+
+    Raises:
+        CalibrationError: the target is not met after 80 steps.
+    """
+    x, last = math.log(guess), None
+    low, high = -math.inf, math.inf
+    before = (math.inf, math.inf)
+    for _ in range(_MOST_STEPS):
+        height = math.log(min(max(epsilon_of(math.exp(x)) / epsilon, 1e-9), 1e9))
+        if -tolerance <= height <= 0 or (height <= 0 and x <= math.log(guess) + _LOWEST):
+            return math.exp(x)
+        low, high = (x, high) if height > 0 else (low, x)
+        if high - low <= tolerance:
+            return math.exp(high)
+        slope = -2.0 if last is None or last[0] == x else min((height - last[1]) / (x - last[0]), _FLATTEST)
+        last = (x, height)
+        step = -(height + tolerance / 2) / slope
+        x += min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
+        if math.isfinite(high - low):
+            tenth = (high - low) / 10
+            x = (low + high) / 2 if high - low > before[0] / 2 else min(max(x, low + tenth), high - tenth)
+        before = before[1], high - low
+    raise CalibrationError(f"no noise level was found that gives epsilon = {epsilon:g}")

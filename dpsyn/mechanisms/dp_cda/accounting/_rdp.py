@@ -56,7 +56,9 @@ def _composed(parts: tuple[Part, ...], order_of_mixture: int, multiplier: float,
     least = float(_conversion(np.array([order for group in ORDERS for order in group], dtype=np.float64), delta).min())
     for group in ORDERS:
         orders = np.array(group, dtype=np.float64)
-        divergences = sum(part.rows * _of_a_row(part, order_of_mixture, multiplier, orders) for part in parts)
+        divergences = sum(
+            part.rows * _of_a_row(part.pair == "replace", part.rate, order_of_mixture, multiplier, group) for part in parts
+        )
         found = divergences + _conversion(orders, delta)
         best = min(best, float(found.min()))
         # Divergences grow with the order.
@@ -65,7 +67,8 @@ def _composed(parts: tuple[Part, ...], order_of_mixture: int, multiplier: float,
     return max(0.0, best)
 
 
-def _of_a_row(part: Part, order_of_mixture: int, multiplier: float, orders: Floats) -> Floats:
+@lru_cache(maxsize=4096)
+def _of_a_row(replaced: bool, rate: float, order_of_mixture: int, multiplier: float, group: tuple[int, ...]) -> Floats:
     """Rényi divergence of one row at every order: the smaller of ``dp_accounting``'s and the Gaussian's without sampling.
 
     The latter, α/(2z²), bounds it because divergences are quasi-convex. It is what remains where z is so large, or the
@@ -74,9 +77,10 @@ def _of_a_row(part: Part, order_of_mixture: int, multiplier: float, orders: Floa
     from dp_accounting import NeighboringRelation
     from dp_accounting.rdp import RdpAccountant
 
-    relation = NeighboringRelation.REPLACE_ONE if part.pair == "replace" else NeighboringRelation.ADD_OR_REMOVE_ONE
+    orders = np.array(group, dtype=np.float64)
+    relation = NeighboringRelation.REPLACE_ONE if replaced else NeighboringRelation.ADD_OR_REMOVE_ONE
     accountant = RdpAccountant(orders, relation)
-    accountant.compose(_event(part, order_of_mixture, min(multiplier, _LARGEST_MULTIPLIER)))
+    accountant.compose(_event(replaced, rate, order_of_mixture, min(multiplier, _LARGEST_MULTIPLIER)))
     sampled = np.maximum(accountant.rdp, 0.0) * (1 + _RELATIVE) + _ABSOLUTE
     whole: Floats = np.minimum(sampled, orders / (2 * multiplier**2))
     return whole
@@ -88,10 +92,10 @@ def _conversion(orders: Floats, delta: float) -> Floats:
     return converted
 
 
-def _event(part: Part, order_of_mixture: int, multiplier: float) -> Any:
+def _event(replaced: bool, rate: float, order_of_mixture: int, multiplier: float) -> Any:
     from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 
     gaussian = GaussianDpEvent(multiplier)
-    if part.pair == "replace":
-        return SampledWithoutReplacementDpEvent(round(order_of_mixture / part.rate), order_of_mixture, gaussian)
-    return PoissonSampledDpEvent(part.rate, gaussian)
+    if replaced:
+        return SampledWithoutReplacementDpEvent(round(order_of_mixture / rate), order_of_mixture, gaussian)
+    return PoissonSampledDpEvent(rate, gaussian)

@@ -23,7 +23,7 @@ import numpy as np
 from dpsyn import checks
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
@@ -149,8 +149,9 @@ def dp_cda_noise_scale(
     def epsilon_of(multiplier: float) -> float:
         return rdp_epsilon(classes, neighbouring, variant, order_of_mixture, multiplier, delta)
 
+    guess = max(mixing.likely_multiplier(parts, epsilon, delta) for parts in dominating(classes, neighbouring, variant))
     # The last factor covers the way back from σ to the multiplier.
-    return unit * smallest_multiplier(epsilon_of, epsilon, 1.0, spread=2.0, tolerance=max(tolerance, 1e-4)) * (1 + 1e-12)
+    return unit * smallest_multiplier(epsilon_of, epsilon, guess, max(tolerance, 1e-4)) * (1 + 1e-12)
 
 
 def dp_cda_rows(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from dpsyn import checks
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm
+from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting.exact import likely_multiplier, noise_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
-from dpsyn.privacy.zcdp import zcdp_rho
 
 QUICK = 60_000
 """Records and rows of a class up to which exact accounting is quick: about 0.2 s for a σ. At a million it takes a second."""
@@ -26,8 +25,6 @@ FINE = 1e-3
 """Tolerance of a release, and of an ε that is to refute a claim."""
 _CERTAIN = 1.01
 """More than the discretisation can add to such an ε."""
-_FLATTEST, _LONGEST_STEP, _MOST_STEPS = -0.3, 1.5, 80
-_LOWEST = math.log(1e-4)
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Sizes:
 
     Attributes:
         counts: N_k, or lower bounds on them, of the classes that rows are made from; two of the smallest are enough.
-        rows: T_k, the same for every class.
+        rows: T_k of each of these classes, or one number for all.
         delta: privacy δ.
         clip_norm: c.
         variant: how records are drawn.
@@ -45,7 +42,7 @@ class Sizes:
     """
 
     counts: tuple[int, ...]
-    rows: int
+    rows: int | tuple[int, ...]
     delta: float
     clip_norm: float = 1.0
     variant: Variant = "fixed_size"
@@ -86,9 +83,19 @@ class Sizes:
         return min(self.counts)
 
     @property
+    def rows_by_class(self) -> tuple[int, ...]:
+        """T_k of each class."""
+        return self.rows if isinstance(self.rows, tuple) else (self.rows,) * len(self.counts)
+
+    @property
+    def most_rows(self) -> int:
+        """The largest T_k."""
+        return max(self.rows_by_class)
+
+    @property
     def is_quick(self) -> bool:
         """Whether exact accounting is quick enough for a slider."""
-        return max(self.smallest, self.rows) <= QUICK
+        return max(self.smallest, self.most_rows) <= QUICK
 
     @property
     def known(self) -> dict[str, Any]:
@@ -106,7 +113,7 @@ class Sizes:
     def published(self) -> dict[str, Any]:
         """N, T, δ and c, as the published formula takes them."""
         n = sum(self.counts) if self.n is None else self.n
-        total = self.rows * len(self.counts) if self.total is None else self.total
+        total = sum(self.rows_by_class) if self.total is None else self.total
         return {"n": n, "rows": total, "delta": self.delta, "clip_norm": self.clip_norm}
 
 
@@ -139,7 +146,7 @@ def sigma_for(
 ) -> float | None:
     """About the smallest σ whose ε is at most ``epsilon``; with a ``tolerance`` of :data:`FINE` it is the σ of a release.
 
-    Other tolerances make the exact one quicker (:func:`smallest_sigma`), and it is never too small.
+    A larger tolerance makes the exact one quicker, and it is never too small.
 
     None where there is none: l is larger than the smallest class, the accountant does not cover the variant, or it stays
     above ``epsilon`` at every σ (published: ln(1/δ)/3, because its last order is 4; rdp: its limit at order 256).
@@ -154,15 +161,11 @@ def sigma_for(
     try:
         if accountant == "published":
             return published_sigma(epsilon=epsilon, order_of_mixture=order_of_mixture, **sizes.published)
-        if accountant == "rdp" or tolerance <= FINE:
-            return dp_cda_noise_scale(epsilon, order_of_mixture=order_of_mixture, accountant=accountant, **sizes.known)
+        # The Rényi one is quick as it is.
+        chosen: dict[str, Any] = {"accountant": accountant, "tolerance": FINE if accountant == "rdp" else tolerance}
+        return dp_cda_noise_scale(epsilon, order_of_mixture=order_of_mixture, **sizes.known, **chosen)
     except CalibrationError:
         return None
-
-    def epsilon_of(sigma: float) -> float:
-        return epsilon_at(sizes, order_of_mixture, sigma, accountant, tolerance)
-
-    return smallest_sigma(epsilon_of, epsilon, first_guess(sizes, order_of_mixture, epsilon), tolerance)
 
 
 def attained_epsilon(sizes: Sizes, order_of_mixture: int, sigma: float) -> float:
@@ -178,45 +181,8 @@ def attained_epsilon(sizes: Sizes, order_of_mixture: int, sigma: float) -> float
 
 
 def first_guess(sizes: Sizes, order_of_mixture: int, epsilon: float) -> float:
-    """About the σ that is needed, from the central limit of the privacy loss. A start for a search, not a bound.
-
-    The losses of the 2T_k rows that a moved record can touch add up to nearly that of one Gaussian mechanism with
-    μ = p·√(2T_k(e^{1/z²} - 1)), z = σl/(2c), and to no more than without sampling, μ = √(2T_k)/z. μ²/2 is about the ρ of ε.
-    """
-    rate = order_of_mixture / sizes.smallest
-    touched = sizes.rows * min(len(sizes.counts), 2)
-    squared = 1.2 * 2 * zcdp_rho(epsilon, sizes.delta) / touched
-    multiplier = min(1 / math.sqrt(squared), 1 / math.sqrt(math.log1p(squared / rate**2)))
-    return multiplier * 2 * sizes.clip_norm / order_of_mixture
-
-
-def smallest_sigma(epsilon_of: Callable[[float], float], epsilon: float, guess: float, tolerance: float) -> float:
-    """A σ with epsilon_of(σ) ≤ ε that falls short of ε by at most ``tolerance``, or is that close to a σ that exceeds it.
-
-    Secant steps in ln σ against ln ε, kept inside what is known to bracket the answer: two or three evaluations from a good
-    guess. The bracket is halved where two steps have not done so, because ε leaps. What is returned has been evaluated and
-    meets the target. Where hardly any noise is needed, because δ alone covers the chance that a record is drawn at all, the
-    search ends at 1/10,000 of the guess.
-
-    Raises:
-        CalibrationError: the target is not met after 80 steps.
-    """
-    x, last = math.log(guess), None
-    low, high = -math.inf, math.inf
-    before = (math.inf, math.inf)
-    for _ in range(_MOST_STEPS):
-        height = math.log(min(max(epsilon_of(math.exp(x)) / epsilon, 1e-9), 1e9))
-        if -tolerance <= height <= 0 or (height <= 0 and x <= math.log(guess) + _LOWEST):
-            return math.exp(x)
-        low, high = (x, high) if height > 0 else (low, x)
-        if high - low <= tolerance:
-            return math.exp(high)
-        slope = -2.0 if last is None or last[0] == x else min((height - last[1]) / (x - last[0]), _FLATTEST)
-        last = (x, height)
-        step = -(height + tolerance / 2) / slope
-        x += min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
-        if math.isfinite(high - low):
-            tenth = (high - low) / 10
-            x = (low + high) / 2 if high - low > before[0] / 2 else min(max(x, low + tenth), high - tenth)
-        before = before[1], high - low
-    raise CalibrationError(f"no noise level was found that gives epsilon = {epsilon:g}")
+    """About the σ that is needed (:func:`likely_multiplier`)."""
+    classes = mixed_classes(order_of_mixture, sizes.counts, sizes.rows, sizes.variant)
+    parts, *_ = dominating(classes, sizes.neighbouring, sizes.variant)
+    unit = noise_multiplier(order_of_mixture=order_of_mixture, sigma=1.0, clip_norm=sizes.clip_norm, variant=sizes.variant)
+    return likely_multiplier(parts, epsilon, sizes.delta) / unit

@@ -202,6 +202,7 @@ class ClassBudget:
         name: the class, or the two classes between which a record moves.
         kind: :data:`INSIDE` or :data:`MOVED`.
         size: N_k (of the first of two).
+        rows: T_k (of two together).
         rate: l/N_k.
         epsilon: exact ε at δ, never too small.
     """
@@ -209,6 +210,7 @@ class ClassBudget:
     name: str
     kind: str
     size: int
+    rows: int
     rate: float
     epsilon: float
 
@@ -219,8 +221,9 @@ def class_budgets(
     """ε for a record replaced inside each class, and for one whose label changes between the classes where that is worst;
     the largest first: it decides σ.
 
-    With the same T_k for all classes that is between the two smallest (:mod:`exact`). Of many classes the smallest are
-    accounted for, and the largest; what lies between has an ε between.
+    Classes are ranked by T_k/N_k², to which the ε of their records is about proportional: with equal T_k, and with T_k in
+    proportion to N_k, the smallest come first, and a change of label is worst between the two first. Of many classes the
+    first are accounted for, and the last; what lies between has an ε between.
 
     Args:
         names: of the classes of ``sizes``, all of them with l records or more.
@@ -232,23 +235,22 @@ def class_budgets(
     Raises:
         ParameterError: there is no class, or an argument is out of range.
     """
-    counts = sizes.counts
+    counts, rows = sizes.counts, sizes.rows_by_class
     if not counts:
         raise ParameterError("order_of_mixture", order_of_mixture, "at most the records of the largest class")
-    order = sorted(range(len(counts)), key=lambda k: (counts[k], k))
+    order = sorted((k for k in range(len(counts)) if rows[k] > 0), key=lambda k: (-rows[k] / counts[k] ** 2, k))
 
-    def spent(of: tuple[int, ...], change: Change) -> float:
-        return epsilon_at(replace(sizes, counts=of, neighbouring=change), order_of_mixture, sigma, tolerance=TOLERANCE)
+    def part(name: str, kind: str, change: Change, *of: int) -> ClassBudget:
+        these = replace(sizes, counts=tuple(counts[k] for k in of), rows=tuple(rows[k] for k in of), neighbouring=change)
+        epsilon = epsilon_at(these, order_of_mixture, sigma, tolerance=TOLERANCE)
+        size = counts[of[0]]
+        return ClassBudget(name, kind, size, sum(rows[k] for k in of), order_of_mixture / size, epsilon)
 
     shown = order if len(order) <= MOST_CLASSES else [*order[: MOST_CLASSES - 1], order[-1]]
-    parts = [
-        ClassBudget(names[k], INSIDE, n, order_of_mixture / n, spent((n,), "replace_same_class"))
-        for k, n in ((k, counts[k]) for k in shown)
-    ]
+    parts = [part(names[k], INSIDE, "replace_same_class", k) for k in shown]
     if len(order) > 1:
         a, b = order[:2]
-        moved = spent((counts[a], counts[b]), "label_change")
-        parts.append(ClassBudget(f"{names[a]} ↔ {names[b]}", MOVED, counts[a], order_of_mixture / counts[a], moved))
+        parts.append(part(f"{names[a]} ↔ {names[b]}", MOVED, "label_change", a, b))
     ranked = sorted(parts, key=lambda part: -part.epsilon)
     return tuple(replace(part, epsilon=min(part.epsilon, met)) for part in ranked)
 
@@ -258,16 +260,15 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 1e-3 else f"{short(100 * share, 2)} %"
 
 
-def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: float) -> Any:
+def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> Any:
     """An Altair chart: a bar for each part, the binding one darker, a rule at the ε asked for.
 
     Args:
         parts: as :func:`class_budgets` finds them.
         sigma: σ.
-        rows: T_k.
         epsilon: asked for.
     """
-    rows_of = [
+    rows = [
         {
             "name": part.name,
             "value": part.epsilon,
@@ -275,7 +276,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
             "what": part.kind,
             "size": f"{part.size:,}",
             "rate": _percent(part.rate),
-            "rows": f"{rows:,}",
+            "rows": f"{part.rows:,}",
             "epsilon": rounded_up(part.epsilon, 4),
             "text": f"ε = {rounded_up(part.epsilon, 3)}",
             "share": f"l/N = {_percent(part.rate)}" if part.kind == INSIDE else "",
@@ -284,7 +285,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
     ]
     colours = {"binds": HERE} | {kind: BLUE if kind == INSIDE else SKY for kind in sorted({part.kind for part in parts[1:]})}
     chart = bars(
-        rows_of,
+        rows,
         "exact ε",
         max(epsilon, parts[0].epsilon),
         colours,
@@ -296,7 +297,7 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, rows: int, epsilon: 
         height={"band": 0.72},
         longest_name=160,
     )
-    subtitle = f"At σ = {short(float(rounded_up(sigma, 3)), 3)}, {rows:,} rows from every class; dashed: asked for"
+    subtitle = f"At σ = {short(float(rounded_up(sigma, 3)), 3)}; dashed: asked for"
     return _layers.finish(chart, "Class by class", subtitle, legend_labels=list(colours), plot=max(26 * len(parts), 80))
 
 

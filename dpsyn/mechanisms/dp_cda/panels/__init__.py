@@ -103,7 +103,7 @@ def _choose(current: Dataset) -> Inside | None:
         key=f"in_cda_rows_{current.tag}",
         **current.kept,
         format_func=lambda count: f"{count:,}",
-        help="Shared equally among the classes. Every further row costs privacy.",
+        help="In proportion to the sizes of the classes. Every further row costs privacy.",
     )
     clip = second[3].slider(
         "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", bind="query-params",
@@ -132,7 +132,7 @@ def _impossible(inside: Inside) -> str:
 
 
 def _figures(inside: Inside) -> None:
-    records, order_of_mixture = inside.records, inside.order_of_mixture
+    records, order_of_mixture, made = inside.records, inside.order_of_mixture, inside.rows_per_class
     with st.spinner("Accounting …"):
         sigma = inside.sigma
         published = sigma_for(inside.sizes, order_of_mixture, inside.epsilon, "published")
@@ -141,7 +141,7 @@ def _figures(inside: Inside) -> None:
             "σ, exact accounting": widgets.number(float(rounded_up(sigma, 3))),
             "σ, published but wrong": widgets.number(None if published is None else float(rounded_up(published, 3))),
             "Signal to noise of a row": widgets.number(inside.signal().to_noise(sigma)),
-            "Rows a class, Tₖ": f"{inside.rows_per_class:,}",
+            "Rows a class, Tₖ": " to ".join(f"{rows:,}" for rows in sorted({min(made), max(made)})),
             "Smallest class, Nₖ": f"{inside.sizes.smallest:,}",
         }
     )

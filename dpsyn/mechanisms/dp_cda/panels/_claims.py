@@ -73,10 +73,9 @@ def _formula(current: Dataset, inside: Inside) -> None:
 
 
 def _stated(inside: Inside) -> Sizes:
-    """This data as the formula takes it: every class as small as the smallest, exactly l records."""
+    """This data as the formula takes it: every class as small as the smallest, as many rows of each, exactly l records."""
     counts = inside.sizes.counts
-    rows = inside.rows_per_class * len(counts)
-    return Sizes.stated(sum(counts), len(counts), min(counts), rows, inside.delta, inside.clip_norm)
+    return Sizes.stated(sum(counts), len(counts), min(counts), inside.rows, inside.delta, inside.clip_norm)
 
 
 def _z_score(current: Dataset, inside: Inside) -> None:

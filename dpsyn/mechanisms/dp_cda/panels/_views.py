@@ -93,7 +93,7 @@ draw_noise(noise).save("noise.html")
 names = [records.classes[k] for k in inside.kept]
 budgets = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
 print("binding:", budgets[0].name, "epsilon =", budgets[0].epsilon)
-draw_budget(budgets, inside.sigma, inside.rows_per_class, inside.epsilon).save("budget.html")
+draw_budget(budgets, inside.sigma, inside.epsilon).save("budget.html")
 norms = clipping_of(inside)
 print(f"clipping shortens {norms.share_cut:.4%} of the records")
 draw_norms(norms).save("norms.html")
@@ -117,7 +117,7 @@ def _budget(inside: Inside) -> None:
     with panel("Which class binds", True, caption):
         names = [inside.records.classes[k] for k in inside.kept]
         parts = class_budgets(names, inside.sizes, inside.order_of_mixture, inside.sigma, inside.epsilon)
-        show_chart(draw_budget(parts, inside.sigma, inside.rows_per_class, inside.epsilon), key="in_cda_budget")
+        show_chart(draw_budget(parts, inside.sigma, inside.epsilon), key="in_cda_budget")
         st.caption(escape.markdown(_words(parts, len(names) - MOST_CLASSES)))
 
 

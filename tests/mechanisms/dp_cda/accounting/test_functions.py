@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.dp_cda._checks import in_proportion
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting._pairs import Part, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import composed_epsilon
@@ -169,6 +170,22 @@ def test_a_change_inside_one_class_is_never_merged(change):
     expected = max(composed_epsilon([Part(pair, c.lost, c.rows)], 1.3, DELTA, 1e-2) for c in made for pair in pairs)
     found = mixing.change_epsilon(change, made, 1.3, DELTA, variant="poisson", tolerance=1e-2)
     assert found == pytest.approx(expected, rel=1e-2)
+
+
+def test_merging_costs_little_where_rows_are_in_proportion_to_the_classes():
+    """The two smallest classes bind; merged with what is much larger they would seem to cost 1.4 times as much."""
+    counts = [int(100 * 1.3**k) for k in range(20)]
+    made = mixed_classes(8, counts, in_proportion(2000, counts), "fixed_size")
+    true = max(
+        composed_epsilon(parts, 2.0, DELTA, 1e-2)
+        for a, b in permutations(made[:4], 2)
+        for parts in (
+            [Part("remove", a.lost, a.rows), Part("add", b.gained, b.rows)],
+            [Part("add", a.lost, a.rows), Part("remove", b.gained, b.rows)],
+        )
+    )
+    found = mixing.change_epsilon("label_change", made, 2.0, DELTA, tolerance=1e-2)
+    assert true * (1 - 1e-2) <= found <= true * 1.03
 
 
 def test_many_classes_that_cannot_be_compared_are_merged_to_an_upper_bound():

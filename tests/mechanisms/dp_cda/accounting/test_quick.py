@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
+from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, dp_cda_epsilon, dp_cda_noise_scale
-from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, first_guess, sigma_for, smallest_sigma
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, first_guess, sigma_for
 from tests.mechanisms.dp_cda import changes
 
 MNIST = Sizes.stated(n=60_000, classes=10, smallest_class=6000, rows=60_000, delta=1e-5)
@@ -105,7 +106,7 @@ def test_search_on_power_laws(log_scale: float, exponent: float, log_guess: floa
         calls.append(sigma)
         return math.exp(log_scale - exponent * math.log(sigma))
 
-    found = smallest_sigma(epsilon_of, 2.0, math.exp(log_guess), 0.02)
+    found = smallest_multiplier(epsilon_of, 2.0, math.exp(log_guess), 0.02)
     exact = math.exp((log_scale - math.log(2.0)) / exponent)
     if found > 1.01e-4 * math.exp(log_guess):
         assert exact * (1 - 1e-12) <= found <= exact * math.exp(0.021 * max(1, 1 / exponent))
@@ -113,10 +114,10 @@ def test_search_on_power_laws(log_scale: float, exponent: float, log_guess: floa
 
 
 def test_search_survives_a_step_and_gives_up_on_the_impossible() -> None:
-    found = smallest_sigma(lambda sigma: 0.0 if sigma >= 3.0 else math.inf, 1.0, 0.01, 0.02)
+    found = smallest_multiplier(lambda sigma: 0.0 if sigma >= 3.0 else math.inf, 1.0, 0.01, 0.02)
     assert 3.0 <= found <= 3.0 * 1.021
     with pytest.raises(CalibrationError):
-        smallest_sigma(lambda sigma: 5.0, 1.0, 1.0, 0.02)
+        smallest_multiplier(lambda sigma: 5.0, 1.0, 1.0, 0.02)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 
-import numpy as np
 import pytest
 
 from dpsyn.errors import CalibrationError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Part, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._rdp import ORDERS, _of_a_row, rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
 
@@ -35,12 +34,11 @@ def wang(rate: float, multiplier: float, order: int) -> float:
 @pytest.mark.parametrize("rate", [0.5, 0.02, 1e-4])
 @pytest.mark.parametrize("multiplier", [0.5, 10.0, 1e3, 1e5])
 def test_a_row_diverges_by_no_less_than_the_theorem_says_and_no_more_than_without_sampling(rate, multiplier):
-    orders = np.array([2.0, 3.0, 5.0, 12.0, 24.0])
-    size = round(1 / rate)
-    found = _of_a_row(Part("replace", 1 / size, 1), 1, multiplier, orders)
+    orders, size = (2, 3, 5, 12, 24), round(1 / rate)
+    found = _of_a_row(True, 1 / size, 1, multiplier, orders)
     for order, divergence in zip(orders, found, strict=True):
         unsampled = order / (2 * multiplier**2)
-        true = min(wang(1 / size, multiplier, int(order)), unsampled)
+        true = min(wang(1 / size, multiplier, order), unsampled)
         assert true <= divergence <= unsampled
         assert divergence <= true * (1 + 1e-3) + 1e-12
 

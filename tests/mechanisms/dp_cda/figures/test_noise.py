@@ -31,7 +31,7 @@ def budget(counts: tuple[int, ...], variant: Variant = "fixed_size") -> tuple[Cl
 
 
 def draw(parts: tuple[ClassBudget, ...]) -> list[dict[str, object]]:
-    return max(draw_budget(parts, 0.3, 100, 10.0).to_dict()["datasets"].values(), key=len)
+    return max(draw_budget(parts, 0.3, 10.0).to_dict()["datasets"].values(), key=len)
 
 
 def test_three_accountants_at_a_row_of_the_reference_table() -> None:
@@ -93,6 +93,22 @@ def test_the_smallest_class_or_a_change_of_label_binds() -> None:
         order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size=50, rows=100, delta=1e-5
     )
     assert inside * (1 - 1e-3) <= next(p.epsilon for p in parts if p.size == 50 and p.kind == INSIDE) <= inside * 1.06
+
+
+def test_rows_in_proportion_are_those_of_each_class() -> None:
+    sizes = Sizes((50, 200, 1000), (4, 16, 80), 1e-5)
+    parts = class_budgets(["a", "b", "c"], sizes, 4, 0.3)
+    assert {part.name: part.rows for part in parts} == {"a": 4, "b": 16, "c": 80, "a ↔ b": 20}
+    for part in parts:
+        if part.kind == INSIDE:
+            alone = changes.replace_same_class_epsilon(
+                order_of_mixture=4, sigma=0.3, clip_norm=1.0, class_size=part.size, rows=part.rows, delta=1e-5
+            )
+            assert alone * (1 - 1e-3) <= part.epsilon <= alone * 1.06
+    every = dp_cda_epsilon(0.3, 1e-5, 4, 1.0, sizes.counts, sizes.rows, neighbouring="label_change")
+    assert parts[0].kind == MOVED
+    assert every * (1 - 2e-3) <= parts[0].epsilon <= every * 1.06
+    assert sizes.most_rows == 80
 
 
 def test_a_calibrated_sigma_shows_no_more_than_what_was_asked_for(digits: Records) -> None:
