@@ -198,6 +198,9 @@ def test_wrong_input_names_the_field():
         audit_noisy_reweighting(reweighting(cube(2), "laplace"), noise_factor=0.0)
     assert caught.value.field == "noise_factor"
     with pytest.raises(ParameterError) as caught:
+        audit_dp_cda(mixing(), noise_factor=0.0)
+    assert caught.value.field == "noise_factor"
+    with pytest.raises(ParameterError) as caught:
         audit_dp_cda(mixing(), pair="other")
     assert caught.value.field == "pair"
     domain = mixing().domain

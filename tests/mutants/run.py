@@ -313,7 +313,9 @@ class Hunt:
                 if answer in items:
                     first = self.killers.setdefault(at, [])
                     self.killers[at] = [answer, *(name for name in first if name != answer)]
-            kept.write_text(json.dumps(killed, indent=0))
+            beside = kept.with_suffix(".part")
+            beside.write_text(json.dumps(killed, indent=0))
+            beside.replace(kept)  # whole, whenever the run is stopped
         dead, excused = (sum(one.name in names for one in everything) for names in (killed, known))
         left = len(set(survivors) - set(known))
         print(f"{len(everything):,} faults: {dead:,} killed, {excused:,} proven to change nothing, {left:,} survive")

@@ -282,6 +282,7 @@ def test_a_damaged_experiment_is_set_aside(change: Callable[[dict[str, Any]], ob
         ({"key": "../../../../tmp/x"}, "is not that of a cell"),
         ({"measures": [{"e": math.nan}]}, "measures[0]"),
         ({"measures": [{"e": 10**400}]}, "measures[0]"),
+        ({"measures": [{"e": 1e155}]}, "measures = 1e+155 is not possible"),
         ({"guarantee": {"epsilon": "x"}}, "the guarantee has no"),
         ({"guarantee": {}, "budget": "over budget"}, "the guarantee has no"),
         ({"value": -1}, "has no such cell"),

@@ -86,6 +86,9 @@ class CellResult:
             raise DataError(f"key: {result.key[:40]!r} is not that of a cell")
         if result.guarantee or result.budget != ON_BUDGET:
             Guarantee.from_dict(result.guarantee)
+        for draw in result.measures:
+            for number in draw.values():  # their squares are summed
+                checks.number("measures", number, -checks.LARGEST_SCALE, checks.LARGEST_SCALE)
         return result
 
 

@@ -261,3 +261,18 @@ def test_functions_on_a_domain_that_is_not_listed_have_the_sensitivities_of_thei
     np.testing.assert_array_equal(family.sums(codes), one_by_one.sum(axis=0))
     nothing = FunctionFamily(lambda c: np.full((len(c), 1), np.nan), sizes, low=low, high=high, unit=1 / 16)
     assert nothing.sums(codes).tolist() == [3 * round(low * 16)]
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_a_function_that_stands_there_twice_costs_twice(neighbouring) -> None:
+    once, twice = (FunctionFamily([lambda codes: codes[:, 0] / 2] * times, (3, 2)) for times in (1, 2))
+    assert twice.l1(neighbouring) == 2 * once.l1(neighbouring) > 0
+    assert twice.l2(neighbouring) == pytest.approx(math.sqrt(2) * once.l2(neighbouring))
+
+
+def test_rows_that_come_in_blocks_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_functions, "TABULATED_AT_MOST", 0)
+    monkeypatch.setattr(user_functions, "_BLOCK", 4)
+    family = FunctionFamily([lambda codes: codes[:, 0] / 2], (3, 2), unit=0.5)
+    codes = np.random.default_rng(0).integers(0, (3, 2), (10, 2), dtype=np.int32)
+    assert family.sums(codes).tolist() == [codes[:, 0].sum()]

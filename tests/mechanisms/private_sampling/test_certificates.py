@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsyn.errors import ParameterError
@@ -132,6 +132,9 @@ def test_degenerate_ends_cost_nothing(floor: float, ceiling: float) -> None:
     assert bounded_ratio_epsilon(rows=1000, floor=floor, ceiling=ceiling) == 0
 
 
+# The quotient's floor is one too few, and one too many.
+@example(epsilon=1119909.7648756818, per_row=1.4035240878873405)
+@example(epsilon=246658.38976120827, per_row=1.7506912369844156)
 @given(epsilon=st.floats(1e-3, 1e3), per_row=st.floats(1e-2, 50))
 def test_largest_rows_is_the_largest(epsilon: float, per_row: float) -> None:
     rows = largest_rows(epsilon=epsilon, epsilon_per_row=per_row)
