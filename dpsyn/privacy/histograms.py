@@ -175,12 +175,13 @@ class Histogram:
         inside = (found >= 0) & (values < closed[found])
         return np.bincount(found[inside], minlength=low.size).astype(np.int64).reshape(-1, BRANCHES)
 
-    def parts(self, levels: Sequence[Level], rows: float | None) -> Parts:
-        """Rows in the smallest parts: consistent, not negative.
+    def parts(self, levels: Sequence[Level], rows: float | None, deviation: float) -> Parts:
+        """Rows in the smallest parts: consistent, not negative, and nearer to equal shares the more noise may explain.
 
         Args:
             levels: of the tree, with noise.
             rows: that have a value, where it is known; None takes what the counts say.
+            deviation: standard deviation of the noise.
         """
         best, variance = np.zeros((0, BRANCHES)), np.zeros((0, BRANCHES))
         estimates: list[tuple[Floats, Floats]] = []
@@ -195,7 +196,9 @@ class Histogram:
         total = np.array([max(float(best.sum()), 0.0) if rows is None else rows])
         pieces, every = [], []
         for level, (best, variance) in zip(levels, estimates[::-1], strict=True):
-            counted = nearest_with_sum(best, total, variance).ravel()
+            widths = np.diff(level.edges, axis=1)
+            equal = total[:, None] * widths / widths.sum(axis=1, keepdims=True)
+            counted = nearest_with_sum(shrunk(best, equal, variance * deviation**2), total, variance).ravel()
             total = counted[level.split]
             possible = variance.ravel() > 0
             smallest = possible.copy()
@@ -379,7 +382,7 @@ class Histograms:
             known = None if column.attribute.missing else rows
             values = column.values(table.frame)
             levels = column.grown(values[~np.isnan(values)], released, deviation)
-            parts = column.parts(levels, known)
+            parts = column.parts(levels, known, deviation)
             bins[column.position] = (
                 Bins.between(column, parts, column.attribute.unit_edges) if self.fixed_bins else Bins.of(column, parts)
             )
@@ -393,6 +396,19 @@ def bins_of(table: Table) -> Encoding:
         return Encoding(table.domain)
     some = table if table.n <= _LOOKED_AT else table.take(np.linspace(0, table.n - 1, _LOOKED_AT).astype(np.int64))
     return histograms.learn(some, lambda counts: counts, 0.0, some.n)
+
+
+def shrunk(estimates: Floats, towards: Floats, variances: Floats) -> Floats:
+    """Estimates moved towards others by as much as their noise may explain of the distance, row by row: James, Stein 1961.
+
+    Entries without variance stay. Shape (rows, entries) each.
+    """
+    known = variances > 0
+    apart = np.where(known, estimates - towards, 0.0)
+    distance = (apart**2 / np.where(known, variances, 1.0)).sum(axis=1, keepdims=True)
+    noise = np.maximum(known.sum(axis=1, keepdims=True) - 1.0, 0.0)
+    kept = np.maximum(1 - noise / np.maximum(distance, 1e-300), 0.0)
+    return np.asarray(np.where(known, towards + kept * apart, estimates))
 
 
 def nearest_with_sum(wanted: Floats, sums: Floats, variances: Floats) -> Floats:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.privacy.histograms import Bins, Histogram, Histograms, Level, Parts, nearest_with_sum
+from dpsyn.privacy.histograms import Bins, Histogram, Histograms, Level, Parts, nearest_with_sum, shrunk
 from dpsyn.table import Table
 
 AGES = Attribute("age", "numeric", lower=0, upper=119, bins=4, integer=True, missing=True, public=True)
@@ -161,7 +161,7 @@ def test_impossible_parts_stay_empty_whatever_the_noise():
     column = tree(SPANS[-2])
     random = np.random.default_rng(4)
     levels = column.grown(np.full(400, 5.0), lambda counts: counts + random.normal(0, 30, counts.shape), 30.0)
-    parts = column.parts(levels, 405)
+    parts = column.parts(levels, 405, 30.0)
     assert (parts.high > parts.low).all()
     assert parts.rows.min() >= 0
     assert parts.rows.sum() == pytest.approx(405)
@@ -176,7 +176,7 @@ def test_levels_are_weighed_by_their_noise(known):
     top, low = np.full((1, 10), 1000.0), np.full((1, 10), 100.0)
     top[0, 0] += 110
     first = Level(np.arange(0.0, 101, 10)[None], top, np.array([0]))
-    parts = column.parts([first, Level(np.arange(0.0, 11)[None], low, np.empty(0, dtype=np.int64))], known)
+    parts = column.parts([first, Level(np.arange(0.0, 11)[None], low, np.empty(0, dtype=np.int64))], known, 0.0)
     estimated = np.array([1100.0, *[1000.0] * 9])
     variances = np.array([10 / 11, *[1.0] * 9])
     if known is not None:
@@ -198,6 +198,29 @@ def test_the_nearest_vector_is_the_one_that_a_solver_finds():
         apart = cp.sum_squares(cp.multiply(x - row[can], 1 / np.sqrt(variance[can])))
         cp.Problem(cp.Minimize(apart), [cp.sum(x) == total]).solve(solver="CLARABEL")
         np.testing.assert_allclose(mine[can], x.value, atol=1e-5)
+
+
+def test_noise_alone_makes_no_bins():
+    """Twenty rows under noise of 30: what stands out by chance is not taken for the law of the column."""
+    attribute = Attribute("x", "numeric", lower=0, upper=999, bins=10, integer=True)
+    values = np.random.default_rng(0).integers(400, 600, 20)
+    far = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        column = tree(attribute)
+        levels = column.grown(values.astype(float), lambda c, r=random: np.round(c + r.normal(0, 30, c.shape)), 30.0)
+        bins = Bins.of(column, column.parts(levels, 20, 30.0))
+        far.append(np.abs(bins.edges - attribute.unit_edges).max())
+    assert np.median(far) < 150
+
+
+def test_shrinking_is_that_of_james_and_stein():
+    estimates, towards = np.array([[3.0, -1.0, 2.0, 9.0]]), np.array([[1.0, 1.0, 1.0, 0.0]])
+    # Distances 2, -2, 1 with variances 1, 1, 1/4: 4 + 4 + 4 = 12 against 2 that noise explains.
+    found = shrunk(estimates, towards, np.array([[1.0, 1.0, 0.25, 0.0]]))
+    np.testing.assert_allclose(found, [[1 + 2 * 5 / 6, 1 - 2 * 5 / 6, 1 + 5 / 6, 9.0]])
+    np.testing.assert_array_equal(shrunk(estimates, towards, np.full((1, 4), 100.0)), towards)
+    np.testing.assert_array_equal(shrunk(estimates, towards, np.zeros((1, 4))), estimates)
 
 
 def test_bins_are_the_best_of_all():
