@@ -188,12 +188,13 @@ def _relevant(classes: Sequence[MixedClass], together: int) -> list[MixedClass]:
 
 
 def _merged(ranked: Sequence[MixedClass], limit: float) -> list[tuple[MixedClass, int]]:
-    """Covers of neighbours, each with their number: as many at a time as have T·p² of at most ``limit`` together."""
+    """Covers of neighbours, each with their number: as many at a time as have T·p² of at most ``limit`` together. Rates must
+    descend."""
     groups: list[tuple[MixedClass, int]] = []
     for c in ranked:
         if groups:
             last, count = groups[-1]
-            cover = MixedClass(max(last.lost, c.lost), max(last.gained, c.gained), max(last.rows, c.rows))
+            cover = MixedClass(last.lost, max(last.gained, c.gained), max(last.rows, c.rows))
             if cover.rows * cover.lost**2 <= limit:
                 groups[-1] = cover, count + 1
                 continue

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 from dpsyn.mechanisms.dp_cda.accounting import exact
-from dpsyn.mechanisms.dp_cda.accounting._pairs import MixedClass, Part, discretised, dominating, mixed_classes
+from dpsyn.mechanisms.dp_cda.accounting._pairs import MixedClass, Part, _relevant, discretised, dominating, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._pld import compose, epsilon_of_losses, fft_allowance, gaussian_epsilon
 
 COUNTS, ROWS = (10, 20, 40, 5), (3, 5, 9, 0)
@@ -160,6 +160,17 @@ def test_changes_that_a_rough_look_did_not_show_are_calibrated_for(monkeypatch: 
     monkeypatch.setattr(exact, "composed_epsilon", made_up)
     found = exact._calibrated.__wrapped__((first, second), 1.0, 1e-5, 1e-3)
     assert 1.2 ** (1 / 3) <= found <= 1.2 ** (1 / 3) * (1 + 2e-3)
+
+
+def test_neighbours_are_merged_to_what_covers_them_and_costs_no_more_than_the_second_class() -> None:
+    """T·p² is 0.1 and 0.03 for the first two; 0.04 has fewer rows than 0.05, and 0.03 more that is gained than 0.035."""
+    lost, rows = (0.1, 0.05, 0.04, 0.035, 0.03, 0.025, 0.02, 0.01), (10, 12, 11, 14, 15, 16, 20, 40)
+    gained = (0.09, 0.045, 0.036, 0.03, 0.032, 0.02, 0.01, 0.009)
+    made = [MixedClass(*one) for one in zip(lost, gained, rows, strict=True)]
+    second, third = MixedClass(0.05, 0.045, 12), MixedClass(0.035, 0.032, 20)
+    assert _relevant(made[::-1], 2) == [made[0], second, second, third, third, made[-1]]
+    assert _relevant(made, 1) == [made[k] for k in (0, 1, 3, 4, 5, 6, 7)]
+    assert _relevant(made[:6], 2) == made[:6]
 
 
 def test_the_multiplier_is_that_of_an_exchange_or_of_one_left_out() -> None:
