@@ -206,7 +206,7 @@ def _on_cluster(cells: Sequence[Cell], baseline: Baseline, scheduler: str, run: 
 
         shared = client.scatter(baseline, broadcast=True)
         of = {client.submit(run, cell, shared, key=f"dpsyn-{cell.key}", pure=False): cell for cell in cells}
-        for future in as_completed(of):
+        for future in as_completed(of, loop=client.loop):
             failure = future.exception()
             yield Event(of[future], future.result() if failure is None else _crashed(of[future], _unforeseen(failure)))
 
