@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.privacy.histograms import Bins, Histogram, Histograms, Level, Parts, nearest_with_sum, shrunk
+from dpsyn.privacy.histograms import Bins, Histograms
+from dpsyn.privacy.trees import Histogram, Level, Parts, nearest_with_sum, shrunk
 from dpsyn.table import Table
 
 AGES = Attribute("age", "numeric", lower=0, upper=119, bins=4, integer=True, missing=True, public=True)
