@@ -156,7 +156,7 @@ LESSONS: dict[str, tuple[Step, ...]] = {
         Step(
             "More records, less noise",
             "Only l changes, from 4 to 64. One record now moves an average by 2/64 instead of 2/4, but it is in sixteen "
-            "times as many averages: σ falls from about 0.30 to 0.125 only. What the average loses is "
+            "times as many averages: σ falls from about 0.29 to 0.12 only. What the average loses is "
             "the variety of its records.",
             "The average is a blurred, typical digit whatever the seed; draw again. The noise still drowns it.",
             _mixing("What mixing does", in_cda_order="64", in_cda_seed="3"),

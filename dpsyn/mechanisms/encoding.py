@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpsyn import checks
 from dpsyn.domain import Domain
+from dpsyn.errors import ParameterError
 from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
+_SMALLEST_SHARE = 1e-4
 _ROUNDING = 1e-12
 """By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
 
@@ -45,6 +48,17 @@ class Stage:
         if self.histograms is None:
             return {}
         return {"epsilon_for_histograms": self.epsilon, "histogram_noise_scale": self.scale}
+
+
+def checked_share(share: object) -> float:
+    """
+    Raises:
+        ParameterError: it is neither 0 nor a share from 0.0001 up to 1, which is left out.
+    """
+    found = checks.number("histogram_share", share, 0.0, below=1.0)
+    if 0 < found < _SMALLEST_SHARE:
+        raise ParameterError("histogram_share", share, f"0, or at least {_SMALLEST_SHARE}")
+    return found
 
 
 def staged(share: float, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Stage, PrivacySpec]:

@@ -245,7 +245,8 @@ def _edges(parts: Parts, histogram: Histogram) -> Floats:
     fine = parts.cut(np.append(np.floor(inner) if histogram.whole else inner, equal_width[1:-1][harmless]))
     if len(fine.low) < bins:
         fine = fine.cut(equal_width[1:-1])
-    rows, values = fine.rows / total, (fine.low + fine.high) / 2
+    start, end = histogram.ends
+    rows, values = fine.rows / total, ((fine.low - start) / (end - start) + (fine.high - start) / (end - start)) / 2
     reached = np.cumsum(rows)
     sums = [np.append(0.0, reached)]
     for importance, coordinate in ((_RANKS, reached - rows / 2), (1.0, values)):

@@ -64,7 +64,7 @@ class Parts:
         low = np.union1d(self.low, at)
         high = np.append(low[1:], self.high[-1])
         of = np.searchsorted(self.low, low, side="right") - 1
-        return Parts(low, high, self.rows[of] * (high - low) / (self.high - self.low)[of], self.counted)
+        return Parts(low, high, self.rows[of] * ((high - low) / (self.high - self.low)[of]), self.counted)
 
     def between(self, edges: Floats) -> tuple[Floats, Floats]:
         """Estimated rows between edges at which the parts were cut, and their variance in units of the noise.
@@ -175,7 +175,7 @@ class Histogram:
         pieces, every = [], []
         for level, (best, variance) in zip(levels, estimates[::-1], strict=True):
             widths = np.diff(level.edges, axis=1)
-            equal = total[:, None] * widths / widths.sum(axis=1, keepdims=True)
+            equal = total[:, None] * (widths / widths.sum(axis=1, keepdims=True))
             counted = nearest_with_sum(shrunk(best, equal, variance * deviation**2), total, variance).ravel()
             total = counted[level.split]
             possible = variance.ravel() > 0
@@ -193,13 +193,14 @@ class Histogram:
 def shrunk(estimates: Floats, towards: Floats, variances: Floats) -> Floats:
     """Estimates moved towards others by as much as their noise may explain of the distance, row by row: James, Stein 1961.
 
-    Entries without variance stay. Shape (rows, entries) each.
+    Rows in which one stands out of the noise stay, as do entries without variance. Shape (rows, entries) each.
     """
     known = variances > 0
     apart = np.where(known, estimates - towards, 0.0)
-    distance = (apart**2 / np.where(known, variances, 1.0)).sum(axis=1, keepdims=True)
+    squares = apart**2 / np.where(known, variances, 1.0)
     noise = np.maximum(known.sum(axis=1, keepdims=True) - 1.0, 0.0)
-    kept = np.maximum(1 - noise / np.maximum(distance, 1e-300), 0.0)
+    kept = np.maximum(1 - noise / np.maximum(squares.sum(axis=1, keepdims=True), 1e-300), 0.0)
+    kept = np.where(squares.max(axis=1, keepdims=True) > _STANDS_OUT**2, 1.0, kept)
     return np.asarray(np.where(known, towards + kept * apart, estimates))
 
 

@@ -123,7 +123,7 @@ def test_a_link_gives_a_unit_back(monkeypatch, before, after):
     monkeypatch.setattr(visit, "next_number", lambda counter: 1)
     monkeypatch.setattr(visit, "load_sample", lambda name: table)
     made = visit.bundled("car")
-    back = share.restored(share.described(made.changed(table=table.with_domain(domain(after)))))
+    back, _ = share.restored(share.described(made.changed(table=table.with_domain(domain(after)))))
     assert back is not None
     assert back.table.domain == domain(after)
 

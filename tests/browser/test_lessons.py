@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_walk import RUN, settled
+from tests.browser.test_walk import RUN, settled, until
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: 
     before = page.evaluate(size)
     page.get_by_text("Presentation").click()
     expect(page).to_have_url(re.compile("present=true"), timeout=RUN)
-    page.wait_for_function(f"{size} > {1.2 * before}", timeout=RUN)
+    until(page, f"{size} > {1.2 * before}")
     settled(page)
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_text("dpsyn.NoisyReweighting(degree=1")).to_be_visible(timeout=RUN)
@@ -69,7 +69,7 @@ def test_a_projector_of_1280_pixels_shows_every_page_and_large_words(page: Page,
     page.goto(f"{app_url}/{address}&present=true")
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible(timeout=RUN)
     settled(page)
-    page.wait_for_function(f"({_WORDS})().length > 20", timeout=RUN)
+    until(page, f"({_WORDS})().length > 20")
     assert min(page.evaluate(_WORDS)) >= 14
     for name in ("Data", "Feasibility", "Generator", "Inside", "Lessons", "Comparison"):
         link = page.get_by_test_id("stTopNavLink").filter(has_text=re.compile(f"{name}$"))

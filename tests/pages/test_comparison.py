@@ -42,8 +42,8 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     assert table["Compared"].iloc[2].startswith("Sampling noise")
     for degree in (1, 2, 3):
         assert (table[f"{degree}-way mean"] <= table[f"{degree}-way max"]).all()
-    # 15,000 rows at ε = 1 on 8 columns: noise costs something, but far less than DP-CDA's balanced classes.
-    assert table["2-way mean"].iloc[0] < 0.05 < table["2-way mean"].iloc[1]
+    # 15,000 rows at ε = 1 on 8 columns: noise costs something, but far less than DP-CDA's averages.
+    assert 10 * table["2-way mean"].iloc[0] < table["2-way mean"].iloc[1]
     reports = app.session_state["comparison"]["reports"]
     scores = next(iter(reports.values())).prediction
     assert scores.real.constant.measures["accuracy"] == pytest.approx(0.56, abs=0.05)

@@ -60,9 +60,9 @@ def test_mixing_digits_says_what_each_setting_does_to_the_noise():
         app = at("inside", data="digits", **query)
         return float(next(m.value for m in app.metric if m.label == "σ, exact accounting"))
 
-    assert "from about 0.30 to 0.125" in more.text
-    assert sigma(**first.query) == pytest.approx(0.30, abs=0.005)
-    assert sigma(**more.query) == pytest.approx(0.125, abs=0.002)
+    assert "from about 0.29 to 0.12" in more.text
+    assert sigma(**first.query) == pytest.approx(0.29, abs=0.005)
+    assert sigma(**more.query) == pytest.approx(0.12, abs=0.005)
     assert "falls to about 0.04." in stays.text
     assert sigma(**more.query, in_cda_rows_digits="100") == pytest.approx(0.04, abs=0.005)
     assert "falls to about 0.008." in stays.text

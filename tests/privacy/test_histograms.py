@@ -217,6 +217,7 @@ def test_noise_alone_makes_no_bins():
 
 def test_shrinking_is_that_of_james_and_stein():
     estimates, towards = np.array([[3.0, -1.0, 2.0, 9.0]]), np.array([[1.0, 1.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(shrunk(estimates, towards, np.array([[1.0, 1.0, 0.1, 0.0]])), estimates)
     # Distances 2, -2, 1 with variances 1, 1, 1/4: 4 + 4 + 4 = 12 against 2 that noise explains.
     found = shrunk(estimates, towards, np.array([[1.0, 1.0, 0.25, 0.0]]))
     np.testing.assert_allclose(found, [[1 + 2 * 5 / 6, 1 - 2 * 5 / 6, 1 + 5 / 6, 9.0]])

@@ -27,7 +27,7 @@ from dpsyn.mechanisms.base import (
     Release,
     check_request,
 )
-from dpsyn.mechanisms.encoding import Stage, staged
+from dpsyn.mechanisms.encoding import Stage, checked_share, staged
 from dpsyn.mechanisms.mwem.theorems import best_rounds
 from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding
@@ -129,7 +129,7 @@ class MWEM(Config):
         self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
         self._set("rows", checks.whole_or_none("rows", self.rows))
         checks.choice("output", self.output, get_args(Output))
-        self._set("histogram_share", checks.number("histogram_share", self.histogram_share, 0.0, below=1.0))
+        self._set("histogram_share", checked_share(self.histogram_share))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
         """T rounds, each with ε/2T for choosing a cell and ε/2T for measuring it, of the ε that fine histograms leave.

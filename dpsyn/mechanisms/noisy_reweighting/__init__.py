@@ -11,6 +11,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config, check_request
+from dpsyn.mechanisms.encoding import checked_share
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
@@ -168,7 +169,7 @@ class NoisyReweighting(Config):
         if self.family is not None and not isinstance(self.family, Family):
             raise ParameterError("family", self.family, "a family of statistics, such as FunctionFamily")
         checks.instance("public", self.public, Table, "a dpsyn.Table of public rows", optional=True)
-        self._set("histogram_share", checks.number("histogram_share", self.histogram_share, 0.0, below=1.0))
+        self._set("histogram_share", checked_share(self.histogram_share))
         if self.vertex and self.objective != "max":
             raise ParameterError("vertex", True, f"objective='max': the optimum of {self.objective!r} is a single density")
         if (self.reduced_space == "public") != (self.public is not None):

@@ -11,7 +11,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError
 from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config, check_request
-from dpsyn.mechanisms.encoding import staged
+from dpsyn.mechanisms.encoding import checked_share, staged
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
     IGNORES_DATA,
@@ -91,7 +91,7 @@ class PrivateSampling(Config):
             self._set(name, checks.whole_or_none(name, getattr(self, name)))
         if self.space is not None:
             checks.choice("space", self.space, ("auto", *SPACES))
-        self._set("histogram_share", checks.number("histogram_share", self.histogram_share, 0.0, below=1.0))
+        self._set("histogram_share", checked_share(self.histogram_share))
         if self.scheduler is not None:
             checks.text("scheduler", self.scheduler, "an address such as 'tcp://127.0.0.1:8786', or None for threads")
 
