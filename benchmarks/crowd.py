@@ -1,6 +1,6 @@
 """Visitors who start the heaviest job each and close their tabs, beside others who move sliders.
 
-    python benchmarks/crowd.py [--crowd 10] [--others 3] [--memory 4] [--stay 20]
+    python -m benchmarks.crowd [--crowd 10] [--others 3] [--memory 4] [--stay 20]
 
 Each of the crowd opens Generator on 569 rows of 31 columns, asks private sampling for ten million points, presses Run,
 watches its progress for a while, and closes its tab; all at the same time. Nobody has a browser: sessions speak Streamlit's

@@ -13,14 +13,12 @@ from dpsyn.mechanisms.base import Config
 class Case:
     """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters.
 
-    ``keeps_class_balance`` and ``keeps_dependence`` say what its rows promise at negligible noise: the shares of the
-    classes, and tables of two columns or of one alone.
+    ``keeps_dependence`` says what its rows promise at negligible noise: tables of two columns, or of one alone.
     """
 
     config: Config
     spec: dpsyn.PrivacySpec
     faithful: Config
     faithful_spec: dpsyn.PrivacySpec
-    keeps_class_balance: bool
     wrong: dict[str, Any]
     keeps_dependence: bool = True

@@ -9,6 +9,5 @@ CASE = Case(
     spec=dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5),
     faithful=dpsyn.DPCDA(target="smokes", order_of_mixture=1, rows=4000),
     faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE, delta=1e-5),
-    keeps_class_balance=True,
     wrong={"target": "", "order_of_mixture": 0, "rows": 0, "count_share": 0.0, "clip_norm": 0.0},
 )

@@ -8,6 +8,5 @@ CASE = Case(
     spec=dpsyn.PrivacySpec(epsilon=1.0),
     faithful=dpsyn.MWEM(degree=2, rows=20_000, rounds=150),
     faithful_spec=dpsyn.PrivacySpec(epsilon=1e6),
-    keeps_class_balance=True,
     wrong={"degree": 0, "rounds": 0, "rows": 0, "replays": -1, "output": "first"},
 )

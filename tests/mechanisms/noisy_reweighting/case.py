@@ -9,7 +9,6 @@ CASE = Case(
     spec=dpsyn.PrivacySpec(epsilon=1.0),
     faithful=dpsyn.NoisyReweighting(degree=2, rows=20_000),
     faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE),
-    keeps_class_balance=True,
     wrong={
         "degree": 0,
         "statistics": "fourier",

@@ -9,6 +9,5 @@ CASE = Case(
     spec=dpsyn.PrivacySpec(epsilon=100.0),
     faithful=dpsyn.PrivateSampling(degree=2, floor=0.002, ceiling=60.0, rows=20_000, histogram_share=0.1),
     faithful_spec=dpsyn.PrivacySpec(epsilon=HUGE),
-    keeps_class_balance=True,
     wrong={"degree": 0, "floor": 0.6, "ceiling": 1.0, "rows": 0, "reduced_space_size": 0, "space": "cube"},
 )
