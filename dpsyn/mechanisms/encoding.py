@@ -15,7 +15,7 @@ from dpsyn.table import Table
 
 _SMALLEST_SHARE = 1e-4
 _ROUNDING = 1e-12
-"""By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
+"""By how much the noise is larger, and what is left smaller, than it has to be: rounding cannot cost more than ε."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,12 @@ class Stage:
             return Encoding(self.domain)
         deviation = 2**0.5 * self.scale
         return self.histograms.learn(table, lambda counts: noise.discrete_laplace(counts, self.scale), deviation, self.rows)
+
+    def source(self, following: str) -> str:
+        """The argument for both: this stage and what follows it."""
+        if self.histograms is None:
+            return following
+        return f"{following}, after discrete Laplace noise on fine histograms, whose ε is added (adaptive composition)"
 
     def facts(self) -> dict[str, Any]:
         """What a record says of it."""
@@ -73,4 +79,5 @@ def staged(share: float, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Sta
     epsilon = share * spec.epsilon
     scale = histograms.moved(spec.neighbouring) / epsilon * (1 + _ROUNDING)
     rows = n if spec.neighbouring == "replace_one" else None
-    return Stage(domain, histograms, epsilon, scale, rows), replace(spec, epsilon=spec.epsilon - epsilon)
+    left = (spec.epsilon - epsilon) * (1 - _ROUNDING)
+    return Stage(domain, histograms, epsilon, scale, rows), replace(spec, epsilon=left)

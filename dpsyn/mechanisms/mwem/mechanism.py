@@ -158,7 +158,7 @@ class MWEM(Config):
         queries = Queries(domain.shape, self.degree)
         log_sizes = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
         rounds = self.rounds or best_rounds(n * left.epsilon, *log_sizes, most=MOST_ROUNDS)
-        source = f"Theorem 2.1 of {self.paper}"
+        source = stage.source(f"Theorem 2.1 of {self.paper}")
         guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, _N_IS_PUBLIC))
         return MWEMMechanism(self, spec, domain, n, guarantee, self, int(rounds), queries, stage, left.epsilon)
 

@@ -46,6 +46,7 @@ Objective = Literal["max_entropy", "least_squares", "max"]
 ReducedSpace = Literal["auto", "whole", "uniform", "marginals", "tree", "public"]
 Rounding = Literal["low_variance", "independent"]
 
+_CHOSEN_BINS = ", bins chosen by noisy histograms that came before (adaptive composition)"
 _MOST_COUNTED = 2_000_000
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
@@ -241,7 +242,7 @@ class NoisyReweighting(Config):
                 epsilon=spec.epsilon,
                 delta=spec.delta if kind == "gaussian" else 0.0,
                 neighbouring=spec.neighbouring,
-                source=source_of(ledger, spec),
+                source=source_of(ledger, spec) + (_CHOSEN_BINS if histograms is not None else ""),
                 assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
                 status="real_arithmetic" if kind == "continuous_laplace" else "proven",
             ),

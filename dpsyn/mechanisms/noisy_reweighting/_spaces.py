@@ -100,6 +100,8 @@ class NoisySums:
         found = self
         for j, (counts, variances) in known.items():
             mine = [group for group in self.family.groups if j in group.columns]
+            if not mine:
+                continue
             cells = np.array([(group.stop - group.start) / self.family.sizes[j] for group in mine])
             precisions = 1 / (np.array([self.spreads[group.start] ** 2 for group in mine]) * cells)
             tables = np.array([found._summed(group, (j,)) for group in mine]).reshape(len(mine), -1)

@@ -116,7 +116,9 @@ class PrivateSampling(Config):
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
         n = check_request(spec, domain, n, self.rows)
-        stage, spec = staged(self.histogram_share, asked := spec, domain, n)
+        # What ignores the data has no use for bins that do not.
+        degenerate = is_degenerate(self.floor, self.ceiling)
+        stage, spec = staged(0.0 if degenerate else self.histogram_share, asked := spec, domain, n)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)
@@ -132,7 +134,7 @@ class PrivateSampling(Config):
         assumptions = [PUBLIC_DOMAIN_ASSUMPTION, BOX_ASSUMPTION]
         source = RATIO_SOURCE
         status: Status = "proven"
-        if is_degenerate(self.floor, self.ceiling):
+        if degenerate:
             source = DEGENERATE_SOURCE
             assumptions.append(IGNORES_DATA)
         elif per_row < ratio:
@@ -143,7 +145,9 @@ class PrivateSampling(Config):
             spec=asked,
             domain=domain,
             n=n,
-            guarantee=Guarantee(rows * per_row + stage.epsilon, 0.0, spec.neighbouring, source, tuple(assumptions), status),
+            guarantee=Guarantee(
+                rows * per_row + stage.epsilon, 0.0, spec.neighbouring, stage.source(source), tuple(assumptions), status
+            ),
             rows=int(rows),
             size=size,
             theorem_4_1_per_row=theorem,
