@@ -205,19 +205,23 @@ class Attribute:
         (first, last), bins = self._range, self.effective_bins
         return np.array([first + i * (last - first + 1) // bins for i in range(bins + 1)], dtype=np.float64)
 
-    def labels(self) -> list[str]:
-        """A short text for every code, in code order. Different codes of a binned column have different texts."""
+    def labels(self, edges: npt.NDArray[np.float64] | None = None) -> list[str]:
+        """A short text for every code, in code order. Different codes of a binned column have different texts.
+
+        ``edges`` are those of other bins than :attr:`unit_edges`.
+        """
         if not self.is_binned:
-            names = [str(c) for c in self.categories]
-        elif self.unit is not None:
-            pairs = [(int(a), int(b) - 1) for a, b in pairwise(self.unit_edges)]
+            return [str(c) for c in self.categories] + ["(missing)"] * self.missing
+        edges = self.unit_edges if edges is None else edges
+        if self.unit is not None:
+            pairs = [(int(a), int(b) - 1) for a, b in pairwise(edges)]
             write = _day if self.kind == "date" else partial(units.written, unit=self.unit)
             names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in pairs]
         else:
-            digits = next((d for d in range(4, 17) if len({f"{e:.{d}g}" for e in self.edges}) == self.bins + 1), 17)
-            shown = [f"{e:.{digits}g}" for e in self.edges]
+            digits = next((d for d in range(4, 17) if len({f"{e:.{d}g}" for e in edges}) == len(edges)), 17)
+            shown = [f"{e:.{digits}g}" for e in edges]
             names = [f"{a} to {b}" for a, b in pairwise(shown)]
-        return names + (["(missing)"] if self.missing else [])
+        return names + ["(missing)"] * self.missing
 
     def numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         """A numeric or date column as numbers, clipped to the bounds; NaN where missing. Shape (n,).

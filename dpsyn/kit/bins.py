@@ -7,12 +7,13 @@ from typing import Any
 import streamlit as st
 
 from dpsyn.domain import Domain
-from dpsyn.privacy.histograms import Histograms
+from dpsyn.privacy.trees import levels_of
 
 
 def histogram_share(domain: Domain, key: str, usual: float, **options: Any) -> float:
     """The setting ``histogram_share`` from a slider; what is usual where no column of the domain has a histogram."""
-    if Histograms.of(domain) is None:
+    # The first such column is enough to know: a form follows every slider, with thousands of columns too.
+    if not any(attribute.is_binned and levels_of(attribute) for attribute in domain.attributes):
         return usual
     return st.slider(
         "Share of the budget for fine histograms",

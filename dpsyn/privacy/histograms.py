@@ -93,16 +93,7 @@ class Bins:
 
     def labels(self) -> list[str]:
         """A short text for every code, in code order."""
-        attribute = self.histogram.attribute
-        low = attribute.from_units(self.edges[:-1])
-        high = attribute.from_units(self.edges[1:] - self.histogram.whole)
-        names = [" to ".join(dict.fromkeys(map(self._written, ends))) for ends in zip(low, high, strict=True)]
-        return names + ["(missing)"] * attribute.missing
-
-    def _written(self, value: Any) -> str:
-        if self.histogram.attribute.kind == "date":
-            return str(value)[:10]
-        return f"{value:.{15 if self.histogram.whole else 4}g}"
+        return self.histogram.attribute.labels(self.edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,8 +300,7 @@ def _by_copula(mine: Codes, other: Codes, position: Floats, uniform: Floats) -> 
     low, high = _ranks(mine)
     before, after = _ranks(other)
     middle, partner = (low + high) / 2 - 0.5, (before + after) / 2 - 0.5
-    # Bins hide a part of the variance of ranks, which is 1/12: what is left of the correlation is that much too small.
-    correlation = float((middle * partner).mean()) * 12 / math.sqrt(max(144 * middle.var() * partner.var(), 1e-12))
+    correlation = float((middle * partner).mean()) / math.sqrt(max(middle.var() * partner.var(), 1e-14))
     correlation = float(np.clip(2 * math.sin(math.pi / 6 * np.clip(correlation, -1, 1)), -_CLOSEST, _CLOSEST))
     given = special.ndtri(np.clip(before + (after - before) * position, 1e-9, 1 - 1e-9))
     spread = math.sqrt(1 - correlation**2)
