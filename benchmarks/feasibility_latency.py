@@ -41,15 +41,15 @@ def server_time(runs: int) -> None:
     app = app.switch_page("feasibility.py").run()
     first, *others = sections()
     for key, values, kind in (
-        ("f_epsilon", [0.1, 1.0, 10.0], "select_slider"),
+        ("epsilon", [0.1, 1.0, 10.0], "select_slider"),
         ("f_floor", [0.1, 0.2, 0.3, 0.4], "slider"),
-        ("f_degree", [1, 2, 3], "slider"),
+        ("degree", [1, 2, 3], "slider"),
         ("f_rows", [1, 100, 1000], "select_slider"),
     ):
         report(f"server, {first}, {key}", _reruns(app, kind, key, values, runs))
     for name in others:
         app.segmented_control(key="f_section").set_value(name).run()
-        report(f"server, {name}, f_epsilon", _reruns(app, "select_slider", "f_epsilon", [0.1, 1.0, 10.0], runs))
+        report(f"server, {name}, epsilon", _reruns(app, "select_slider", "epsilon", [0.1, 1.0, 10.0], runs))
 
 
 def _reruns(app: Any, kind: str, key: str, values: list[float], runs: int) -> list[float]:

@@ -46,8 +46,8 @@ def move_of_epsilon() -> set[tuple[str, str]]:
     """The page Feasibility, section Verdict, bundled data."""
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60).run()
     app = app.switch_page("feasibility.py").run()
-    app = app.select_slider(key="f_epsilon").set_value(0.5).run()
-    return traced(lambda: app.select_slider(key="f_epsilon").set_value(2.0).run())
+    app = app.select_slider(key="epsilon").set_value(0.5).run()
+    return traced(lambda: app.select_slider(key="epsilon").set_value(2.0).run())
 
 
 def run_of_noisy_reweighting() -> set[tuple[str, str]]:

@@ -27,13 +27,13 @@ from dpsyn.mechanisms.registry import MECHANISMS
 
 ROUTER = str(Path(__file__).parents[1] / "pages" / "_router.py")
 VIEWS: list[tuple[str, dict[str, Any]]] = [
-    ("home", {}),
+    ("data", {}),
     ("feasibility", {}),
     ("feasibility", {"f_section": "Export"}),
     *(("generator", {"mechanism": name}) for name in MECHANISMS),
-    ("generator", {"mechanism": "private_sampling", "ps_degree": 3}),
-    ("generator", {"mechanism": "noisy_reweighting", "nr_degree": 3}),
-    ("generator", {"mechanism": "mwem", "mwem_degree": 3}),
+    ("generator", {"mechanism": "private_sampling", "degree": 3}),
+    ("generator", {"mechanism": "noisy_reweighting", "degree": 3}),
+    ("generator", {"mechanism": "mwem", "degree": 3}),
     *(("inside", {"inside_mechanism": name}) for name in MECHANISMS),
     *(("inside", {"inside_mechanism": "private_sampling", "is_section": name}) for name in ("2 · Why λ", "4 · Privacy")),
     *(("inside", {"inside_mechanism": "noisy_reweighting", "in_nr_view": name}) for name in ("Fitted statistics", "Audit")),
@@ -59,7 +59,7 @@ def dataset(frame: pd.DataFrame, revision: int) -> Dataset:
 def opened(page: str, chosen: dict[str, Any], current: Dataset | None) -> tuple[list[tuple[float, float]], list[str]]:
     """Clock and processor seconds of the first and the second answer, and what went wrong."""
     app = AppTest.from_file(ROUTER, default_timeout=600).run()
-    if page != "home":
+    if page != "data":
         app.switch_page(f"{page}.py")
     for key, value in chosen.items():
         app.session_state[key] = value

@@ -48,7 +48,7 @@ PAGES: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "comparison": ("comparison?data=asia&comparison_what=Experiments", "light", run_experiment),
     "inside_cube": (f"inside?data=asia&is_section=3+·+Density{CUBE}", "light", None),
     "inside_digits": (
-        "inside?data=digits&inside_mechanism=DP-CDA&in_cda_view=What+mixing+does&in_cda_order=64&in_cda_epsilon=100"
+        "inside?data=digits&inside_mechanism=DP-CDA&in_cda_view=What+mixing+does&order=64&epsilon=100"
         "&in_cda_rows_digits=100&in_cda_seed=3",
         "dark",
         None,

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpsyn.app import state
+from dpsyn.app import road, state
 from dpsyn.app.lab import results
 from dpsyn.app.lab.measures import findings, measure_form
 from dpsyn.app.lab.planner import planner
@@ -45,29 +45,26 @@ if what == "Experiments":
     for experiment in elsewhere:
         results.show(experiment, current, own=False)
 elif not releases:
-    st.info(
-        "There is no release of this data yet, with the columns as they are now"
-        + (
-            f"; {len(others)} of other data or other columns {'is' if len(others) == 1 else 'are'} listed below"
-            if others
-            else ""
-        )
-        + ". Make one in the Generator, import a file, or let an experiment run the mechanisms for you.",
-        icon=":material/info:",
-    )
-    st.page_link("generator.py", label="Make one in the Generator", icon=":material/casino:")
     widgets.watch_job()
     widgets.show_message()
+    spec = widgets.budget()
+    budget = f"ε = {spec.epsilon:g}, δ = {widgets.number(spec.delta)}"
+    st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Run all mechanisms", type="primary", icon=":material/play_arrow:", disabled=visit.job() is not None):
+            road.run_all(current, spec)
+            st.rerun()
+        st.page_link("generator.py", label="Choose one in the Generator", icon=":material/casino:")
     other_releases(current, others)
 else:
     visit.offer(lambda: code_of(current, releases))
-    st.subheader("Releases of this data", anchor=False)
-    with st.container(horizontal=True):
-        runs_panel(releases)
-        code_popover(current, releases)
     by_label = {made.label: made for made in releases}
-    measure_form(current, by_label)
     widgets.watch_job()
     widgets.show_message()
     findings(current, by_label)
+    with st.expander("Measure again: other releases, tables or models", icon=":material/straighten:", key="measure_again"):
+        measure_form(current, by_label)
+    with st.expander(f"The {len(releases)} releases of this data", icon=":material/list:", key="releases_list"):
+        runs_panel(releases)
+        code_popover(current, releases)
     other_releases(current, others)

@@ -1,48 +1,51 @@
-"""Run a mechanism: settings, the guarantee before the run, progress, the release."""
+"""Make rows: which mechanism, under which budget, the run, and how good its rows are."""
 
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import state
-from dpsyn.app.releases import csv_guard, diagnostics_table, expectations, form_of, show_budget, show_claim, show_release
+from dpsyn.app import road, state
+from dpsyn.app.releases import (
+    csv_guard,
+    diagnostics_table,
+    expectations,
+    form_of,
+    show_budget,
+    show_claim,
+    show_newest,
+    show_release,
+)
 from dpsyn.errors import DpsynError
 from dpsyn.kit import code, jobs, visit, widgets
 from dpsyn.kit.visit import calibrated
 from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.privacy.spec import PrivacySpec
 
-st.title("Generator")
+releases = state.made()
+newest = next((made for made in state.comparable() if made.number == st.session_state.get("newest")), None)
+road.head("Generator", "Mechanism" if newest is None else "Rows")
 current = widgets.dataset_bar()
-learn, held_out = current.parts
-st.caption(
-    f"The mechanisms see {learn.n:,} rows"
-    + (
-        f"; {held_out.n:,} rows are held out for the comparison. Feasibility judges all {current.table.n:,}."
-        if held_out
-        else "."
-    )
-)
-
-chosen = widgets.one_of(
-    "Mechanism",
-    list(MECHANISMS),
-    format_func=title,
-    default=next(iter(MECHANISMS)),
-    key="mechanism",
-)
+learn = current.parts[0]
 
 
 @st.fragment
-def settings(name: str) -> None:
-    """Settings, and the guarantee that follows from them, at once."""
-    with st.container(border=True):
+def settings() -> None:
+    """The budget, one line a mechanism, the guarantee that follows, and the run."""
+    first = st.columns([2, 2, 1], gap="medium", vertical_alignment="center")
+    with first[0]:
+        epsilon = widgets.epsilon_slider()
+    with first[1]:
+        delta = widgets.delta_slider()
+    found = road.offers(current, PrivacySpec(epsilon, delta))
+    best = road.best_of(found)
+    road.offers_table(found, PrivacySpec(epsilon, delta), best)
+    name = widgets.one_of("Mechanism", list(MECHANISMS), format_func=title, default=best, key="mechanism")
+    with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         try:
-            config, spec = form_of(name)(current)
+            config, spec = form_of(name)(current, epsilon, delta)
             with st.spinner("Computing the guarantee …"):
                 mechanism = calibrated(config, spec, learn)
         except DpsynError as fault:
-            mechanism = None
-            reason = widgets.said(str(fault)).rstrip(".")
-            st.warning(f"**Cannot run with these settings:** {reason}.", icon=":material/block:")
+            mechanism, reason = None, widgets.said(str(fault)).rstrip(".")
         refuted = mechanism is not None and mechanism.guarantee.status == "published_but_wrong"
         demo = st.toggle(
             "Repeatable demonstration with a seed",
@@ -53,20 +56,29 @@ def settings(name: str) -> None:
             help="For teaching. Whoever knows the seed can take the noise off, so such a release has no guarantee.",
         )
         seed = int(st.number_input("Seed", 0, 2**32 - 1, 7, key="seed", bind="query-params")) if demo else None
-    if mechanism is not None:
-        visit.offer(lambda: code.generator(current, config, spec, seed))
-        widgets.badge(not current.table.domain.is_public)
-        widgets.guarantee_card(mechanism.claim(seeded=demo), before=True)
-        show_claim(config.name, mechanism.guarantee, mechanism.facts())
-        for kind, sentence in expectations(mechanism):
-            (st.warning if kind == "warning" else st.caption)(widgets.said(sentence))
-        show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
-        with st.expander("What calibration made of the settings"):
-            st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
     running = visit.job() is not None
-    if st.button("Run", type="primary", icon=":material/play_arrow:", disabled=mechanism is None or running, key="run"):
+    pressed = first[2].button(
+        "Run",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=mechanism is None or running,
+        key="run",
+        width="stretch",
+    )
+    if mechanism is None:
+        st.warning(f"**Cannot run with these settings:** {reason}.", icon=":material/block:")
+        return
+    visit.offer(lambda: code.generator(current, config, spec, seed))
+    widgets.guarantee_card(mechanism.claim(seeded=demo), before=True)
+    for kind, sentence in expectations(mechanism):
+        (st.warning if kind == "warning" else st.caption)(widgets.said(sentence))
+    show_claim(config.name, mechanism.guarantee, mechanism.facts())
+    with st.expander("Budget and derived settings", icon=":material/pie_chart:"):
+        show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")
+        st.dataframe(diagnostics_table(mechanism.calibrated()), hide_index=True)
+    if pressed:
         context = {
-            "done": state.take_release,
+            "done": road.take_and_measure,
             "title": config.title,
             "seed": seed,
             "revision": current.revision,
@@ -87,24 +99,27 @@ def settings(name: str) -> None:
         st.rerun()
 
 
-settings(chosen)
 widgets.watch_job()
 widgets.show_message()
-
-releases = state.made()
-if releases:
-    st.header("Releases of this visit")
-    guarded = csv_guard()
-    for made in reversed(releases):
-        with st.expander(escape.markdown(made.label), expanded=made.number == st.session_state.get("newest")):
-            show_release(made, guarded=guarded)
-    st.caption(widgets.said(state.total_claim(releases)))
-    st.page_link("comparison.py", label="Compare them with the real data", icon=":material/compare:")
+if newest is None:
+    settings()
 else:
+    show_newest(newest)
+    if st.button("Make other rows", icon=":material/tune:", key="again"):
+        st.session_state.pop("newest")
+        st.rerun()
+others = [made for made in reversed(releases) if made is not newest]
+if others:
+    st.subheader("Earlier releases", anchor=False)
+    guarded = csv_guard("others")
+    for made in others:
+        with st.expander(escape.markdown(made.label)):
+            show_release(made, guarded=guarded)
+if releases:
     st.caption(
-        "Releases appear here. "
+        f"{widgets.said(state.total_claim(releases))} "
         + (
-            "They live in this visit: a reload of the page loses them. Download what you want to keep."
+            "Reloading the page deletes them: download what you want to keep."
             if state.workspace() is None
             else "They are kept in the workspace; after a reload of the page, open it again on the page Comparison."
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,8 +11,19 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpsyn import escape
+from dpsyn.kit import widgets
 
 _LONGEST = 10_000
+_OPTIONS: dict[str, Sequence[float]] = {
+    widgets.EPSILON: widgets.EPSILONS,
+    widgets.DELTA: widgets.DELTAS,
+    widgets.DEGREE: widgets.DEGREES,
+    widgets.ORDER: widgets.ORDERS,
+}
+_EARLIER = {
+    f"{page}_{name}": name for name in _OPTIONS for page in ("f", "ps", "nr", "mwem", "cda", "is", "in_nr", "in_cda", "lab")
+}
+"""What the settings that all pages share were called in links while every page had its own."""
 _ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
 
 
@@ -21,12 +32,16 @@ def admit() -> None:
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     unfit = [name for name, texts in address.items() if not all(map(_fit, (name, *texts)))]
     context = get_script_run_ctx()
-    if unfit and context is not None:
+    earlier = {name: address[name] for name in address if name in _EARLIER and name not in unfit}
+    if (unfit or earlier) and context is not None:
         # st.query_params keeps what a widget is bound to, and widgets read what the address said at first.
         with context.session_state.query_params() as params:
-            for name in unfit:
+            for name in (*unfit, *earlier):
                 params.remove_param(name)
+            for name, texts in earlier.items():
+                params.set_with_no_forward_msg(_EARLIER[name], texts)
             params.set_initial_query_params_from_current()
+    address = {_EARLIER.get(name, name): texts for name, texts in address.items()}
     # What a widget has said already is no link's word any more.
     asked = {name: texts for name, texts in address.items() if name not in unfit and name not in st.session_state}
     st.session_state[_ASKED] = asked, unfit
@@ -35,6 +50,15 @@ def admit() -> None:
 def refuse(names: Iterable[str]) -> None:
     """Have :func:`refusals` name settings of the address that are no widget's and make no sense."""
     st.session_state[_ASKED][1].extend(names)
+
+
+def keep_shared() -> None:
+    """Keep what the address says of the settings that all pages share for the pages that show them. To be called last."""
+    for name, options in _OPTIONS.items():
+        if name in st.query_params and name not in st.session_state:
+            found = [option for option in options if _says([st.query_params[name]], option)]
+            if found:
+                st.session_state[name] = found[0]
 
 
 def _fit(text: str) -> bool:

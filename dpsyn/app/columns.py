@@ -6,9 +6,11 @@ Pure functions; the page draws.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import escape
@@ -24,7 +26,10 @@ SHOWN_COLUMNS = 200
 """At once on the page Data: a browser takes long over more."""
 _SHOWN_NOTES = 20
 _MOST_ALIKE = 3
-_FIELDS = ("use", "column", "kind", "categories", "lower", "upper", "unit", "missing", "public", "bins")
+_FIELDS = ("use", "column", "kind", "values", "cost", "categories", "lower", "upper", "unit", "missing", "source", "bins")
+READ_OFF = "read off these rows"
+SOURCES = ("code book", "law of nature", READ_OFF)
+"""Where the categories, bounds and unit of a column are known from; all but the last without looking at the data."""
 
 
 def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
@@ -34,15 +39,34 @@ def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
         return found, None
     what = f"with “{part}” in their name" if part else "of the data"
     return found[:SHOWN_COLUMNS], (
-        f"Here are the first {min(SHOWN_COLUMNS, len(found)):,} of the {len(found):,} columns {what}. The buttons leave "
-        "the other columns as they are, but for “confirm everything”, which confirms them too."
+        f"Here are the first {min(SHOWN_COLUMNS, len(found)):,} of the {len(found):,} columns {what}. The others stay as "
+        "they are, but for the source of all columns that are read off these rows."
     )
 
 
-def editor_lines(full: Table, current: Domain, shown: Sequence[str] | None = None) -> pd.DataFrame:
-    """One line per column of the data, or of those ``shown``: what it is, and what may be said of it."""
+def cell_shares(domain: Domain) -> npt.NDArray[np.float64]:
+    """Of all cells of all tables of two columns, the share of those tables that a column is in: what it costs, since every
+    cell gets noise. Shape (columns,)."""
+    sizes = np.asarray(domain.shape, dtype=float)
+    cells = sizes * (sizes.sum() - sizes)
+    shares: npt.NDArray[np.float64] = 2 * cells / max(1.0, cells.sum())
+    return shares
+
+
+def editor_lines(
+    full: Table, current: Domain, shown: Sequence[str] | None = None, sources: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """One line per column of the data, or of those ``shown``: what it is, what it costs, and what may be said of it.
+
+    Args:
+        full: all columns as read.
+        current: the domain in use.
+        shown: which columns; None for all.
+        sources: what somebody said of where a column is known from, by name.
+    """
     lines = []
     kept = {attribute.name: attribute for attribute in current.attributes}
+    costs = dict(zip(current.names, cell_shares(current), strict=True))
     for read in full.domain.attributes if shown is None else map(full.domain.__getitem__, shown):
         attribute = kept.get(read.name, read)
         lines.append(
@@ -50,12 +74,14 @@ def editor_lines(full: Table, current: Domain, shown: Sequence[str] | None = Non
                 "use": read.name in current,
                 "column": attribute.name,
                 "kind": attribute.kind,
+                "values": attribute.size,
+                "cost": 100 * costs.get(read.name, 0.0),
                 "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
                 "lower": _bound_text(attribute, attribute.lower),
                 "upper": _bound_text(attribute, attribute.upper),
                 "unit": attribute.unit if attribute.kind == "numeric" else None,
                 "missing": attribute.missing,
-                "public": attribute.public,
+                "source": (sources or {}).get(read.name, SOURCES[0]) if attribute.public else READ_OFF,
                 "bins": attribute.bins if attribute.is_binned else None,
             }
         )
@@ -96,7 +122,7 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
 
 
 def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> Attribute:
-    kind, missing, public = line["kind"], bool(line["missing"]), line["public"] is True
+    kind, missing, public = line["kind"], bool(line["missing"]), line["source"] in SOURCES[:-1]
     if kind not in KINDS:
         raise DomainError(f"column {old.name!r}: choose a kind ({', '.join(KINDS)})", column=old.name)
     if kind in ("truth", "categorical"):

@@ -42,10 +42,10 @@ def choose() -> Explorer:
     """Draw the sliders and the choice of data, and return what they say."""
     with st.sidebar:
         st.header("Settings")
-        epsilon = widgets.epsilon_slider("f_epsilon", bind="query-params")
+        epsilon = widgets.epsilon_slider()
         sliders: dict[str, Slider] = {s.setting: s for each in offers("SLIDERS").values() for s in each}
         settings = {name: slider.draw() for name, slider in sliders.items()}
-        delta = widgets.delta_slider("f_delta", bind="query-params")
+        delta = widgets.delta_slider()
     return Explorer(_datasets(), PrivacySpec(epsilon, delta), settings)
 
 
@@ -240,7 +240,6 @@ def _private_statistics(explorer: Explorer) -> None:
         "f_publish_epsilon",
         value=0.1,
         why="It starts at 0.1 and not at 1: it adds to the ε of every release of the same data.",
-        bind="query-params",
     )
     if st.button("Draw private statistics", icon=":material/casino:", help="Each press spends this ε once more."):
         found = private_statistics(current.table, PrivacySpec(epsilon))

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
+from dpsyn.app import road
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
@@ -26,22 +27,17 @@ from dpsyn.units import decimals
 _DIGITS, _MOST_DECIMALS = 5, 10
 
 
-def form_of(name: str) -> Callable[[Dataset], tuple[Config, PrivacySpec]]:
-    """The form of a mechanism; one that offers none asks for ε and δ, and runs with the settings that nobody chose."""
+def form_of(name: str) -> Callable[[Dataset, float, float], tuple[Config, PrivacySpec]]:
+    """The form of a mechanism, which takes ε and δ; one that offers none runs with the settings that nobody chose."""
 
-    def plain(current: Dataset) -> tuple[Config, PrivacySpec]:
-        left, right = st.columns(2, gap="medium")
-        with left:
-            epsilon = widgets.epsilon_slider(f"{name}_epsilon", bind="query-params")
-        with right:
-            delta = widgets.delta_slider(f"{name}_delta", bind="query-params")
+    def plain(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
         st.caption("It has no form of its own yet: it runs with the settings that it has when nobody chooses any.")
         config = config_class(name).as_it_comes(current.parts[0].n, current.target)
         if config is None:
             raise ParameterError("target", None, "a column to predict; choose one on the page Data")
         return config, PrivacySpec(epsilon, delta)
 
-    found: Callable[[Dataset], tuple[Config, PrivacySpec]] | None = offered(name, "form:form")
+    found: Callable[[Dataset, float, float], tuple[Config, PrivacySpec]] | None = offered(name, "form:form")
     return plain if found is None else found
 
 
@@ -109,16 +105,36 @@ def as_shown(attribute: Attribute) -> Any:
     return st.column_config.NumberColumn(format=f"%.{max(0, places)}f" if places <= _MOST_DECIMALS else "%.6g")
 
 
-def csv_guard() -> bool:
-    """Whether text in a CSV is guarded against spreadsheets."""
+def csv_guard(place: str = "") -> bool:
+    """Whether text in a CSV is guarded against spreadsheets; ``place`` tells this switch from another."""
     return st.toggle(
-        "Guard CSV files: text that a spreadsheet would run as a formula (it begins with =, +, -, @ or a tab) is written "
-        "after an apostrophe, numbers stay as they are",
+        "Guard the CSV against spreadsheets",
         True,
-        key="csv_guard",
+        key=f"csv_guard{place}",
         bind="query-params",
-        help="Switch it off where a program reads the file.",
+        help="Text that a spreadsheet would run as a formula (it begins with =, +, -, @ or a tab) is written after an "
+        "apostrophe; numbers stay as they are. Switch it off where a program reads the file.",
     )
+
+
+def show_newest(made: MadeRelease) -> None:
+    """The release that was just made: how good it is, its rows, downloads, and what it promises."""
+    guarantee = made.release.guarantee
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"## {escape.markdown(made.name)}", width="content", anchors=False)
+        if guarantee.status != "proven":
+            st.badge("not for publication", icon=":material/warning:", color="orange")
+    report = road.report_of(made)
+    if report is not None:
+        road.score_card(report)
+    _warnings(made)
+    _downloads(made)
+    _rows(made)
+    if report is not None:
+        st.caption("The score card reads private rows: it is for you. Publish the rows and their record only.")
+    with st.expander("What is guaranteed", icon=":material/verified_user:"):
+        _promise(made)
+    _diagnostics(made)
 
 
 def show_release(made: MadeRelease, *, guarded: bool = True) -> None:
@@ -128,40 +144,57 @@ def show_release(made: MadeRelease, *, guarded: bool = True) -> None:
         made: the release.
         guarded: its text in a CSV is guarded against spreadsheets (:func:`dpsyn.escape.csv`).
     """
+    widgets.badge("release" if made.release.guarantee.status == "proven" else True)
+    _promise(made)
+    _warnings(made)
+    _rows(made)
+    _downloads(made, guarded)
+    _diagnostics(made)
+
+
+def _promise(made: MadeRelease) -> None:
     release = made.release
-    publishable = release.guarantee.status == "proven"
-    widgets.badge("release" if publishable else True)
     widgets.guarantee_card(release.guarantee, before=False)
-    checked = release.guarantee.status != "stated"
-    if checked:
+    if release.guarantee.status != "stated":
         show_claim(release.mechanism, release.guarantee, release.settings)
-    of_release = offered(release.mechanism, "expectations:of_release")
-    for sentence in () if of_release is None else of_release(release, made.domain):
+        show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
+
+
+def _warnings(made: MadeRelease) -> None:
+    of_release = offered(made.release.mechanism, "expectations:of_release")
+    for sentence in () if of_release is None else of_release(made.release, made.domain):
         st.warning(widgets.said(sentence), icon=":material/warning:")
+
+
+def _rows(made: MadeRelease) -> None:
+    rows = made.release.rows
     st.dataframe(
-        release.rows.head(100),
+        rows.head(100),
         column_config={a.name: column for a in made.domain.attributes if (column := as_shown(a)) is not None},
         hide_index=True,
-        height=min(36 * (min(len(release.rows), 100) + 1) + 4, 300),
+        height=min(36 * (min(len(rows), 100) + 1) + 4, 260),
     )
-    count = len(release.rows)
     rounded = any(a.kind == "numeric" and a.unit is None for a in made.domain.attributes)
+    count = f"{len(rows):,} row{'' if len(rows) == 1 else 's'}"
     st.caption(
-        f"{count:,} row{'' if count == 1 else 's'}, made in {made.seconds:.1f} s from {escape.markdown(made.dataset)}."
+        f"{count}, made in {made.seconds:.1f} s from {escape.markdown(made.dataset)}."
         + (
             " Numbers are shown to five digits of the width of their public bounds; the CSV has all of them."
             if rounded
             else ""
         )
     )
-    stem = f"{release.mechanism}_{made.number}"
-    with st.container(horizontal=True):
+
+
+def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
+    release, stem = made.release, f"{made.release.mechanism}_{made.number}"
+    shared = guarded is not None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        guarded = csv_guard() if guarded is None else guarded
         widgets.download(
-            "Rows as CSV",
-            lambda: escape.csv(release.rows, guarded=guarded),
-            f"{stem}.csv",
-            key=f"csv_{made.number}",
-        )
+            "Rows as CSV", lambda: escape.csv(release.rows, guarded=guarded), f"{stem}.csv", key=f"csv_{made.number}",
+            type="secondary" if shared else "primary",
+        )  # fmt: skip
         widgets.download(
             "Record of the run as JSON",
             json.dumps(release.record(), indent=2, default=str),
@@ -169,9 +202,12 @@ def show_release(made: MadeRelease, *, guarded: bool = True) -> None:
             key=f"record_{made.number}",
             icon="description",
         )
-    if checked:
-        show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
-    with st.popover("Diagnostics (not private)", icon=":material/lock_open:"):
+        if not shared:
+            st.page_link("comparison.py", label="Compare in detail", icon=":material/compare:")
+
+
+def _diagnostics(made: MadeRelease) -> None:
+    with st.popover("Diagnostics (not private)", icon=":material/lock_open:", key=f"diagnostics_{made.number}"):
         widgets.badge(True)
         st.caption("These numbers depend on the private data. They are for teaching: never publish them.")
-        st.dataframe(diagnostics_table(release.diagnostics), hide_index=True)
+        st.dataframe(diagnostics_table(made.release.diagnostics), hide_index=True)

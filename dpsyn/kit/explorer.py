@@ -94,7 +94,7 @@ def _reduced_space_size() -> int | None:
     return None if size == _SMALLEST else round(float(size))
 
 
-DEGREE = Slider("degree", partial(st.slider, "d (degree of the marginals)", 1, 4, 2, key="f_degree", bind="query-params"))
+DEGREE = Slider("degree", widgets.degree_slider)
 FAILURE_PROBABILITY = Slider(
     "failure_probability",
     partial(

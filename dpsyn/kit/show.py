@@ -117,6 +117,8 @@ _RULES = """
   [data-testid='stMainBlockContainer'] {padding-left: 1.5rem; padding-right: 1.5rem}
 }
 
+[data-testid='stMarkdownContainer'] table {width: 100%}
+
 /* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
 [data-testid='stMain'] h2 {padding: 0.3rem 0 !important}
 [data-testid='stHeading'] h2 {padding-bottom: 0.9rem !important}

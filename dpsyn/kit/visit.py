@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -54,6 +54,7 @@ class Dataset:
         held_out: share of the rows kept for testing; mechanisms never see them.
         two_valued_as_bit: whether every two-valued column counts as one bit.
         sample: name of the bundled dataset, or None for the user's own.
+        sources: by column where its categories, bounds and unit are known from, as far as somebody said so.
     """
 
     table: Table
@@ -63,6 +64,7 @@ class Dataset:
     held_out: float = HELD_OUT
     two_valued_as_bit: bool = False
     sample: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
     revision: int = field(default_factory=lambda: next_number("revision"))
 
     @cached_property

@@ -19,7 +19,7 @@ from dpsyn.kit import jobs, visit
 from dpsyn.kit.local import is_local
 from dpsyn.kit.visit import Dataset
 from dpsyn.notation import readable, short, superscript
-from dpsyn.privacy.spec import Guarantee
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 if TYPE_CHECKING:
     from dpsyn.data.large import FileStatistics
@@ -71,8 +71,16 @@ def said(text: str) -> str:
     return escape.markdown(humanise(text))
 
 
-def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: Any) -> float:
-    """ε from 0.001 to 1000, logarithmic; ``why`` it does not start at 1."""
+EPSILON, DELTA, DEGREE, ORDER = "epsilon", "delta", "degree", "order"
+"""Of the settings that all pages share, in the address and in the session."""
+SHARED: Mapping[str, Any] = {"bind": "query-params", "persist_state": "session"}
+"""How a widget keeps them from page to page."""
+DEGREES = (1, 2, 3, 4)
+ORDERS = tuple(2**i for i in range(10))
+
+
+def epsilon_slider(key: str = EPSILON, *, value: float = 1.0, why: str = "") -> float:
+    """ε from 0.001 to 1000, logarithmic: the one that all pages share, unless ``key`` is another, which ``why`` explains."""
     with st.container(key=f"ends_{key}", gap="xsmall"):
         chosen = st.select_slider(
             "ε (privacy budget)",
@@ -81,7 +89,7 @@ def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: An
             format_func=lambda e: f"{e:g}",
             key=key,
             help=f"Smaller is more private. Each step multiplies ε by about 1.26. {why}".rstrip(),
-            **options,
+            **SHARED,
         )
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption("← more private", width="content")
@@ -89,19 +97,54 @@ def epsilon_slider(key: str, *, value: float = 1.0, why: str = "", **options: An
     return float(chosen)
 
 
-def delta_slider(key: str, *, value: float = 1e-5, **options: Any) -> float:
-    """The privacy δ, logarithmic."""
+def delta_slider(*, disabled: bool = False) -> float:
+    """The δ of the privacy budget, logarithmic, which all pages share."""
     chosen = st.select_slider(
         "δ (privacy slack)",
         DELTAS,
-        value=value,
+        value=1e-5,
         format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
-        key=key,
+        key=DELTA,
         help="What may be added to e^ε times a probability when a row changes. Take it far below 1/n: the loss of privacy "
         "exceeds ε with a probability that is several times δ.",
-        **options,
+        disabled=disabled,
+        **SHARED,
     )
     return float(chosen)
+
+
+def budget() -> PrivacySpec:
+    """The ε and δ that all pages share, for a page that does not show the sliders."""
+    return PrivacySpec(float(st.session_state.get(EPSILON, 1.0)), float(st.session_state.get(DELTA, 1e-5)))
+
+
+def degree_slider() -> int:
+    """d, which all pages share."""
+    return int(
+        st.slider(
+            "d (columns of a table)",
+            DEGREES[0],
+            DEGREES[-1],
+            2,
+            key=DEGREE,
+            help="How many columns a table looks at. More keep more structure, and cost more noise and time.",
+            **SHARED,
+        )
+    )
+
+
+def order_slider() -> int:
+    """l, which all pages share."""
+    return int(
+        st.select_slider(
+            "l (order of mixture)",
+            ORDERS,
+            8,
+            key=ORDER,
+            help="How many records of a class DP-CDA averages into one synthetic row.",
+            **SHARED,
+        )
+    )
 
 
 def seed_control(key: str, what: str = "Draw again") -> int:
@@ -127,11 +170,9 @@ def seed_control(key: str, what: str = "Draw again") -> int:
 
 
 def domain_badge(public: bool) -> None:
-    """Whether the domain is confirmed."""
-    if public:
-        st.badge("Public domain", icon=":material/verified:", color="green")
-    else:
-        st.badge("Inferred from private data — not confirmed", icon=":material/warning:", color="orange")
+    """That the domain is not confirmed; nothing where it is."""
+    if not public:
+        st.badge("Read off these rows, not yet public", icon=":material/warning:", color="orange")
 
 
 def badge(reads: bool | Literal["release"]) -> None:
@@ -162,7 +203,7 @@ def data_notices() -> None:
             f"again; until then {shown} stands in its place.",
             icon=":material/warning:",
         )
-        st.page_link("home.py", label="Load it on the page Data", icon=":material/table:")
+        st.page_link("data.py", label="Load it on the page Data", icon=":material/table:")
     if visit.reads_upload():
         st.info(f"Your file is still being read: until that is done, all pages show {shown}.", icon=":material/info:")
         _follow_job()
@@ -182,7 +223,7 @@ def dataset_bar() -> visit.Dataset:
 
 
 def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
-    """The exact claim, whether it holds, and what it takes for granted."""
+    """The exact claim, whether it holds, and its source and assumptions, to be opened."""
     if guarantee.status == "published_but_wrong":
         reasons = "\n".join(f"- {escape.markdown(reason)}" for reason in guarantee.assumptions)
         st.error(
@@ -201,11 +242,10 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     }[guarantee.status]
     show = st.success if guarantee.status == "proven" else st.warning
     tense = "The release will be" if before else "The release is"
-    lines = [f"**{title}.** {tense} **{said(str(guarantee))}**.", "", f"Source: {said(guarantee.source)}."]
-    if guarantee.assumptions:
-        lines += ["", "It takes for granted:", *[f"- {said(a)}" for a in guarantee.assumptions]]
     icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
-    show("\n".join(lines), icon=icon)
+    show(f"**{title}.** {tense} **{said(str(guarantee))}**.", icon=icon)
+    with st.expander("Source and assumptions"):
+        st.markdown("\n".join([f"{said(guarantee.source)}.", "", *[f"- {said(a)}" for a in guarantee.assumptions]]))
 
 
 def facts(values: Mapping[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,7 +17,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.domain import Domain
-from dpsyn.errors import DomainError, InputError, NotCalibratedError, ParameterError
+from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.solvers.memory import require_memory
@@ -283,6 +284,24 @@ class Mechanism(ABC):
             settings=self.facts(),
             seeded=noise.seeded,
         )
+
+
+def run_all(mechanisms: Mapping[str, Mechanism], table: Table, progress: Progress) -> dict[str, tuple[Release | str, float]]:
+    """A background job: one release of each, or why there is none, with the seconds that it took."""
+    made: dict[str, tuple[Release | str, float]] = {}
+    for i, (name, mechanism) in enumerate(mechanisms.items()):
+        begun = time.monotonic()
+        title, share = mechanism.config.title, 1 / len(mechanisms)
+
+        def part(step: str, done: float, title: str = title, before: float = i * share, share: float = share) -> None:
+            progress(f"{title}: {step}", before + done * share)
+
+        try:
+            found: Release | str = mechanism(None, table, part)
+        except DpsynError as fault:
+            found = str(fault)
+        made[name] = found, time.monotonic() - begun
+    return made
 
 
 def run(mechanism: Mechanism, table: Table, seed: int | None, progress: Progress) -> Release:

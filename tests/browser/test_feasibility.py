@@ -57,7 +57,7 @@ def test_a_link_reopens_the_page_with_its_settings(page: Page, app_url: str, bro
     expect(page.get_by_text("Three certificates for k rows")).to_be_visible(timeout=WAIT)
     settled(page)
     address = page.url
-    assert "f_epsilon=2" in address
+    assert "epsilon=2" in address
     again = browser.new_page()
     opened(again, address)
     expect(again.get_by_text("Three certificates for k rows")).to_be_visible(timeout=WAIT)

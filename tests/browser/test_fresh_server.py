@@ -32,8 +32,8 @@ def generator(page: Page) -> None:
 @pytest.mark.parametrize(
     ("title", "link", "as_linked"),
     [
-        ("Feasibility", "feasibility?f_epsilon=2&data=car", feasibility),
-        ("Generator", "generator?mechanism=Noisy+reweighting&nr_epsilon=2", generator),
+        ("Feasibility", "feasibility?epsilon=2&data=car", feasibility),
+        ("Generator", "generator?mechanism=Noisy+reweighting&epsilon=2", generator),
     ],
 )
 def test_a_link_opens_its_page_in_the_frame_and_so_does_a_reload(

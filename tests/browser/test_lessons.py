@@ -43,7 +43,7 @@ def test_a_lesson_link_reopens_the_same_numbers(page: Page, app_url: str, browse
 
 
 def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/generator?data=car&mechanism=Noisy+reweighting&nr_degree=1")
+    page.goto(f"{app_url}/generator?data=car&mechanism=Noisy+reweighting&degree=1")
     expect(page.get_by_text("The release will be")).to_be_visible(timeout=RUN)
     settled(page)
     size = "parseFloat(getComputedStyle(document.documentElement).fontSize)"
@@ -54,7 +54,7 @@ def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: 
     settled(page)
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_text("dpsyn.NoisyReweighting(degree=1")).to_be_visible(timeout=RUN)
-    expect(page.get_by_text("nr_degree=1").first).to_be_visible()
+    expect(page.get_by_text("degree=1").first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
 
 

@@ -99,31 +99,31 @@ def guarantee(app: AppTest) -> list[str]:
 
 SMALL: Query = {"is_columns_asia": ["smoke", "lung", "bronc"], "is_floor": "0.1"}
 FEW: Query = {"inside_mechanism": "Noisy reweighting", "in_nr_columns_asia_2": ["smoke", "lung", "bronc"], "in_nr_seed": "3"}
-MIXED: Query = {"inside_mechanism": "DP-CDA", "in_cda_order": "8"}
+MIXED: Query = {"inside_mechanism": "DP-CDA", "order": "8"}
 EVERY_FEASIBILITY, EVERY_SAMPLING = list(FEASIBILITY), list(SAMPLING)
 EVERY_REWEIGHTING, EVERY_MIXING = list(REWEIGHTING), list(MIXING)
 Case = tuple[str, Query, Callable[[AppTest], Iterable[str]]]
 
 CASES: dict[str, Case] = {
-    "data": ("home", {"data": "car"}, lambda app: metrics(app, "n, rows", "Distinct rows", "p, bits")),
+    "data": ("data", {"data": "car"}, lambda app: metrics(app, "n, rows", "Distinct rows", "p, bits")),
     "data as set": (
-        "home",
+        "data",
         {"data": "car", "data_bits": "true", "data_columns": '{"doors":null,"maint":null}', "data_held_out": "0.4"},
         lambda app: [
             *metrics(app, "n, rows", "Distinct rows", "p, bits"),
             *inside(words(app), r"Mechanisms see ([\d,]+) rows; ([\d,]+)"),
         ],
     ),
-    "private sampling": ("generator", {"ps_epsilon": "10", "ps_floor": "0.4", "demo": "true"}, guarantee),
+    "private sampling": ("generator", {"epsilon": "10", "ps_floor": "0.4", "demo": "true"}, guarantee),
     "noisy reweighting": (
         "generator",
-        {"data": "car", "mechanism": "Noisy reweighting", "nr_degree": "1", "nr_noise": "Laplace", "demo": "true"},
+        {"data": "car", "mechanism": "Noisy reweighting", "degree": "1", "nr_noise": "Laplace", "demo": "true"},
         guarantee,
     ),
-    "dp-cda": ("generator", {"mechanism": "DP-CDA", "cda_rows_asia": "40", "cda_epsilon": "10", "demo": "true"}, guarantee),
+    "dp-cda": ("generator", {"mechanism": "DP-CDA", "cda_rows_asia": "40", "epsilon": "10", "demo": "true"}, guarantee),
     f"feasibility {EVERY_FEASIBILITY[1]}": (
         "feasibility",
-        {"f_section": EVERY_FEASIBILITY[1], "f_epsilon": "10", "f_rows": "10"},
+        {"f_section": EVERY_FEASIBILITY[1], "epsilon": "10", "f_rows": "10"},
         lambda app: [text for text in table_with(app, "Smallest ε for k")["Smallest ε for k"] if text[0].isdigit()],
     ),
     f"feasibility {EVERY_FEASIBILITY[4]}": (
@@ -174,14 +174,14 @@ CASES: dict[str, Case] = {
     ),
     "fitted statistics": (
         "inside",
-        {**FEW, "in_nr_view": EVERY_REWEIGHTING[1], "in_nr_epsilon": "0.1"},
+        {**FEW, "in_nr_view": EVERY_REWEIGHTING[1], "epsilon": "0.1"},
         lambda app: inside(
             words(app), r"([\d,]+) [\w ]+ of ([\d,]+) rows, noise of standard deviation (?:up to )?(\S+) on each"
         ),
     ),
     "support and rows": (
         "inside",
-        {**FEW, "in_nr_view": EVERY_REWEIGHTING[2], "in_nr_epsilon": "0.1"},
+        {**FEW, "in_nr_view": EVERY_REWEIGHTING[2], "epsilon": "0.1"},
         lambda app: [*table_with(app, "Points")["Points"], *table_with(app, "Points")["Mean error"]],
     ),
     "noise of mixing": (
@@ -246,9 +246,7 @@ def test_the_code_prints_what_the_view_shows(
     assert not missing, f"{missing} of {shown} are not in:\n{output}"
 
 
-@pytest.mark.parametrize(
-    "query", [{}, {"f_epsilon": "10", "f_data": ["ADULT"]}, {"f_exact": "true"}, {"f_section": "Export"}]
-)
+@pytest.mark.parametrize("query", [{}, {"epsilon": "10", "f_data": ["ADULT"]}, {"f_exact": "true"}, {"f_section": "Export"}])
 def test_the_code_gives_the_verdicts(
     query: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,7 +277,7 @@ def test_the_code_gives_the_claims_on_dp_cda(
 def test_the_code_of_noisy_reweightings_theorems(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = at("feasibility", f_section="Noisy reweighting", f_accuracy="0.05", f_epsilon="10")
+    app = at("feasibility", f_section="Noisy reweighting", f_accuracy="0.05", epsilon="10")
     output = run(code_of(app), tmp_path, monkeypatch, capsys)
     found: dict[str, Any] = {}
     exec(code_of(app).split("print(reweighting_frame")[0], found)

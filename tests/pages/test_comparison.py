@@ -34,7 +34,7 @@ def test_without_a_release_it_points_to_the_generator(open_page):
 
 
 def test_releases_are_measured_beside_the_sampling_noise(open_page):
-    app = generate(generate(open_page("home"), "noisy_reweighting"), "dp_cda")
+    app = generate(generate(open_page("data"), "noisy_reweighting"), "dp_cda")
     app = measure(app)
     assert not app.error
     table = app.dataframe[1].value
@@ -59,8 +59,8 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
 
 
 def test_releases_of_other_data_are_not_mixed_in(open_page):
-    app = generate(open_page("home"), "noisy_reweighting")
-    app = app.switch_page("home.py").run()
+    app = generate(open_page("data"), "noisy_reweighting")
+    app = app.switch_page("data.py").run()
     app.pills(key="sample").set_value("car").run()
     app = app.switch_page("comparison.py").run()
     assert not app.exception

@@ -25,7 +25,7 @@ def wages(rows: int = 400) -> bytes:
 @pytest.fixture(scope="module")
 def measured(open_page):
     """Such a table with a release whose columns do not depend on each other, measured for the prediction of a number."""
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("wages.csv", wages(), "text/csv").run()
     next(b for b in app.button if b.label.startswith("Apply and confirm")).click().run()
     current = app.session_state["dataset"]

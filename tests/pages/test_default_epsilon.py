@@ -11,7 +11,7 @@ from dpsyn.errors import DpsynError
 
 @pytest.mark.parametrize(
     ("mechanism", "key", "value"),
-    [("private_sampling", "ps_epsilon", 3.16), ("noisy_reweighting", "nr_epsilon", 1.0), ("dp_cda", "cda_epsilon", 3.16)],
+    [("private_sampling", "epsilon", 3.16), ("noisy_reweighting", "epsilon", 1.0), ("dp_cda", "epsilon", 3.16)],
 )
 def test_epsilon_starts_at_one_or_says_why(open_page, mechanism, key, value):
     app = open_page("generator")

@@ -27,12 +27,12 @@ def plan(app, **settings):
 
 def quick(open_page):
     """The app with four columns of CAR: a cell takes a moment."""
-    return open_page("home", data="car", data_columns='{"doors":null,"persons":null,"lug_boot":null}')
+    return open_page("data", data="car", data_columns='{"doors":null,"persons":null,"lug_boot":null}')
 
 
 def small(open_page):
     """The app with 1,728 rows of five thousand possible: a cell takes two seconds, and what runs can be stopped."""
-    return open_page("home", data="car")
+    return open_page("data", data="car")
 
 
 def wait_for_results(app, count):
@@ -118,7 +118,7 @@ def test_a_workspace_keeps_what_a_reload_loses(open_page, tmp_path):
     ("values", "said"), [("1, many", "'many' is no number"), ("", "at least one number"), ("0", r"number \> 0")]
 )
 def test_values_that_cannot_be_are_named(open_page, values, said):
-    app = plan(open_page("home"), values=values)
+    app = plan(open_page("data"), values=values)
     assert any(said in w.value for w in app.warning)
     assert not [b for b in app.button if b.key == "lab_start"]
 

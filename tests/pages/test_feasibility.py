@@ -20,8 +20,8 @@ def test_three_verdicts_and_two_charts_for_the_loaded_data(open_page):
 
 def test_sliders_change_the_verdict_as_the_library_does(open_page):
     app = open_page("feasibility")
-    app.select_slider(key="f_epsilon").set_value(10.0)
-    app.slider(key="f_degree").set_value(1)
+    app.select_slider(key="epsilon").set_value(10.0)
+    app.slider(key="degree").set_value(1)
     app.slider(key="f_floor").set_value(0.2)
     app.select_slider(key="f_rows").set_value(1).run()
     assert not app.exception
@@ -60,10 +60,10 @@ def test_typed_in_statistics(open_page):
 @pytest.mark.parametrize("epsilon", [0.001, 1000.0])
 def test_the_ends_of_the_sliders_give_a_page(open_page, epsilon, floor):
     app = open_page("feasibility")
-    app.select_slider(key="f_epsilon").set_value(epsilon)
+    app.select_slider(key="epsilon").set_value(epsilon)
     app.slider(key="f_floor").set_value(floor)
     app.select_slider(key="f_ceiling").set_value(1.05)
-    app.slider(key="f_degree").set_value(4)
+    app.slider(key="degree").set_value(4)
     app.select_slider(key="f_rows").set_value(10**6).run()
     assert not app.exception
     assert len(verdict_titles(app)) == 3
@@ -71,14 +71,14 @@ def test_the_ends_of_the_sliders_give_a_page(open_page, epsilon, floor):
 
 @pytest.mark.parametrize("confirmed", [False, True])
 def test_no_green_privacy_before_the_domain_is_confirmed(open_page, confirmed):
-    app = open_page("home")
+    app = open_page("data")
     text = "who,ill\n" + "ann,yes\nbob,no\ncid,no\n" * 100
     app.file_uploader(key="upload").upload("people.csv", text.encode(), "text/csv").run()
     if confirmed:
         next(b for b in app.button if "confirm everything" in b.label).click().run()
         assert app.session_state["dataset"].table.domain.is_public
     app = app.switch_page("feasibility.py").run()
-    app.select_slider(key="f_epsilon").set_value(1000.0)
+    app.select_slider(key="epsilon").set_value(1000.0)
     app.select_slider(key="f_rows").set_value(1).run()
     assert not app.exception
     said = [m.value for m in app.markdown] + [c.value for c in app.caption]

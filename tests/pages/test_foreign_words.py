@@ -42,7 +42,7 @@ ON_A_CANVAS = ("Dataframe", "VegaLiteChart")
 UNSEEN = ("id", "form_id", "url", "query_param_key", "spec_id", "element_id")
 FIRST = {"f_section": FEASIBILITY, "is_section": SAMPLING, "in_nr_view": REWEIGHTING, "in_cda_view": MIXING}
 STATES: list[tuple[str, dict[str, Any]]] = [
-    ("home", {"upload_fault": MARK}),
+    ("data", {"upload_fault": MARK}),
     *(("feasibility", {"f_section": name}) for name in FEASIBILITY),
     ("feasibility", {"f_section": next(iter(FEASIBILITY)), "f_data": ["Loaded data", "Counted file 1"]}),
     *(("generator", {"mechanism": name}) for name in MECHANISMS),
@@ -73,7 +73,7 @@ def rows(n: int = 60) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def visit() -> AppTest:
     """A visit with such a table, and with releases, measures and experiments of it and of other data."""
-    app = at("home")
+    app = at("data")
     app.file_uploader(key="upload").upload(f"{FILE}.csv", rows().to_csv(index=False).encode(), "text/csv").run()
     next(b for b in app.button if b.label.startswith("Apply and confirm")).click().run()
     current: Dataset = app.session_state["dataset"]

@@ -53,7 +53,7 @@ def test_a_demonstration_is_repeatable_and_says_so(open_page):
 
 def test_settings_without_a_guarantee_cannot_run(open_page):
     app = open_page("generator")
-    app.select_slider(key="ps_epsilon").set_value(1.0).run()
+    app.select_slider(key="epsilon").set_value(1.0).run()
     assert not app.exception
     (warning,) = [w.value for w in app.warning]
     assert "Cannot run with these settings" in warning
@@ -61,7 +61,7 @@ def test_settings_without_a_guarantee_cannot_run(open_page):
 
 
 def test_an_inferred_domain_is_marked(open_page):
-    app = open_page("home")
+    app = open_page("data")
     rows = b"".join(b"yes,a\nno,b\n" for _ in range(200))
     app.file_uploader(key="upload").upload("s.csv", b"ill,kind\n" + rows, "text/csv").run()
     app = app.switch_page("generator.py").run()
@@ -71,7 +71,7 @@ def test_an_inferred_domain_is_marked(open_page):
 
 
 def test_a_class_column_that_is_not_there_is_said(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload(
         "s.csv", b"x,y\n" + b"".join(b"%d.5,%d.25\n" % (i, i * i) for i in range(50)), "text/csv"
     ).run()
@@ -84,7 +84,7 @@ def test_a_class_column_that_is_not_there_is_said(open_page):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_one_row_and_one_column_are_survived(open_page, name):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", b"only\nyes\n", "text/csv").run()
     app = app.switch_page("generator.py").run()
     app.segmented_control(key="mechanism").set_value(name).run()

@@ -55,7 +55,7 @@ def test_both_variants_are_proven_and_run(open_page, way):
 
 def test_as_published_is_a_demonstration_only(open_page):
     app = at(open_page)
-    quiet(app.select_slider(key="cda_epsilon").set_value(10.0).run())
+    quiet(app.select_slider(key="epsilon").set_value(10.0).run())
     quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
     assert "A demonstration without any guarantee" in messages(app)
     assert "never release this" in messages(app)
@@ -75,7 +75,7 @@ def test_as_published_is_a_demonstration_only(open_page):
 
 def test_as_published_says_where_its_formula_ends(open_page):
     app = at(open_page)
-    quiet(app.select_slider(key="cda_epsilon").set_value(1.0).run())
+    quiet(app.select_slider(key="epsilon").set_value(1.0).run())
     quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
     assert "Cannot run with these settings" in messages(app)
     assert app.button(key="run").disabled
@@ -83,7 +83,7 @@ def test_as_published_says_where_its_formula_ends(open_page):
 
 def test_a_private_mean_and_deviation_is_on_the_ledger(open_page):
     app = at(open_page)
-    quiet(app.select_slider(key="cda_epsilon").set_value(10.0).run())
+    quiet(app.select_slider(key="epsilon").set_value(10.0).run())
     quiet(app.selectbox(key="cda_scaling").set_value("private").run())
     app, made = run(app)
     assert "means and deviations" in [part["name"] for part in made.release.settings["ledger"]]

@@ -56,7 +56,7 @@ def test_untouched_it_is_the_default(open_page, sample):
 
 
 CHOICES = {
-    "degree": ("slider", "nr_degree", 1, {"degree": 1}),
+    "degree": ("slider", "degree", 1, {"degree": 1}),
     "rows": ("number_input", "nr_rows_car", 77, {"rows": 77}),
     "tables": ("selectbox", "nr_statistics", "contingency", {"statistics": "contingency"}),
     "conjunctions": ("selectbox", "nr_statistics", "conjunctions", {"statistics": "conjunctions"}),
@@ -123,7 +123,7 @@ def test_chosen_tables(open_page):
 def test_as_published(open_page):
     app = at(open_page)
     app.segmented_control(key="nr_way").set_value("as_published")
-    app.slider(key="nr_degree").set_value(1)
+    app.slider(key="degree").set_value(1)
     quiet(app.run())
     config, spec = planned(app)
     assert config == dpsyn.NoisyReweighting.as_published(degree=1)
@@ -189,7 +189,7 @@ def test_public_rows_are_the_reduced_space(open_page):
 def test_numbers_are_drawn_in_their_bins_within_public_bounds(open_page):
     app = at(open_page, "breast_cancer")
     assert any("30 columns of numbers or dates, each in 10 bins" in c.value for c in app.caption)
-    app.slider(key="nr_degree").set_value(1)
+    app.slider(key="degree").set_value(1)
     app.number_input(key="nr_rows_breast_cancer").set_value(300)
     app.slider(key="nr_histograms").set_value(0.0)
     quiet(app.run())

@@ -112,7 +112,7 @@ def test_the_neighbours_loss_scales_with_the_rows(open_page):
 
 
 def test_a_search_finds_a_lower_bound(open_page):
-    app = open_page("home")
+    app = open_page("data")
     rows = b"".join(b"yes,no\nno,no\nno,yes\n" for _ in range(5))
     app = section(upload(app, b"a,b\n" + rows), PRIVACY)
     app.button(key="is_search").click().run()
@@ -143,7 +143,7 @@ AWKWARD = {
 
 @pytest.mark.parametrize("kind", AWKWARD)
 def test_awkward_data_are_answered_in_words(open_page, kind):
-    app = upload(open_page("home"), AWKWARD[kind])
+    app = upload(open_page("data"), AWKWARD[kind])
     assert not app.exception
     if kind == "constant columns" or not app.get("multiselect"):
         assert "single value" in words(app)
@@ -206,7 +206,7 @@ def kinds(app):
 
 def test_what_uses_the_domain_alone_reads_private_data_until_the_domain_is_confirmed(open_page):
     rows = "\n".join(f"{'ab'[i % 2]},{'cde'[i % 3]},{i % 2}" for i in range(60))
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", f"a,b,c\n{rows}\n".encode(), "text/csv").run()
     for expected in ("private", "public"):
         # Four statistics and the rows always read the data; the domain's tab and the roles' tab only use the domain.
@@ -225,6 +225,6 @@ def test_what_uses_the_domain_alone_reads_private_data_until_the_domain_is_confi
         app.segmented_control(key="f_section").set_value("Export").run()
         release = [badge for badge in badges(app) if "Private release" in badge]
         assert bool(release) == (expected == "public")
-        app = app.switch_page("home.py").run()
+        app = app.switch_page("data.py").run()
         next(b for b in app.button if "confirm everything" in b.label).click().run()
         assert not app.exception, app.exception

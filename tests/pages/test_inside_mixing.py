@@ -18,7 +18,7 @@ def at(open_page, sample="asia"):
 
 
 def upload(open_page, text):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", text.encode(), "text/csv").run()
     app.query_params["inside_mechanism"] = "DP-CDA"
     return quiet(app.switch_page("inside.py").run())
@@ -59,11 +59,11 @@ def test_sliders_move_the_noise(open_page):
     app = at(open_page, "digits")
     before = metrics(app)
     assert float(before["σ, exact accounting"]) > float(before["σ, published but wrong"])
-    quiet(app.select_slider(key="in_cda_order").set_value(16).run())
+    quiet(app.select_slider(key="order").set_value(16).run())
     after = metrics(app)
     assert float(after["σ, exact accounting"]) < float(before["σ, exact accounting"])
     assert float(after["Signal to noise of a row"]) > float(before["Signal to noise of a row"])
-    quiet(app.select_slider(key="in_cda_epsilon").set_value(1.0).run())
+    quiet(app.select_slider(key="epsilon").set_value(1.0).run())
     assert metrics(app)["σ, published but wrong"] == "—"
     quiet(app.slider(key="in_cda_clip").set_value(0.5).run())
     assert float(metrics(app)["σ, exact accounting"]) < 10
@@ -135,7 +135,7 @@ def test_fifty_classes(open_page):
         view(app, name)
         assert pictures(app) >= 1 or name == "Audit"
     for order in (1, 512):
-        quiet(app.select_slider(key="in_cda_order").set_value(order).run())
+        quiet(app.select_slider(key="order").set_value(order).run())
     assert "No class has 512 records" in words(app)
 
 
@@ -156,7 +156,7 @@ def test_accuracy_against_l_is_an_experiment_of_the_page_comparison(open_page):
     other = open_page("comparison", data="breast_cancer", **settings)
     assert other.selectbox(key="lab_vary").value == "order_of_mixture"
     assert other.multiselect(key="lab_mechanisms_breast_cancer").value == ["DP-CDA"]
-    assert other.select_slider(key="lab_epsilon").value == 10.0
+    assert other.select_slider(key="epsilon").value == 10.0
 
 
 def test_the_best_l_for_the_signal_is_not_recommended_for_classifiers(open_page):
@@ -200,8 +200,8 @@ def test_fewer_rows_than_classes_and_nothing_to_mix_are_said(open_page):
 def test_settings_at_their_ends(open_page):
     app = at(open_page, "digits")
     for epsilon, delta, variant in ((0.001, 1e-12, "fixed_size"), (1000.0, 0.01, "poisson"), (0.1, 1e-12, "fixed_size")):
-        app.select_slider(key="in_cda_epsilon").set_value(epsilon)
-        app.select_slider(key="in_cda_delta").set_value(delta)
+        app.select_slider(key="epsilon").set_value(epsilon)
+        app.select_slider(key="delta").set_value(delta)
         app.selectbox(key="in_cda_variant").set_value(variant)
         quiet(app.run())
         assert pictures(app) == 3

@@ -14,7 +14,7 @@ def charts(app):
 def opened(open_page, data="asia"):
     if isinstance(data, str):
         return open_page("inside", data=data, inside_mechanism="Noisy reweighting")
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", data, "text/csv").run()
     app.query_params["inside_mechanism"] = "Noisy reweighting"
     app = app.switch_page("inside.py").run()
@@ -43,13 +43,13 @@ def test_the_noise_table_follows_the_sliders(open_page):
     app = opened(open_page)
     before = app.dataframe[0].value
     assert list(before["Family"])[-1].startswith("Walsh, as published")
-    app.select_slider(key="in_nr_epsilon").set_value(0.1).run()
+    app.select_slider(key="epsilon").set_value(0.1).run()
     after = app.dataframe[0].value
     first, second = (dict(zip(f["Family"], f["Noise at n"], strict=True)) for f in (before, after))
     assert float(second["Walsh functions"]) == pytest.approx(10 * float(first["Walsh functions"]), rel=0.01)
     app.segmented_control(key="in_nr_noise").set_value("gaussian").run()
     assert not app.exception
-    assert not app.select_slider(key="in_nr_delta").disabled
+    assert not app.select_slider(key="delta").disabled
 
 
 def test_the_same_settings_draw_the_same_noise_until_one_asks_for_new(open_page):
@@ -95,7 +95,7 @@ def test_awkward_data_never_breaks_a_view(open_page, name):
     for each in VIEWS:
         view(app, each)
     for degree in (1, 3):
-        app.slider(key="in_nr_degree").set_value(degree).run()
+        app.slider(key="degree").set_value(degree).run()
         assert not app.exception, app.exception
 
 

@@ -47,7 +47,7 @@ def experiments(app, folder):
 
 
 def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, open_page):
-    app = experiments(open_page("home"), folder)
+    app = experiments(open_page("data"), folder)
     (experiment,) = app.session_state["experiments"]
     assert "Not of the data that is open.** It is of car. Columns: buying, maint," in said(app)
     assert "Held out: 35% of the rows." in said(app)
@@ -72,7 +72,7 @@ def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, 
 
 
 def test_one_of_other_data_is_renamed_and_removed(folder, open_page):
-    app = experiments(open_page("home"), folder)
+    app = experiments(open_page("data"), folder)
     app.text_input(key="lab_name_1").set_value("of cars").run()
     app.button(key="lab_rename_1").click().run()
     assert not app.exception
@@ -111,7 +111,7 @@ def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page
 def test_it_goes_on_running_while_other_data_is_open(open_page):
     app = plan(small(open_page), repeats=4)
     app.button(key="lab_start").click().run()
-    app = app.switch_page("home.py").run()
+    app = app.switch_page("data.py").run()
     app.pills(key="sample").set_value("asia").run()
     app = app.switch_page("comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
@@ -129,7 +129,7 @@ def test_kept_without_its_columns_it_is_drawn_without_a_script_until_its_data_is
     (experiment,) = kept.read().experiments
     experiment.data = None
     kept.keep(experiment)
-    app = experiments(open_page("home"), folder)
+    app = experiments(open_page("data"), folder)
     assert "Its columns were not kept: open car with the columns" in said(app)
     assert "there is no script of it" in said(app)
     assert list(app.dataframe[0].value["ε"]) == [1.0, 10.0]
@@ -173,7 +173,7 @@ def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page,
     job = app.session_state["job"]
     job.pause()
     job.visitor = Gone()
-    again = experiments(open_page("home"), tmp_path)
+    again = experiments(open_page("data"), tmp_path)
     assert again.session_state["job"] is job
     assert again.button(key="lab_cancel")
     job.pause(False)
@@ -215,7 +215,7 @@ def test_a_job_that_is_killed_says_that_what_it_had_finished_is_kept(open_page):
 
 
 def test_the_report_names_the_data_of_an_experiment_of_other_data(folder, open_page):
-    app = experiments(open_page("home"), folder)
+    app = experiments(open_page("data"), folder)
 
     def write_report():
         import streamlit as st

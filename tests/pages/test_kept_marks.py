@@ -14,7 +14,7 @@ from tests.pages.test_generator_dp_cda import at, quiet, run
 @pytest.fixture(scope="module")
 def published(open_page) -> AppTest:
     app = at(open_page)
-    app.select_slider(key="cda_epsilon").set_value(10.0)
+    app.select_slider(key="epsilon").set_value(10.0)
     quiet(app.segmented_control(key="cda_way").set_value("as_published").run())
     app, _ = run(app)
     return quiet(app.switch_page("comparison.py").run())

@@ -16,7 +16,7 @@ ROWS = load_sample("asia").take(np.arange(600)).frame
 
 
 def upload(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("people.csv", ROWS.to_csv(index=False).encode(), "text/csv").run()
     assert not app.exception
     return app
@@ -98,7 +98,7 @@ def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(ke
 
 def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
     folder, reports = kept(confirm=True)
-    app = open_workspace(open_page("home"), folder)
+    app = open_workspace(open_page("data"), folder)
     assert "The data that is open is asia. Open people on the page Data" in said(app)
     assert app.dataframe[0].value["2-way error, mean"].iloc[0] == pytest.approx(
         next(iter(reports.values())).marginals[2].mean, abs=1e-4
@@ -122,7 +122,7 @@ def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
 
 def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(kept, open_page):
     folder, _ = kept(confirm=True)
-    app = open_workspace(open_page("home"), folder)
+    app = open_workspace(open_page("data"), folder)
     (made,) = app.session_state["releases"]
     app.text_input(key=f"runs_name_{made.number}_{made.number}").set_value("of the people").run()
     app.button(key=f"runs_rename_{made.number}").click().run()

@@ -53,8 +53,8 @@ def test_a_step_opens_with_its_settings_and_the_same_numbers(name):
 def test_mixing_digits_says_what_each_setting_does_to_the_noise():
     """The second step changes l alone; the third T and ε, named with the noise that each leaves."""
     first, more, stays = LESSONS["Mixing digits"][:3]
-    assert {**first.query, "in_cda_order": "64"} == more.query
-    assert {k for k, v in stays.query.items() if more.query.get(k) != v} == {"in_cda_rows_digits", "in_cda_epsilon"}
+    assert {**first.query, "order": "64"} == more.query
+    assert {k for k, v in stays.query.items() if more.query.get(k) != v} == {"in_cda_rows_digits", "epsilon"}
 
     def sigma(**query):
         app = at("inside", data="digits", **query)

@@ -55,8 +55,8 @@ def view(key: str, name: str, names: Iterable[str]) -> dict[str, str]:
 
 
 STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
-    "data": ("home", {}),
-    "data, numeric": ("home", {"data": "breast_cancer"}),
+    "data": ("data", {}),
+    "data, numeric": ("data", {"data": "breast_cancer"}),
     **{f"feasibility, {name}": ("feasibility", view("f_section", name, FEASIBILITY)) for name in FEASIBILITY},
     "feasibility, typed in": ("feasibility", {"f_data": ["Typed in", "ADULT"]}),
     "feasibility, DP-CDA of what is typed in": ("feasibility", {"f_data": ["Typed in"], "f_section": "DP-CDA"}),
@@ -105,7 +105,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     },
     "inside mixing, images": (
         "inside",
-        {"data": "digits", "inside_mechanism": "DP-CDA", "in_cda_view": "What mixing does", "in_cda_order": "64"},
+        {"data": "digits", "inside_mechanism": "DP-CDA", "in_cda_view": "What mixing does", "order": "64"},
     ),
     "inside mixing, points": (
         "inside",
@@ -161,7 +161,7 @@ def forgotten(app: AppTest) -> list[str]:
 
 
 def test_every_setting_of_releases_and_experiments_is_in_the_address() -> None:
-    app = at("generator", data="car", mechanism="Noisy reweighting", nr_degree="1", demo="true")
+    app = at("generator", data="car", mechanism="Noisy reweighting", degree="1", demo="true")
     app.button(key="run").click().run()
     app = finish_job(app).switch_page("comparison.py").run()
     next(b for b in app.button if b.label == "Measure").click().run()
@@ -226,7 +226,7 @@ def test_every_setting_is_in_the_address_and_a_link_restores_all_at_once(name: s
     assert settings(first)
     assert forgotten(first) == []
     assert query.keys() <= first.query_params.keys(), "this state is not what its name says"
-    if page in ("home", "lessons"):
+    if page in ("data", "lessons"):
         return
     link = {bound(p): another(p) for p in settings(first) if bound(p) and bound(p) not in query}
     link = {key: value for key, value in link.items() if value is not None and key != "present"}
@@ -249,7 +249,7 @@ def test_what_was_set_on_the_page_data_is_in_the_link_of_every_page() -> None:
         "data_columns": '{"doors":null,"class":{"kind":"categorical","categories":["unacc","acc","good","vgood","none"],'
         '"missing":false,"public":false}}',
     }
-    app = at("home", **query)
+    app = at("data", **query)
     current = app.session_state["dataset"]
     assert (current.target, current.held_out, current.two_valued_as_bit) == ("safety", 0.4, True)
     assert "doors" not in current.table.domain
@@ -264,7 +264,7 @@ def test_what_was_set_on_the_page_data_is_in_the_link_of_every_page() -> None:
 
 
 def test_the_page_data_writes_what_is_set_there() -> None:
-    app = at("home", data="car")
+    app = at("data", data="car")
     next(t for t in app.toggle if "two-valued" in t.label).set_value(True).run()
     next(s for s in app.slider if s.label.startswith("Held-out")).set_value(0.3)
     next(s for s in app.selectbox if s.label.startswith("Target")).set_value("safety")
@@ -292,7 +292,7 @@ def test_the_page_data_writes_what_is_set_there() -> None:
     ],
 )
 def test_nonsense_about_the_data_falls_back(nonsense: dict[str, str]) -> None:
-    app = at("home", data="car", **nonsense)
+    app = at("data", data="car", **nonsense)
     assert not app.exception
     current = app.session_state["dataset"]
     assert (current.target, current.held_out, current.two_valued_as_bit) == (SAMPLES["car"].target, 0.25, False)

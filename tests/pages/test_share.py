@@ -30,10 +30,10 @@ def code_of(app: AppTest) -> str:
 LINKS = {
     "private sampling": (
         "generator",
-        {"ps_epsilon": "10", "ps_floor": "0.4", "ps_most": "false", "ps_rows": "2", "demo": "true"},
+        {"epsilon": "10", "ps_floor": "0.4", "ps_most": "false", "ps_rows": "2", "demo": "true"},
     ),
-    "feasibility of a published table": ("feasibility", {"f_data": ["ADULT"], "f_degree": "3"}),
-    "inside dp-cda": ("inside", {"data": "digits", "inside_mechanism": "DP-CDA", "in_cda_order": "8"}),
+    "feasibility of a published table": ("feasibility", {"f_data": ["ADULT"], "degree": "3"}),
+    "inside dp-cda": ("inside", {"data": "digits", "inside_mechanism": "DP-CDA", "order": "8"}),
 }
 
 
@@ -53,13 +53,13 @@ def test_the_code_of_a_page_runs_in_a_process_of_its_own(name, tmp_path):
     [
         ("generator", {"ps_floor": "0.4"}, "slider", "ps_floor", 0.4),
         ("generator", {"ps_most": "false", "ps_rows": "3"}, "number_input", "ps_rows", 3),
-        ("generator", {"mechanism": "DP-CDA", "cda_order": "16"}, "select_slider", "cda_order", 16),
+        ("generator", {"mechanism": "DP-CDA", "order": "16"}, "select_slider", "order", 16),
         ("generator", {"mechanism": "DP-CDA", "cda_rows_asia": "40"}, "number_input", "cda_rows_asia", 40),
-        ("generator", {"mechanism": "Noisy reweighting", "nr_epsilon": "0.1"}, "select_slider", "nr_epsilon", 0.1),
+        ("generator", {"mechanism": "Noisy reweighting", "epsilon": "0.1"}, "select_slider", "epsilon", 0.1),
         ("generator", {"demo": "true", "seed": "5"}, "number_input", "seed", 5),
         ("inside", {"is_columns_asia": ["smoke", "lung"]}, "multiselect", "is_columns_asia", ["smoke", "lung"]),
         ("inside", {"is_space": "m uniform draws", "is_seed": "9"}, "number_input", "is_seed", 9),
-        ("feasibility", {"f_epsilon": "0.1"}, "select_slider", "f_epsilon", 0.1),
+        ("feasibility", {"epsilon": "0.1"}, "select_slider", "epsilon", 0.1),
     ],
 )
 def test_a_link_restores_a_setting(page, query, kind, key, value):
@@ -92,7 +92,7 @@ def test_a_draw_stays_while_it_is_frozen_and_not_otherwise():
 
 
 def test_own_data_leaves_no_name_of_its_file_in_the_address(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
     app = app.switch_page("inside.py").run()
     assert not app.exception
@@ -106,21 +106,21 @@ def lost(app):
 
 
 def test_after_a_reload_every_page_says_that_a_table_of_ones_own_is_gone():
-    app = at("home")
+    app = at("data")
     app.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
     assert not lost(app)
     address = {name: app.query_params[name] for name in ("data", "data_columns") if name in app.query_params}
     assert {name: str(value).strip("[']") for name, value in address.items()} == {"data": "own"}  # nothing of the table
-    for page in ("home", "feasibility", "generator", "inside", "lessons", "comparison"):
+    for page in ("data", "feasibility", "generator", "inside", "lessons", "comparison"):
         again = at(page, data="own")
         assert lost(again)
         assert lost(again.run())
         assert "own" in again.query_params["data"]  # a second reload says it too
-    again = again.switch_page("home.py").run()
+    again = again.switch_page("data.py").run()
     again.pills(key="sample").set_value("asia").run()
     assert not lost(again)
     assert "asia" in again.query_params["data"]
-    again = at("home", data="own")
+    again = at("data", data="own")
     again.file_uploader(key="upload").upload("secret.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
     assert not lost(again)
 

@@ -124,9 +124,9 @@ def test_numbers_without_end_are_dropped_and_named(page: str, text: str) -> None
 
 
 def test_what_a_widget_cannot_have_is_named_and_its_default_is_not() -> None:
-    app = opened("generator", mechanism="Private sampling", ps_degree="-1", ps_floor="0.25", ps_epsilon="x", ps_most="true")
-    assert "such a value: ps_degree, ps_epsilon." in said(app)
-    assert "ps_degree" in said(app.run())
+    app = opened("generator", mechanism="Private sampling", degree="-1", ps_floor="0.25", epsilon="x", ps_most="true")
+    assert "such a value: degree, epsilon." in said(app)
+    assert "degree" in said(app.run())
     assert "Not taken from the link" not in said(app.switch_page("lessons.py").run())
 
 
@@ -154,16 +154,16 @@ def test_what_a_link_may_say_of_the_data_is_no_refusal() -> None:
 
 
 def test_a_setting_that_goes_back_to_its_default_is_no_refusal() -> None:
-    app = opened("generator", ps_degree="3")
-    app.slider(key="ps_degree").set_value(2).run()
-    app.query_params.pop("ps_degree", None)
+    app = opened("generator", degree="3")
+    app.slider(key="degree").set_value(2).run()
+    app.query_params.pop("degree", None)
     assert "Not taken from the link" not in said(app.run())
 
 
 def test_a_key_that_nobody_has_is_left_alone() -> None:
-    app = opened("home", utm_source="x", **{"__proto__": "1", "𝔘": "ü"})
+    app = opened("data", utm_source="x", **{"__proto__": "1", "𝔘": "ü"})
     assert "Not taken from the link" not in said(app)
-    long = opened("home", **{"k" * 20_000: "1"})
+    long = opened("data", **{"k" * 20_000: "1"})
     assert "such a value: " + "k" * 60 + "." in said(long)
 
 

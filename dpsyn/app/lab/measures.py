@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
+from dpsyn.app import road
 from dpsyn.app.lab.releases import earlier_measures, take_comparison
 from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.experiments import MadeRelease
@@ -92,6 +93,8 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
                 "fingerprint": fingerprint(learn, held_out),
                 "numbers": {label: releases[label].number for label in chosen},
                 "target": predicted,
+                "degrees": tuple(degrees),
+                "models": tuple(models) or DEFAULT_MODELS,
             },
             releases={label: releases[label].release for label in chosen},
             table=learn,
@@ -109,14 +112,14 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     found = st.session_state.get("comparison")
     if found is None or found["revision"] != current.revision:
         if not earlier_measures(current, list(releases.values())):
-            st.info("Nothing has been measured yet for this data. Press **Measure**.", icon=":material/info:")
+            st.info("Nothing has been measured yet for this data: open “Measure again”.", icon=":material/info:")
         return
     learn, held_out = current.parts
     reports: dict[str, Report] = found["reports"]
+    road.conclude(reports)
     with st.container(border=True):
-        widgets.badge(True)
         st.caption(
-            f"Measured against the {learn.n:,} real rows that the mechanisms saw: not for publication. "
+            f"Measured against the {learn.n:,} real rows that the mechanisms saw: for you, not for publication. "
             f"{floor_meaning(reports)}"
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):

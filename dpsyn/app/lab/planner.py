@@ -100,8 +100,8 @@ def planner(current: visit.Dataset) -> None:
                 help="Two or more tell the noise of the mechanism from the luck of drawing rows.",
             )
         with right:
-            epsilon = 1.0 if vary == "epsilon" else widgets.epsilon_slider("lab_epsilon", value=1.0, bind="query-params")
-            delta = widgets.delta_slider("lab_delta", bind="query-params")
+            epsilon = 1.0 if vary == "epsilon" else widgets.epsilon_slider()
+            delta = widgets.delta_slider()
             neighbouring = st.selectbox(
                 "Neighbouring",
                 NEIGHBOURING,

@@ -98,8 +98,10 @@ def _change(made: MadeRelease, new: MadeRelease | None) -> None:
 
 
 def take_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -> None:
-    """Show what a comparison found from now on, and add it to the releases that it was about, in the workspace too."""
-    st.session_state["comparison"] = {**context, "reports": reports}
+    """Show what a comparison found, beside what was found of the same data before, and add it to the releases."""
+    before, same = st.session_state.get("comparison"), ("revision", "target", "degrees", "models")
+    kept = before["reports"] if before is not None and all(before.get(k) == context.get(k) for k in same) else {}
+    st.session_state["comparison"] = {**context, "reports": {**kept, **reports}}
     by_number = {context["numbers"][label]: report for label, report in reports.items()}
     for made in list(state.made()):
         report = by_number.get(made.number)
@@ -258,7 +260,7 @@ def _open_button(current: Dataset, other: _OtherData | None, *, key: str, what: 
     """The button that sets the columns, or opens a bundled sample with them; or a link to where data is opened."""
     data = None if other is None else _at_hand(current, other)
     if data is None or other is None:
-        st.page_link("home.py", label="Open other data", icon=":material/table_rows:")
+        st.page_link("data.py", label="Open other data", icon=":material/table_rows:")
         return
     things = "columns" if other.held_out is None else "columns and the held-out share"
     label = (

@@ -16,7 +16,6 @@ from dpsyn.mechanisms.dp_cda._checks import RowsBy
 from dpsyn.mechanisms.dp_cda._config import Sampler, Scaling
 from dpsyn.privacy.spec import PrivacySpec
 
-ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 Way = Literal["fixed_size", "poisson", "as_published"]
 SHARES: dict[RowsBy, str] = {"size": "in proportion to their sizes", "equal": "as many rows of each"}
 WAYS: dict[Way, str] = {
@@ -28,26 +27,11 @@ SCALINGS: dict[Scaling, str] = {"public": "by public bounds", "private": "by a p
 SAMPLERS: dict[Sampler, str] = {"system": "NumPy, seeded by the system", "exact": "OpenDP, exact (slower)"}
 
 
-def form(current: Dataset) -> tuple[Config, PrivacySpec]:
+def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
     """Settings of DP-CDA; needs δ > 0 and a target."""
     left, right = st.columns(2, gap="medium")
     with left:
-        epsilon = widgets.epsilon_slider(
-            "cda_epsilon",
-            value=3.16,
-            why="It starts at 3.16 and not at 1: a tenth of ε counts the classes, and at ε = 1 the margin for that noise is "
-            "some 300 records, more than many classes hold.",
-            bind="query-params",
-        )
-        delta = widgets.delta_slider("cda_delta", bind="query-params")
-        order = st.select_slider(
-            "l (order of mixture)",
-            ORDERS,
-            8,
-            key="cda_order",
-            bind="query-params",
-            help="How many records of a class are averaged into one synthetic row.",
-        )
+        order = widgets.order_slider()
     with right:
         options = list(current.classes)
         target = st.selectbox(
@@ -81,9 +65,9 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
             "Never release what it makes.",
             icon=":material/gpp_bad:",
         )
-        return DPCDA.as_published(target, int(order), rows, scaling["clip_norm"]), spec
+        return DPCDA.as_published(target, order, rows, scaling["clip_norm"]), spec
     with left:
-        classes = _class_by_class(current, target, int(order), way)
+        classes = _class_by_class(current, target, order, way)
     with right:
         sampler = st.selectbox(
             "Noise on the averages",
@@ -96,7 +80,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         )
     config = DPCDA(
         target=target,
-        order_of_mixture=int(order),
+        order_of_mixture=order,
         variant=way,
         noise_sampler=sampler,
         **classes,

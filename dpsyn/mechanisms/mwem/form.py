@@ -19,13 +19,12 @@ _OUTPUT: Mapping[Output, str] = {
 }
 
 
-def form(current: Dataset) -> tuple[Config, PrivacySpec]:
-    """Settings of MWEM; pure ε."""
+def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
+    """Settings of MWEM; pure ε: it leaves δ unused."""
     left, right = st.columns(2, gap="medium")
     n = current.parts[0].n
     with left:
-        epsilon = widgets.epsilon_slider("mwem_epsilon", bind="query-params")
-        degree = st.slider("d (columns of a table)", 1, 3, 2, key="mwem_degree", bind="query-params")
+        degree = widgets.degree_slider()
         rows = st.number_input(
             "k (rows)",
             1,

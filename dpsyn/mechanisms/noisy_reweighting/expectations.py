@@ -15,6 +15,22 @@ _DROWNED = 2.0
 """Noise on the cells of a table, in parts of all rows, from which on relations between columns are mostly lost in it."""
 
 
+_SECONDS = 3e-6
+"""Of a run on two cores, by table and point: Adult's 15 columns, 105 tables on 100,000 points, took 41 s."""
+
+
+def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
+    """Mean total variation that the noise alone causes in a table of the largest degree; the fit averages part of it away.
+    None where it releases no tables."""
+    _, total = noise_on_tables(mechanism)
+    return (total / 2, "or less") if total else None
+
+
+def seconds(mechanism: NoisyReweightingMechanism) -> float:
+    """About how long a run takes, right to a factor of a few."""
+    return 1 + _SECONDS * mechanism.plan.size * len(mechanism.statistics.groups)
+
+
 def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
     """How much noise goes on every average; a warning where little of the data will be left."""
     noise = float(mechanism.spreads.max()) * mechanism.statistics.unit / mechanism.n

@@ -71,20 +71,11 @@ _MOST_TABLES = 3_000
 """Sets of columns that are offered to choose from."""
 
 
-def form(current: Dataset) -> tuple[Config, PrivacySpec]:
+def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
     """Settings of noisy reweighting: δ > 0 with Gaussian noise, pure ε with Laplace noise."""
     left, right = st.columns(2, gap="medium")
     with left:
-        epsilon = widgets.epsilon_slider("nr_epsilon", bind="query-params")
-        degree = st.slider(
-            "d (degree of the statistics)",
-            1,
-            3,
-            2,
-            key="nr_degree",
-            bind="query-params",
-            help="How many columns a statistic looks at. Higher degrees keep more structure and need more noise.",
-        )
+        degree = widgets.degree_slider()
         rows = _rows(current)
     with right:
         way = switch(
@@ -109,7 +100,6 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         )
         if noise == "as_published":
             _floating_point()
-        delta = widgets.delta_slider("nr_delta", bind="query-params") if noise == "gaussian" else 0.0
     with st.expander("Budget, reduced space, fit and rows", key="nr_more", on_change="rerun", bind="query-params"):
         first, second = st.columns(2, gap="medium")
         with first:
@@ -132,7 +122,7 @@ def form(current: Dataset) -> tuple[Config, PrivacySpec]:
         **space,
         **rounding,
     )
-    return config, PrivacySpec(epsilon, delta, neighbouring)
+    return config, PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0, neighbouring)
 
 
 def _rows(current: Dataset) -> int | None:

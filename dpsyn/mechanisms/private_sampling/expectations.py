@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations
+
 from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
 
+_FEW = 50
+"""Columns whose tables tell what to expect of all."""
 _SHORT_WAIT = 30.0
 """Seconds of a run from which on the page says how long it will take."""
+
+
+def table_error(mechanism: PrivateSamplingMechanism) -> tuple[float, str]:
+    """Mean total variation between a uniform table of d columns and that of k rows drawn from it: ½·√(2(c - 1)/(πk)) for c
+    cells. It is what few rows alone cause; what the box between floor and ceiling hides comes on top."""
+    degree = min(mechanism.config.degree, len(mechanism.domain))
+    cells = [math.prod(sizes) for sizes in combinations(mechanism.domain.shape[:_FEW], degree)]
+    k = mechanism.calibrated()["rows"]
+    return sum(min(1 - 1 / c, 0.5 * math.sqrt(2 * (c - 1) / (math.pi * k))) for c in cells) / len(cells), "or more"
+
+
+def seconds(mechanism: PrivateSamplingMechanism) -> float:
+    """About how long a run takes, right to a factor of a few."""
+    return rough_seconds(mechanism.size)
 
 
 def of_run(mechanism: PrivateSamplingMechanism) -> list[tuple[str, str]]:

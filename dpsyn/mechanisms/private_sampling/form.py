@@ -18,17 +18,11 @@ MOST_POINTS = 200_000_000
 _SPACES = {"auto": "whatever fits", "cube": "the cube {−1, 1}^p", "product": "product of the categories"}
 
 
-def form(current: Dataset) -> tuple[Config, PrivacySpec]:
-    """Settings of private sampling; pure ε."""
+def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
+    """Settings of private sampling; pure ε: it leaves δ unused."""
     left, right = st.columns(2, gap="medium")
     with left:
-        epsilon = widgets.epsilon_slider(
-            "ps_epsilon",
-            value=3.16,
-            why="It starts at 3.16 and not at 1: at floor 1/4 and ceiling 2 a row costs ln 8 = 2.08, so ε = 1 gives none.",
-            bind="query-params",
-        )
-        degree = st.slider("d (degree of the marginals)", 1, 3, 2, key="ps_degree", bind="query-params")
+        degree = widgets.degree_slider()
         limit = st.toggle("As many rows as the guarantee allows", True, key="ps_most", bind="query-params")
         rows = st.number_input("k (rows)", 1, 100_000, 1, key="ps_rows", disabled=limit, bind="query-params")
     with right:

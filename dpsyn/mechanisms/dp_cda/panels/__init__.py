@@ -28,7 +28,6 @@ VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "Against the paper": paper,
     "Audit": audit,
 }
-ORDERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
 VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}
 
@@ -82,19 +81,11 @@ def _choose(current: Dataset) -> Inside | None:
         "moves a row by c/l instead of 2c/l, and the guarantee does not hang on the class sizes.",
     )
     with second[0]:
-        epsilon = widgets.epsilon_slider(
-            "in_cda_epsilon", value=10.0, why="It starts at 10, the ε of the lessons.", bind="query-params"
-        )
+        epsilon = widgets.epsilon_slider()
     with second[1]:
-        delta = widgets.delta_slider("in_cda_delta", bind="query-params")
-    order_of_mixture = second[2].select_slider(
-        "l (order of mixture)",
-        ORDERS,
-        4,
-        key="in_cda_order",
-        bind="query-params",
-        help="How many records of a class are averaged into one synthetic row.",
-    )
+        delta = widgets.delta_slider()
+    with second[2]:
+        order_of_mixture = widgets.order_slider()
     learn = current.parts[0]
     rows = first[2].select_slider(
         "T (rows in all)",
@@ -109,7 +100,7 @@ def _choose(current: Dataset) -> Inside | None:
         "c (largest norm of a record)", 0.1, 1.0, 1.0, 0.05, key="in_cda_clip", bind="query-params",
         help="Longer records are shortened to it. The noise shrinks with c, and so do the records.",
     )  # fmt: skip
-    inside = Inside(_records(current, target), epsilon, delta, int(order_of_mixture), int(rows), float(clip), variant)
+    inside = Inside(_records(current, target), epsilon, delta, order_of_mixture, int(rows), float(clip), variant)
     impossible = _impossible(inside)
     if impossible:
         empty(impossible)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -21,7 +20,6 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
 )
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
-_LEVELS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
 
 
@@ -126,9 +124,6 @@ draw_epsilon_against_sigma(points, sizes).save("epsilon_against_sigma.html")
 
 SLIDERS = (
     ROWS,
-    Slider(
-        "order_of_mixture",
-        partial(st.select_slider, "l (order of mixture, DP-CDA)", _LEVELS, 4, key="f_order", bind="query-params"),
-    ),
+    Slider("order_of_mixture", widgets.order_slider),
 )
 SECTIONS = {DPCDA.title: show}

@@ -104,12 +104,13 @@ def _choose(current: Dataset) -> Bench | None:
     with st.container(border=True):
         first = st.columns([1.3, 1, 1, 1], gap="medium")
         with first[0]:
-            epsilon = widgets.epsilon_slider("in_nr_epsilon", bind="query-params")
+            epsilon = widgets.epsilon_slider()
         with first[1]:
             noise = switch("Noise", "in_nr_noise", _NOISE, "Laplace noise gives pure ε, Gaussian noise needs δ.")
         with first[2]:
-            delta = widgets.delta_slider("in_nr_delta", bind="query-params", disabled=noise == "laplace")
-        degree = first[3].slider("d (degree of the statistics)", 1, 3, 2, key="in_nr_degree", bind="query-params")
+            delta = widgets.delta_slider(disabled=noise == "laplace")
+        with first[3]:
+            degree = widgets.degree_slider()
         spec = PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0)
         second = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
         fitting = columns_that_fit(current.table.domain, degree)

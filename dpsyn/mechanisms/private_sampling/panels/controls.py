@@ -129,10 +129,7 @@ def choose(current: Dataset) -> Settings | None:
             help="Largest density of h*, relative to uniform. The linear program must stay below ceiling − floor.",
         )  # fmt: skip
         with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            degree = widgets.one_of(
-                "d, degree of marginals", [1, 2, 3], default=2, key="is_degree",
-                width="content",
-            )  # fmt: skip
+            degree = widgets.degree_slider()
             if not columns:
                 st.caption("Choose at least one column.")
                 return None

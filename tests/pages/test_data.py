@@ -14,13 +14,13 @@ def metrics(app):
 
 
 def test_opens_on_bundled_data_with_its_statistics(open_page):
-    app = open_page("home")
+    app = open_page("data")
     assert metrics(app) == {"p": "8", "n": "20,000", "‖fₙ‖∞": "0.291", "Distinct rows": "69"}
 
 
 @pytest.mark.parametrize(("name", "p"), [("car", "25"), ("digits", "266"), ("breast_cancer", "302")])
 def test_every_sample_can_be_chosen(open_page, name, p):
-    app = open_page("home")
+    app = open_page("data")
     app.pills(key="sample").set_value(name).run()
     assert not app.exception
     assert metrics(app)["p"] == p
@@ -28,7 +28,7 @@ def test_every_sample_can_be_chosen(open_page, name, p):
 
 
 def test_an_upload_replaces_the_data_and_waits_for_confirmation(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("people.csv", b"who,ill\nann,yes\nbob,no\ncid,no\n", "text/csv").run()
     assert not app.exception
     assert metrics(app)["n"] == "3"
@@ -52,7 +52,7 @@ def test_an_upload_replaces_the_data_and_waits_for_confirmation(open_page):
     ],
 )
 def test_a_file_that_cannot_be_read_is_explained_and_loses_nothing(open_page, data, said):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("bad.csv", data, "text/csv").run()
     assert not app.exception
     (message,) = [e.value for e in app.error]
@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_read_is_explained_and_loses_nothing(open_page, da
 
 
 def test_counting_two_valued_columns_as_bits_changes_p(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", b"sex,ill\nMale,yes\nFemale,no\n", "text/csv").run()
     assert metrics(app)["p"] == "3"
     next(t for t in app.toggle if "two-valued" in t.label).set_value(True).run()
@@ -71,7 +71,7 @@ def test_counting_two_valued_columns_as_bits_changes_p(open_page):
 
 
 def test_target_and_held_out_share_are_kept(open_page):
-    app = open_page("home")
+    app = open_page("data")
     target = next(s for s in app.selectbox if s.label.startswith("Target"))
     held_out = next(s for s in app.slider if s.label.startswith("Held-out"))
     target.set_value("smoke")
@@ -90,7 +90,7 @@ def awkward() -> bytes:
 
 
 def test_the_target_says_which_columns_it_leaves_out_and_why(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
     assert not app.exception
     assert next(s for s in app.selectbox if s.label.startswith("Target")).options == ["ill"]
@@ -103,7 +103,7 @@ def test_the_target_says_which_columns_it_leaves_out_and_why(open_page):
 
 
 def test_notes_are_about_the_columns_in_use(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
     (said,) = [i.value for i in app.info]
     assert "Column 'id' was left out as an identifier: 120 different values in 120 rows" in said
@@ -122,7 +122,7 @@ def test_notes_are_about_the_columns_in_use(open_page):
 
 
 def test_several_columns_of_one_value_are_one_note(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("same.csv", b"a,b,c\n" + b"x,2.5,u\nx,2.5,v\n" * 20, "text/csv").run()
     (said,) = [i.value for i in app.info]
     assert "Columns 'a', 'b': one value only: they say nothing; leave them out." in said
@@ -131,7 +131,7 @@ def test_several_columns_of_one_value_are_one_note(open_page):
 def test_categories_that_differ_only_in_capitals_or_blanks_are_named(open_page):
     cells = ["Y", "y", "N", "Old  town", "old town", "new"]
     rows = "\n".join(f"{cells[i % 3]},{cells[3 + i % 3]},{'ab'[i % 2]}" for i in range(30))
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", f"ill,where,other\n{rows}\n".encode(), "text/csv").run()
     said = " ".join(i.value for i in app.info).replace("\N{NO-BREAK SPACE}", " ")
     assert "Column 'ill': categories that differ only in capitals or blanks count as different: 'Y', 'y'." in said
@@ -146,12 +146,12 @@ def said_of_reading(app):
 def test_a_larger_file_is_read_in_the_background(open_page):
     names = ",".join(f"c{j}" for j in range(400))
     data = f"{names}\n{','.join('01' * 200)}\n{','.join('10' * 200)}\n".encode()
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("wide.csv", data, "text/csv").run()
     assert app.session_state["dataset"].sample == "asia"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs.Job, "running", True)
-        for page in ("home", "feasibility", "generator", "inside", "lessons", "comparison"):
+        for page in ("data", "feasibility", "generator", "inside", "lessons", "comparison"):
             app = app.switch_page(f"{page}.py").run()
             assert not app.exception
             assert said_of_reading(app) == ["Your file is still being read: until that is done, all pages show asia."]
@@ -159,7 +159,7 @@ def test_a_larger_file_is_read_in_the_background(open_page):
     app = finish_job(app)
     assert not said_of_reading(app)
     assert app.session_state["dataset"].table.name == "wide"
-    app = app.switch_page("home.py").run()
+    app = app.switch_page("data.py").run()
     current = app.session_state["dataset"]
     assert (current.table.name, current.table.n, len(current.table.domain)) == ("wide", 2, 400)
     assert app.session_state["sample"] is None
@@ -176,7 +176,7 @@ def test_a_larger_file_is_read_in_the_background(open_page):
 
 def test_a_larger_file_that_is_no_table_leaves_the_data_as_they_were(open_page):
     data = b",".join(b"c%d" % j for j in range(400)) + b"\n1,2\n"
-    app = open_page("home")
+    app = open_page("data")
     app.file_uploader(key="upload").upload("wide.csv", data, "text/csv").run()
     app = finish_job(app)
     assert app.session_state["dataset"].sample == "asia"
@@ -184,7 +184,7 @@ def test_a_larger_file_that_is_no_table_leaves_the_data_as_they_were(open_page):
 
 
 def test_a_larger_file_waits_while_something_runs(open_page):
-    app = open_page("home")
+    app = open_page("data")
     app.session_state["job"] = running = jobs.start("tests.kit.test_jobs:linger", label="Something")
     app.file_uploader(key="upload").upload("wide.csv", b",".join([b"x"] * 400), "text/csv").run()
     assert app.session_state["job"] is running

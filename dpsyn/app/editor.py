@@ -1,0 +1,114 @@
+"""The columns as a table to be edited, on the pages of the first two steps, and what becomes of the edits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpsyn import escape
+from dpsyn.app import columns
+from dpsyn.app.columns import SHOWN_CATEGORIES, SHOWN_COLUMNS, edited_domain, editor_lines
+from dpsyn.domain import KINDS
+from dpsyn.errors import InputError
+from dpsyn.kit import visit
+from dpsyn.kit.visit import Dataset
+
+_CONFIG: Mapping[str, Any] = {
+    "use": st.column_config.CheckboxColumn("Use", width=50),
+    "column": st.column_config.TextColumn("Column", pinned=True),
+    "kind": st.column_config.SelectboxColumn(
+        "Kind",
+        options=list(KINDS),
+        required=True,
+        width="small",
+        help="truth: two truth values, one bit; numeric and date: bounds",
+    ),
+    "values": st.column_config.NumberColumn("Values", width="small", help="Categories, or bins of a number or date."),
+    "cost": st.column_config.ProgressColumn(
+        "Cost",
+        format="%.0f %%",
+        min_value=0,
+        max_value=100,
+        help="Of all cells of tables of two columns, the share that this column is in. Every cell gets noise: leave out "
+        "what you do not need.",
+    ),
+    "categories": st.column_config.ListColumn("Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."),
+    "lower": st.column_config.TextColumn("Lower", width="small", help="Lower bound; what is below is moved to it"),
+    "upper": st.column_config.TextColumn("Upper", width="small", help="Upper bound; what is above is moved to it"),
+    "unit": st.column_config.NumberColumn(
+        "Unit",
+        format="%.10g",
+        width="small",
+        help="Numbers are whole multiples of it: 1 for whole numbers, 0.01 for cents. Empty: any number",
+    ),
+    "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
+    "source": st.column_config.SelectboxColumn(
+        "Known from",
+        options=list(columns.SOURCES),
+        required=True,
+        width="medium",
+        help="Where the categories, bounds and unit are known from. What was read off the rows tells of them: no guarantee "
+        "holds before it is replaced by public knowledge.",
+    ),
+    "bins": st.column_config.NumberColumn(
+        "Bins",
+        min_value=1,
+        max_value=1000,
+        step=1,
+        width="small",
+        help="How many values mechanisms tell apart in numbers or dates; where to cut is chosen privately from the data",
+    ),
+}
+
+
+def lines(current: Dataset, key: str, order: tuple[str, ...]) -> tuple[pd.DataFrame, str | None]:
+    """The columns as a table to be edited; and a sentence if that is not all of them."""
+    part = ""
+    if len(current.full.domain) > SHOWN_COLUMNS:
+        part = st.text_input(
+            "Columns with this in their name", key="columns_part", placeholder="all", persist_state="session"
+        )
+    shown, cut = columns.shown_columns(current.table.domain if key == "lines" else current.full.domain, part)
+    every = editor_lines(current.full, current.table.domain, shown, current.sources)
+    edited = st.data_editor(
+        every,
+        hide_index=True,
+        height=min(35 * (len(shown) + 1) + 2, 597),
+        placeholder="",
+        column_order=order,
+        disabled=("column", "values", "cost"),
+        column_config=_CONFIG,
+        key=f"{key}_{current.revision}_{part}",
+    )
+    return edited, cut
+
+
+def apply(current: Dataset, lines: pd.DataFrame, source: str = columns.READ_OFF, **changes: Any) -> bool:
+    """Make the edited lines the domain; False, with the reason on the page, if they make none.
+
+    Args:
+        current: the dataset as it is.
+        lines: of the editor.
+        source: for all columns that are read off these rows.
+        changes: what else changes.
+    """
+    try:
+        domain = edited_domain(lines, current.full, current.table.domain)
+        if source != columns.READ_OFF:
+            domain = domain.confirmed()
+        table = current.full.with_domain(domain)
+    except InputError as fault:
+        st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
+        return False
+    said = {str(name): str(text) for name, text in zip(lines["column"], lines["source"], strict=True) if text}
+    sources = {**dict.fromkeys(domain.names, source), **current.sources}
+    sources |= {name: source if text == columns.READ_OFF else text for name, text in said.items()}
+    if domain != current.table.domain or changes.items() - {("target", current.target), ("held_out", current.held_out)}:
+        visit.use(current.changed(table=table, sources=sources, **changes))
+    else:
+        visit.use(replace(current, sources=sources))
+    return True

@@ -1,0 +1,234 @@
+"""The road from data to rows: where one is on it, which mechanism to take, and how good the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import streamlit as st
+
+from dpsyn import escape
+from dpsyn.app import state
+from dpsyn.app.lab.releases import take_comparison
+from dpsyn.errors import DpsynError
+from dpsyn.evaluation.conclusions import Finding, advice, conclusions, ranking
+from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.evaluation.experiments.marks import fingerprint
+from dpsyn.evaluation.prediction import DEFAULT_MODELS
+from dpsyn.evaluation.report import Report
+from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit.visit import Dataset, calibrated
+from dpsyn.mechanisms.base import Mechanism, Release
+from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
+from dpsyn.privacy.spec import PrivacySpec
+
+STEPS = ("Data", "Domain", "Mechanism", "Rows")
+_LOST = 0.5
+_QUICK_DEGREES = (1, 2)
+"""Columns of the tables of a score card; page Comparison measures more."""
+_ABOUT = {"tables": "Tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
+_COLORS: dict[str, Literal["green", "orange", "red"]] = {"good": "green", "fair": "orange", "bad": "red"}
+_MOST_POOR = 6
+"""Sentences on what is wrong, on page Comparison."""
+_GRADES = {"good": "good", "fair": "with care", "bad": "poor"}
+
+
+def head(heading: str, at: str) -> None:
+    """The title of a page on the road, and which of the four steps it is."""
+    shown = [f"**:primary[{i} {name}]**" if name == at else f"{i} {name}" for i, name in enumerate(STEPS, start=1)]
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.title(heading, anchor=False, width="content")
+        st.markdown(" :gray[→] ".join(shown), width="content")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One mechanism under the shared budget, before a run; from public facts only.
+
+    Attributes:
+        name: registered name.
+        refused: why it cannot run, or empty.
+        error: mean error of tables of two columns to expect, as far as it is known before a run, and whether it may be
+            "or more" or "or less".
+        seconds: about how long a run takes, where it is known.
+    """
+
+    name: str
+    refused: str = ""
+    error: tuple[float, str] | None = None
+    seconds: float | None = None
+
+
+def offers(current: Dataset, spec: PrivacySpec) -> list[Offer]:
+    """Every mechanism with the settings that it has when nobody chooses any."""
+    return [_offer(name, current, spec) for name in MECHANISMS]
+
+
+def best_of(found: Sequence[Offer]) -> str:
+    """The one to recommend: that can run and promises the smallest error; one that promises nothing comes after it."""
+    return min(found, key=lambda offer: (bool(offer.refused), 1.0 if offer.error is None else offer.error[0])).name
+
+
+def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
+    learn = current.parts[0]
+    config = config_class(name).as_it_comes(learn.n, current.target)
+    if config is None:
+        return Offer(name, "needs a column of classes")
+    error, seconds = (offered(name, f"expectations:{what}") for what in ("table_error", "seconds"))
+    if error is None and seconds is None:
+        return Offer(name)
+    try:
+        mechanism: Mechanism = calibrated(config, spec, learn)
+    except DpsynError:
+        return Offer(name, _refusal(name, spec, learn.n, config.epsilon_needed(spec, learn.domain, learn.n)))
+    return Offer(name, "", *(None if what is None else what(mechanism) for what in (error, seconds)))
+
+
+def _refusal(name: str, spec: PrivacySpec, n: int, needed: tuple[Any, float] | None) -> str:
+    if needed is None:
+        return "not possible for this many columns or rows"
+    return f"{n:,} rows would need ε = {widgets.number(needed[1], 3)}"
+
+
+def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
+    """A line a mechanism: privacy, expected error, time."""
+    lines = ["| | privacy | two-way error to expect | time |", "|---|---|---|---|"]
+    for offer in found:
+        name = f"**{title(offer.name)}** :green-badge[recommended]" if offer.name == best else title(offer.name)
+        if offer.refused:
+            lines.append(f"| {name} | :gray[{escape.markdown(offer.refused)}] | – | – |")
+            continue
+        error = "known after a run" if offer.error is None else _error(*offer.error)
+        seconds = "seconds" if offer.seconds is None else _time(offer.seconds)
+        lines.append(f"| {name} | ε = {spec.epsilon:g} | {error} | {seconds} |")
+    st.markdown("\n".join(lines))
+
+
+def _error(error: float, bound: str) -> str:
+    return "little is left" if error > _LOST else f"{widgets.number(100 * error, 2)} % {bound}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {max(1, round(seconds, -1 if seconds > 20 else 0)):.0f} s"
+    minutes = seconds / 60
+    return f"about {minutes:.0f} min" if minutes < 90 else f"about {minutes / 60:,.0f} h"
+
+
+def take_and_measure(context: Mapping[str, Any], release: Release) -> None:
+    """A ``done`` of a job that made a release: keep it, show it, and measure it in the background."""
+    state.take_release(context, release)
+    measure([state.made()[-1]], context["revision"])
+
+
+def run_all(current: Dataset, spec: PrivacySpec) -> None:
+    """Start a job that makes and measures one release by every mechanism that can, with the settings that nobody chose."""
+    learn = current.parts[0]
+    mechanisms, refused = {}, {}
+    for name in MECHANISMS:
+        config = config_class(name).as_it_comes(learn.n, current.target)
+        try:
+            if config is None:
+                raise DpsynError("it needs a column of classes")
+            mechanisms[name] = calibrated(config, spec, learn)
+        except DpsynError as fault:
+            refused[name] = str(fault)
+    context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}
+    visit.set_job(
+        jobs.start(
+            "dpsyn.mechanisms.base:run_all", label="All mechanisms", context=context, mechanisms=mechanisms, table=learn
+        )
+    )
+
+
+def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | str, float]]) -> str | None:
+    """Keep all releases and measure them; what did not run is said."""
+    refused: dict[str, str] = dict(context["refused"])
+    before = len(state.made())
+    for name, (made, seconds) in found.items():
+        config = context["made_by"][name].config
+        if isinstance(made, str):
+            refused[name] = made
+        else:
+            state.take_release(
+                {"title": config.title, "table": context["table"], "seed": None, "seconds": seconds, "config": config}, made
+            )
+    measure(state.made()[before:], context["revision"])
+    said = "; ".join(f"{title(name)}: {reason.rstrip('.')}" for name, reason in refused.items())
+    return f"not run: {said}." if said else None
+
+
+def measure(releases: Sequence[MadeRelease], revision: int) -> None:
+    """Start a job that compares releases with the real rows; nothing while the data are others by now."""
+    current = visit.dataset()
+    if current.revision != revision or visit.job() is not None or current.table.n == 0:
+        return
+    learn, held_out = current.parts
+    degrees = tuple(degree for degree in _QUICK_DEGREES if degree <= len(learn.domain))
+    visit.set_job(
+        jobs.start(
+            "dpsyn.evaluation.report:compare",
+            label="Score card",
+            context={
+                "done": take_comparison,
+                "revision": revision,
+                "fingerprint": fingerprint(learn, held_out),
+                "numbers": {made.label: made.number for made in releases},
+                "target": current.target,
+                "degrees": degrees,
+                "models": DEFAULT_MODELS,
+            },
+            releases={made.label: made.release for made in releases},
+            table=learn,
+            holdout=held_out,
+            target=current.target,
+            degrees=degrees,
+        )
+    )
+
+
+def report_of(made: MadeRelease) -> Report | None:
+    """What was measured of a release in this visit, with the data as they are now."""
+    found = st.session_state.get("comparison")
+    if found is None or found["revision"] != visit.dataset().revision:
+        return None
+    report: Report | None = found["reports"].get(made.label)
+    return report
+
+
+def score_card(report: Report) -> None:
+    """A card for each finding: what was measured, how good that is, and the sentence beside the yardstick."""
+    found = conclusions(report)
+    for place, finding in zip(st.columns(len(found)), found, strict=True):
+        with place, st.container(border=True, height="stretch"):
+            _card(finding)
+
+
+def conclude(reports: Mapping[str, Report]) -> None:
+    """The releases in order, each with its findings, what is wrong with them, and what to do next."""
+    found = {name: {finding.about: finding for finding in conclusions(reports[name])} for name in ranking(reports)}
+    kinds = [kind for kind in _ABOUT if any(kind in findings for findings in found.values())]
+    lines = ["| | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |", "|---" * (len(kinds) + 1) + "|"]
+    for name, findings in found.items():
+        cells = [_cell(findings[kind]) if kind in findings else "–" for kind in kinds]
+        lines.append(f"| **{escape.markdown(name)}** | {' | '.join(cells)} |")
+    st.markdown("\n".join(lines))
+    poor = [
+        f"- **{escape.markdown(name)}**: {escape.markdown(finding.sentence)}"
+        for name, findings in found.items()
+        for finding in findings.values()
+        if finding.grade == "bad"
+    ]
+    st.markdown("\n".join([*poor[:_MOST_POOR], "", f":material/arrow_forward: {escape.markdown(advice(reports))}"]))
+
+
+def _cell(finding: Finding) -> str:
+    return f"{escape.markdown(finding.figure)} :{_COLORS[finding.grade]}-badge[{_GRADES[finding.grade]}]"
+
+
+def _card(finding: Finding) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.metric(_ABOUT[finding.about], finding.figure, width="content")
+        st.badge(_GRADES[finding.grade], color=_COLORS[finding.grade])
+    st.caption(escape.markdown(finding.sentence))

@@ -1,0 +1,149 @@
+"""What a report comes to, in sentences: is a release good enough, and what would make it better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dpsyn.domain import listed
+from dpsyn.evaluation.prediction import Prediction, Score
+from dpsyn.evaluation.report import Report
+from dpsyn.notation import short
+
+Grade = Literal["good", "fair", "bad"]
+"""As good as real rows for most purposes; usable with care; not usable."""
+_NEAR, _FAR = 2.0, 6.0
+"""Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad."""
+_SMALL, _LARGE = 0.02, 0.10
+"""The same as total variation: what is small is good whatever a sample would miss, and what is large is never good."""
+_MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
+_MEASURES = {"accuracy": "accuracy", "R²": "R²"}
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a score card.
+
+    Attributes:
+        about: ``"tables"``, ``"prediction"`` or ``"numbers"``.
+        grade: how good it is.
+        figure: the one number, for people.
+        sentence: what it means, beside the yardstick.
+    """
+
+    about: str
+    grade: Grade
+    figure: str
+    sentence: str
+
+
+def conclusions(report: Report) -> tuple[Finding, ...]:
+    """The score card of a release: tables of columns, prediction, numeric columns; what was not measured is left out.
+
+    The yardstick is what a fresh real sample of the same source shows: held-out rows for tables, training on real rows and
+    always guessing the commonest class (or the mean) for prediction.
+    """
+    return tuple(found for found in (_tables(report), _prediction(report.prediction), _numbers(report)) if found is not None)
+
+
+def table_error(report: Report) -> float:
+    """Mean total variation of the tables of two columns; of one column where there are no two."""
+    return report.marginals[_degree(report)].mean
+
+
+def _degree(report: Report) -> int:
+    return min(report.marginals, key=lambda degree: abs(degree - 2))
+
+
+def _tables(report: Report) -> Finding:
+    degree = _degree(report)
+    error = report.marginals[degree].mean
+    which = "Tables of two columns" if degree == 2 else f"Tables of {degree} column{'s' * (degree != 1)}"
+    said = f"{which} are off by {_percent(error)} on average"
+    if report.noise_floor is None:
+        grade: Grade = "good" if error <= _SMALL else "fair" if error <= _LARGE else "bad"
+        return Finding("tables", grade, _percent(error), f"{said}.")
+    fresh = report.noise_floor.marginals[degree].mean
+    times = error / fresh if fresh else float("inf")
+    near, far = error <= max(_NEAR * fresh, _SMALL), error > max(_FAR * fresh, _LARGE)
+    sample = f"a fresh real sample of {report.noise_floor.rows:,} rows is off by {_percent(fresh)}"
+    closer = " (they are closer, because they were made from the rows that they are measured against)" if times < 1 else ""
+    return Finding("tables", "good" if near else "bad" if far else "fair", _percent(error), f"{said}; {sample}{closer}.")
+
+
+def best_score(scores: Sequence[Score]) -> tuple[str, Score] | None:
+    """Of some models the one with the highest accuracy, or R² where numbers are predicted; and which of the two it is."""
+    for measure in _MEASURES:
+        measured = [score for score in scores if measure in score.measures]
+        if measured:
+            return measure, max(measured, key=lambda score: score.measures[measure])
+    return None
+
+
+def _prediction(found: Prediction | str) -> Finding | None:
+    best = None if isinstance(found, str) else best_score(found.synthetic)
+    if isinstance(found, str) or best is None:
+        return None
+    measure, score = best
+    model = next((real for real in found.real.scores if real.model == score.model), None)
+    constant = found.real.constant.measures.get(measure, 0.0)
+    value, real = score.measures[measure], constant if model is None else model.measures.get(measure, constant)
+    guess = "guessing the majority class" if measure == "accuracy" else "guessing the mean"
+    target = f"Predicting {found.real.target!r}"
+    figure = short(value, 3)
+    if value <= constant:
+        how = "no better" if value == constant else "worse"
+        return Finding(
+            "prediction", "bad", figure, f"{target} is {how} than {guess}: {figure} against {short(constant, 3)}."
+        )
+    gain = (value - constant) / (real - constant) if real > constant else 1.0
+    grade: Grade = "good" if gain >= _MOST_OF_THE_GAIN else "bad" if gain < _LITTLE_OF_IT else "fair"
+    beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"
+    return Finding("prediction", grade, figure, f"{target} reaches {measure} {figure} ({score.model}); {beside}.")
+
+
+def _numbers(report: Report) -> Finding | None:
+    if not report.values:
+        return None
+    ruined = [errors.column for errors in report.values if errors.warning]
+    count = len(report.values)
+    worst = max(report.values, key=lambda errors: errors.kolmogorov_smirnov)
+    figure = f"{count - len(ruined)} of {count}"
+    if not ruined:
+        said = "The column of numbers keeps its" if count == 1 else f"All {count} columns of numbers keep their"
+        return Finding(
+            "numbers",
+            "good",
+            figure,
+            f"{said} shape; furthest is {worst.column!r}, by {_percent(worst.kolmogorov_smirnov)}.",
+        )
+    named = listed(map(repr, ruined), most=_NAMED)
+    said = f"{len(ruined)} of {count} column{'s' * (count != 1)} of numbers came out far from the real ones: {named}."
+    return Finding("numbers", "bad" if 2 * len(ruined) > count else "fair", figure, said)
+
+
+def ranking(reports: Mapping[str, Report]) -> list[str]:
+    """Names of releases, the one with the smallest mean error of tables first."""
+    return sorted(reports, key=lambda name: table_error(reports[name]))
+
+
+def advice(reports: Mapping[str, Report]) -> str:
+    """What to do next, from the best of the releases."""
+    best = ranking(reports)[0]
+    grades = {finding.about: finding.grade for finding in conclusions(reports[best])}
+    if grades["tables"] == "bad":
+        return "No release is close to the real rows: leave out columns that you do not need, or raise ε."
+    closest = f"{best} is the closest of these" if len(reports) > 1 else f"{best} is close to the real rows"
+    weak = [name for about, name in (("prediction", "its predictions"), ("numbers", "its columns of numbers"))
+            if grades.get(about) == "bad"]  # fmt: skip
+    if weak:
+        return f"{closest}, but do not rely on {' or '.join(weak)}: raise ε, or leave out columns."
+    return (
+        f"{closest}: take it, or try a smaller ε." if grades["tables"] == "good" else f"{closest}: more ε brings it closer."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{short(100 * share, 2)} %"

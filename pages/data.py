@@ -1,0 +1,90 @@
+"""Step 1 of the road: the data, the columns with what each costs, and the column to predict."""
+
+import streamlit as st
+
+from dpsyn import escape
+from dpsyn.app import columns, editor, road
+from dpsyn.app.columns import SHOWN_COLUMNS
+from dpsyn.data.samples import SAMPLES
+from dpsyn.kit import code, visit, widgets
+from dpsyn.kit.widgets import show_fault, uploader
+
+
+def take_sample() -> None:
+    """Load the chosen sample."""
+    chosen = st.session_state[visit.SAMPLE_KEY]
+    if chosen:
+        st.session_state.pop("upload_fault", None)
+        visit.use_sample(chosen)
+
+
+road.head("Data", "Data")
+widgets.watch_job()
+widgets.show_message()
+left, right = st.columns([3, 2], gap="large")
+with left:
+    st.pills(
+        "Bundled data",
+        list(SAMPLES),
+        format_func=lambda name: SAMPLES[name].title,
+        key=visit.SAMPLE_KEY,
+        on_change=take_sample,
+        persist_state="session",
+    )
+    if st.session_state.get(visit.SAMPLE_KEY):
+        st.caption(SAMPLES[st.session_state[visit.SAMPLE_KEY]].description)
+with right:
+    uploader("upload")
+show_fault()
+current = widgets.dataset_bar()
+visit.offer(lambda: code.data(current))
+notes = columns.notes_in_use(current)
+if notes:
+    st.info("\n".join(f"- {escape.markdown(note)}" for note in notes), icon=":material/info:")
+with st.form(f"columns_{current.revision}", border=False):
+    lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
+    if cut:
+        st.caption(cut)
+    first, second = st.columns(2, gap="large")
+    options = list(current.classes)
+    target = first.selectbox(
+        "Column to predict, and the class of DP-CDA",
+        options,
+        index=options.index(current.target) if current.target in options else None,
+        key=f"roles_target_{current.revision}",
+        placeholder="No column here has 2 to 50 categories and no empty cells",
+    )
+    held_out = second.slider(
+        "Held-out share: rows for the score card, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05,
+        key=f"roles_share_{current.revision}",
+    )  # fmt: skip
+    go = st.form_submit_button("Next: state the domain", type="primary", icon=":material/arrow_forward:")
+if go and editor.apply(current, lines, target=target, held_out=held_out):
+    st.switch_page("domain.py")
+learn, test = current.parts
+said = f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out."
+st.caption(" ".join(filter(None, [said, columns.not_classes(current)])))
+with st.expander("Rows and statistics, for you and not for publication", icon=":material/lock_open:"):
+    statistics = current.statistics
+    widgets.facts(
+        {
+            "p, bits": f"{statistics.p:,}",
+            "n, rows": f"{statistics.n:,}",
+            "‖fₙ‖∞, largest share of equal rows": widgets.number(statistics.max_frequency),
+            "Distinct rows": f"{statistics.distinct_rows:,}",
+        }
+    )
+    as_bit = st.toggle(
+        "Count every two-valued column as one bit",
+        value=current.two_valued_as_bit,
+        key=f"as_bit_{current.revision}",
+        help="As the papers count, only truth values (0/1, yes/no, true/false) are one bit and every other column is "
+        "one-hot.",
+    )
+    if as_bit != current.two_valued_as_bit:
+        visit.use(current.changed(two_valued_as_bit=as_bit))
+        st.rerun()
+    rows, width = current.table.frame, len(current.table.domain)
+    st.dataframe(rows.iloc[:200, :SHOWN_COLUMNS], hide_index=True, height=300)
+    of_columns = f", and the first {SHOWN_COLUMNS} of {width:,} columns" if width > SHOWN_COLUMNS else ""
+    st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")

@@ -1,0 +1,37 @@
+"""Step 2 of the road: categories, bounds and units of every column, and where they are known from."""
+
+import streamlit as st
+
+from dpsyn.app import columns, editor, road
+from dpsyn.kit import code, visit, widgets
+
+road.head("Domain", "Domain")
+current = widgets.dataset_bar()
+visit.offer(lambda: code.data(current))
+st.markdown(
+    "What may everybody know **without looking at these rows**? Mechanisms take categories, bounds and units for "
+    "public. Correct what was read off the rows, and say where you know it from."
+)
+with st.form(f"domain_{current.revision}", border=False):
+    order = ("column", "kind", "categories", "lower", "upper", "unit", "missing", "source", "bins")
+    lines, cut = editor.lines(current, "lines", order)
+    if cut:
+        st.caption(cut)
+    open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)
+    source = columns.READ_OFF
+    if open_ones:
+        source = st.segmented_control(
+            f"{open_ones} column{'s are' if open_ones > 1 else ' is'} read off these rows. All that still are come from",
+            columns.SOURCES,
+            default=columns.READ_OFF,
+            required=True,
+            key=f"source_{current.revision}",
+        )
+    with st.container(horizontal=True):
+        back = st.form_submit_button("Back", icon=":material/arrow_back:")
+        go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
+if (back or go) and editor.apply(current, lines, source or columns.READ_OFF):
+    if back:
+        st.switch_page("data.py")
+    st.session_state.pop("newest", None)
+    st.switch_page("generator.py")
