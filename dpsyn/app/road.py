@@ -19,12 +19,12 @@ from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
-from dpsyn.mechanisms.base import Mechanism, Release
+from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
 from dpsyn.privacy.spec import PrivacySpec
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
-_LOST = 0.5
+_LOST, _SHORT_WAIT = 0.5, 15.0
 _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
 _ABOUT = {"tables": "Tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
@@ -89,6 +89,15 @@ def _refusal(name: str, spec: PrivacySpec, n: int, needed: tuple[Any, float] | N
     if needed is None:
         return "not possible for this many columns or rows"
     return f"{n:,} rows would need ε = {widgets.number(needed[1], 3)}"
+
+
+def quick(mechanism: Mechanism) -> Config | None:
+    """Settings for a first look, where a run takes long and there are such."""
+    seconds, shorter = (offered(mechanism.config.name, f"expectations:{what}") for what in ("seconds", "quick"))
+    if seconds is None or shorter is None or seconds(mechanism) < _SHORT_WAIT:
+        return None
+    found: Config | None = shorter(mechanism)
+    return found
 
 
 def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
@@ -218,7 +227,7 @@ def conclude(reports: Mapping[str, Report]) -> None:
         f"- **{escape.markdown(name)}**: {escape.markdown(finding.sentence)}"
         for name, findings in found.items()
         for finding in findings.values()
-        if finding.grade == "bad"
+        if finding.grade == "bad" and finding.about != "numbers"  # whose columns are named below
     ]
     st.markdown("\n".join([*poor[:_MOST_POOR], "", f":material/arrow_forward: {escape.markdown(advice(reports))}"]))
 

@@ -122,6 +122,7 @@ def draw_column(
     real: pd.Series[Any],
     releases: Mapping[str, pd.Series[Any]],
     held_out: pd.Series[Any] | None = None,
+    places: Sequence[int] = (),
 ) -> go.Figure:
     """Shares of rows by value of one column: the real ones in grey, each release, held-out rows dotted.
 
@@ -134,6 +135,7 @@ def draw_column(
         real: its cells in the real table.
         releases: its cells by the name of the release.
         held_out: its cells in held-out real rows: what as many fresh real rows show.
+        places: of the releases' colours (:func:`dpsyn.kit.plotly.places_of`); in order without them.
 
     Raises:
         ParameterError: a side has no rows.
@@ -142,11 +144,13 @@ def draw_column(
     sides = [("Real", real), *releases.items(), *([] if held_out is None else [(HELD_OUT, held_out)])]
     if any(len(column) == 0 for _, column in sides):
         raise ParameterError("column", "no rows", "at least 1 row")
-    figure = (_curves if attribute.is_binned else _bars)(attribute, sides, 1 + len(releases))
+    figure = (_curves if attribute.is_binned else _bars)(attribute, sides, 1 + len(releases), places or range(len(releases)))
     return finish(figure, f"Values of {attribute.name}", entries=len(sides))
 
 
-def _curves(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], drawn: int) -> go.Figure:
+def _curves(
+    attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], drawn: int, places: Sequence[int]
+) -> go.Figure:
     """Lines of the first ``drawn`` sides, dotted ones of the others."""
     import plotly.graph_objects as go
 
@@ -162,7 +166,7 @@ def _curves(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], d
     figure = go.Figure()
     for at, ((name, _), cells) in enumerate(zip(sides, values, strict=True)):
         first, held = at == 0, at >= drawn
-        style = {"color": GUIDE, "symbol": "line-ew-open", "size": 12} if first or held else dot_style(at - 1)
+        style = {"color": GUIDE, "symbol": "line-ew-open", "size": 12} if first or held else dot_style(places[at - 1])
         line = {"shape": "hv", "color": style["color"], "width": 1 if first else 2, "dash": "dot" if held else "solid"}
         told = f"{escape.chart(name)}<br>%{{customdata[0]}}<br>share %{{customdata[1]:.4f}}<extra></extra>"
         empty = f", {np.isnan(cells).mean():.1%} empty" if attribute.missing else ""
@@ -225,7 +229,7 @@ def _ticks(found: Distribution) -> dict[str, Any]:
     return {"tickmode": "array", "tickvals": places, "ticktext": [short(value) for value in shown]}
 
 
-def _bars(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], drawn: int) -> go.Figure:
+def _bars(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], drawn: int, places: Sequence[int]) -> go.Figure:
     """Bars of the first ``drawn`` sides, dotted lines of the others."""
     import plotly.graph_objects as go
 
@@ -235,21 +239,21 @@ def _bars(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], dra
         first = np.sort(np.argsort(-shares[0], kind="stable")[: _MOST_BARS - 1])
         labels = [labels[i] for i in first] + [f"({attribute.size - len(first)} others)"]
         shares = [np.append(s[first], max(1.0 - s[first].sum(), 0.0)) for s in shares]
-    places = list(range(len(labels)))
+    across = list(range(len(labels)))
     figure = go.Figure()
     text = [escape.chart(label) for label in labels]
     for at, ((name, _), heights) in enumerate(zip(sides, shares, strict=True)):
         if at >= drawn:
             figure.add_trace(segments(heights.tolist(), name, 1, dash="dot"))
             continue
-        style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(at - 1)
+        style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(places[at - 1])
         bars = go.Bar(
-            x=places, y=heights.tolist(), name=escape.chart(shorten(name, 40)), marker=style, text=text, textposition="none"
+            x=across, y=heights.tolist(), name=escape.chart(shorten(name, 40)), marker=style, text=text, textposition="none"
         )
         bars.update(hovertemplate=f"{escape.chart(name)}<br>%{{text}}<br>share %{{y:.4f}}<extra></extra>")
         figure.add_trace(bars)
     ticks, title = [escape.chart(shorten(label)) for label in labels], escape.chart(shorten(attribute.name, 60))
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=ticks, title_text=title)
-    figure.update_xaxes(automargin=True, tickangle=-45 if len(places) > 6 else 0)
+    figure.update_xaxes(tickmode="array", tickvals=across, ticktext=ticks, title_text=title)
+    figure.update_xaxes(automargin=True, tickangle=-45 if len(across) > 6 else 0)
     figure.update_yaxes(rangemode="tozero", gridcolor=GRID, title_text="Share of rows")
     return figure

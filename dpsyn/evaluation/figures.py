@@ -40,10 +40,12 @@ _LOWEST = -1.0
 """R² below it is written, not drawn."""
 
 
-def draw_errors(reports: Mapping[str, Report]) -> go.Figure:
+def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure:
     """Total variation by degree, the mean on the left and the largest on the right; the sampling noise is a line across.
 
-    ``reports`` are by the name of the release, all of the same real table.
+    Args:
+        reports: by the name of the release, all of the same real table.
+        places: of their colours (:func:`dpsyn.kit.plotly.places_of`); in order without them.
 
     Raises:
         ParameterError: there are none.
@@ -54,21 +56,21 @@ def draw_errors(reports: Mapping[str, Report]) -> go.Figure:
     degrees = sorted({degree for report in reports.values() for degree in report.marginals})
     floors = [report.noise_floor.marginals for report in reports.values() if report.noise_floor is not None]
     figure = two_panels("Mean over the tables", "Worst table")
-    places = list(range(len(degrees)))
+    across = list(range(len(degrees)))
     for panel, what in enumerate(("mean", "max"), start=1):
 
         def heights(marginals: Mapping[int, Any], what: str = what) -> list[float | None]:
             return [float(getattr(marginals[d], what)) if d in marginals else None for d in degrees]
 
-        for at, (name, report) in enumerate(reports.items()):
-            bars = go.Bar(x=places, y=heights(report.marginals), **series(name, panel), marker=bar_style(at))
+        for at, (name, report) in zip(places or range(len(reports)), reports.items(), strict=True):
+            bars = go.Bar(x=across, y=heights(report.marginals), **series(name, panel), marker=bar_style(at))
             bars.update(hovertemplate=f"{escape.chart(name)}<br>%{{y:.4f}}<extra></extra>")
             figure.add_trace(bars, row=1, col=panel)
         if floors:
             line = segments(heights(floors[0]), "Sampling noise (real against held-out real)", panel)
             figure.add_trace(line, row=1, col=panel)
     ticks = [f"{degree} column{'s' * (degree > 1)}" for degree in degrees]
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=ticks, title_text="Columns in a table", showgrid=False)
+    figure.update_xaxes(tickmode="array", tickvals=across, ticktext=ticks, title_text="Columns in a table", showgrid=False)
     figure.update_yaxes(rangemode="tozero", gridcolor=GRID)
     figure.update_yaxes(title_text="Total variation (0 to 1)", row=1, col=1)
     return finish(figure, "Error of the marginal tables", entries=len(reports) + bool(floors), above=80)
@@ -173,11 +175,12 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
     return finish(figure, coefficient.capitalize(), height=int(120 + down * (110 + cell * len(names))), above=80)
 
 
-def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
+def draw_scores(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure | str:
     """Scores of models as dots by model and release, or the reason why no release has any.
 
     Of classes accuracy and ROC-AUC, of numbers R² and mean absolute error. Train-on-real is a line, always naming the
-    majority class (for the AUC: chance) or the mean a dotted one. A release without scores is left out.
+    majority class (for the AUC: chance) or the mean a dotted one. A release without scores is left out. ``places`` are
+    those of the colours of all releases, as :func:`draw_errors` takes them.
 
     Raises:
         ParameterError: there are no reports.
@@ -186,21 +189,24 @@ def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
 
     at_least_one(reports)
     found = {name: r.prediction for name, r in reports.items() if isinstance(r.prediction, Prediction)}
+    styles = dict(zip(reports, places or range(len(reports)), strict=True))
     if not found:
         return str(next(iter(reports.values())).prediction)
     real = next(iter(found.values())).real
     measures = ("accuracy", "ROC-AUC") if real.classes else ("R²", "mean absolute error")
     figure = two_panels(*(measure[0].upper() + measure[1:] for measure in measures))
-    places = list(range(len(real.scores)))
+    models = list(range(len(real.scores)))
     for panel, measure in enumerate(measures, start=1):
         least = _LOWEST if measure == "R²" else 0.0
         for at, (name, scores) in enumerate(found.items()):
             heights = [score.measures.get(measure) for score in scores.synthetic]
-            across = [p + 0.7 * ((at + 0.5) / len(found) - 0.5) for p in places]
+            across = [p + 0.7 * ((at + 0.5) / len(found) - 0.5) for p in models]
             text = [_score_text(name, h, score.note) for h, score in zip(heights, scores.synthetic, strict=True)]
             shared = {"x": across, "customdata": text, "hovertemplate": "%{customdata}<extra></extra>"}
             inside = [None if height is None or height < least else height for height in heights]
-            dots = go.Scatter(y=inside, mode="markers", zorder=1, marker=dot_style(at), **series(name, panel), **shared)
+            dots = go.Scatter(
+                y=inside, mode="markers", zorder=1, marker=dot_style(styles[name]), **series(name, panel), **shared
+            )
             figure.add_trace(dots, row=1, col=panel)
             outside = ["n/a" if h is None else f"↓ {short(h, 3)}" if h < least else "" for h in heights]
             if any(outside):
@@ -210,16 +216,20 @@ def draw_scores(reports: Mapping[str, Report]) -> go.Figure | str:
                 figure.add_trace(words, row=1, col=panel)
         on_real = [score.measures.get(measure) for score in real.scores]
         figure.add_trace(segments(on_real, "Trained on real rows", panel), row=1, col=panel)
-        constant = [real.constant.measures.get(measure)] * len(places)
+        constant = [real.constant.measures.get(measure)] * len(models)
         name = "Majority class (AUC: chance)" if real.classes else "Always the mean"
         figure.add_trace(segments(constant, name, panel, dash="dot", colour=HERE), row=1, col=panel)
         if measure == "mean absolute error":
             figure.update_yaxes(rangemode="tozero", row=1, col=panel)
         else:
-            lowest = min([0.0, *(h for trace in figure.data for h in trace.y if h is not None)])
-            figure.update_yaxes(range=[lowest - 0.03, 1.03], row=1, col=panel)
+            # The axis starts where the data are: what differs is to be seen.
+            axis = "x" if panel == 1 else f"x{panel}"
+            drawn = [h for trace in figure.data if trace.xaxis == axis for h in trace.y if h is not None]
+            low, high = min(drawn), max(drawn)
+            edge = max(0.02, 0.08 * (high - low))
+            figure.update_yaxes(range=[max(low - edge, least - 0.03), min(high + edge, 1.03)], row=1, col=panel)
     names = [score.model for score in real.scores]
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, showgrid=False, zeroline=False)
+    figure.update_xaxes(tickmode="array", tickvals=models, ticktext=names, showgrid=False, zeroline=False)
     figure.update_yaxes(gridcolor=GRID)
     title = f"Predicting {shorten(real.target, 30)} on {real.test_rows:,} held-out real rows"
     return finish(figure, title, entries=len(found) + 2, above=80)

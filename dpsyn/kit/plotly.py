@@ -35,6 +35,23 @@ def bar_style(at: int) -> dict[str, Any]:
     return {"color": SERIES[at % len(SERIES)], "line": {"width": 0}, "pattern": {"shape": pattern}}
 
 
+def places_of(kinds: Sequence[str], order: Sequence[str]) -> list[int]:
+    """Positions for :func:`bar_style` and :func:`dot_style` at which every kind has its own colour wherever it is drawn;
+    a second series of a kind has another pattern or symbol.
+
+    Args:
+        kinds: of the series, such as the names of the mechanisms that made them.
+        order: of all kinds that there are.
+    """
+    seen: dict[str, int] = {}
+    places = []
+    for kind in kinds:
+        seen[kind] = seen.get(kind, -1) + 1
+        first = order.index(kind) if kind in order else len(order)
+        places.append(first % len(SERIES) + len(SERIES) * (first // len(SERIES) + seen[kind]))
+    return places
+
+
 def dot_style(at: int) -> dict[str, Any]:
     """The same for dots: used-up colours come back with another symbol."""
     return {"color": SERIES[at % len(SERIES)], "size": 11, "symbol": SYMBOLS[at // len(SERIES) % len(SYMBOLS)]}

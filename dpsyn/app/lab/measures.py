@@ -22,8 +22,10 @@ from dpsyn.evaluation.prediction import DEFAULT_MODELS, MODELS, Score
 from dpsyn.evaluation.report import DEGREES, Closeness, Report
 from dpsyn.evaluation.values import QUANTILES, ValueErrors
 from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.notation import short
 from dpsyn.privacy.histograms import bins_of
 from dpsyn.table import Table
@@ -117,6 +119,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     learn, held_out = current.parts
     reports: dict[str, Report] = found["reports"]
     road.conclude(reports)
+    places = _places(reports, releases)
     with st.container(border=True):
         st.caption(
             f"Measured against the {learn.n:,} real rows that the mechanisms saw: for you, not for publication. "
@@ -134,7 +137,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             with tab:
                 _numbers(reports)
         with marginals:
-            show_figure(draw_errors(reports), key="errors")
+            show_figure(draw_errors(reports, places), key="errors")
             st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
         with worst:
             _worst_tables(current, reports, releases)
@@ -143,7 +146,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             for i, (name, figure) in enumerate(heatmaps(reports).items()):
                 show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
         with predicted:
-            chart = draw_scores(reports)
+            chart = draw_scores(reports, places)
             if isinstance(chart, str):
                 st.info(f"Nothing is predicted: {escape.markdown(chart)}.", icon=":material/info:")
             else:
@@ -158,8 +161,15 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
             name = st.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
             if name in learn.domain:
                 shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
+                colours = [place for label, place in zip(reports, places, strict=True) if label in releases]
                 held = None if held_out is None else held_out.frame[name]
-                show_figure(draw_column(learn.domain[name], learn.frame[name], shown, held), key="column")
+                show_figure(draw_column(learn.domain[name], learn.frame[name], shown, held, colours), key="column")
+
+
+def _places(reports: Reports, releases: Mapping[str, MadeRelease]) -> list[int]:
+    """Of the colours of the releases: every mechanism has its own on all pages."""
+    kinds = [releases[label].release.mechanism if label in releases else "" for label in reports]
+    return places_of(kinds, list(MECHANISMS))
 
 
 def _numbers(reports: Reports) -> None:
@@ -191,7 +201,7 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     real, rows = encoding.codes(learn), encoding.codes(Table(releases[label].release.rows, learn.domain))
     held = None if held_out is None else encoding.codes(held_out)
     for degree, error in reports[label].marginals.items():
-        at = list(reports).index(label)
+        at = _places(reports, releases)[list(reports).index(label)]
         figure = draw_table(encoding, error.worst, real, rows, label, at=at, held_out=held)
         show_figure(figure, key=f"worst_{degree}")
 

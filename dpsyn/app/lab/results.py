@@ -19,6 +19,7 @@ from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.jobs import Job
+from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
@@ -179,6 +180,7 @@ def curves(experiment: Experiment, measure: str, points: list[Point], wish: floa
         references=experiment.references.get(measure),
         wish=wish,
         labels=list(experiment.grid.configs),
+        places=places_of([config.name for config in experiment.grid.configs.values()], list(MECHANISMS)),
         proportional=not is_rising(measure),
     )
 

@@ -37,6 +37,7 @@ def draw_curves(
     references: Mapping[str, float] | None = None,
     wish: float | None = None,
     labels: Sequence[str] = (),
+    places: Sequence[int] = (),
     proportional: bool = False,
 ) -> go.Figure:
     """Means of one measure with 95 % bars against the setting that varies; floor, ceiling and wish across.
@@ -50,6 +51,7 @@ def draw_curves(
         references: lines to draw across, by name.
         wish: a level to reach.
         labels: the mechanisms in the order of their colours; those of ``points`` come after them.
+        places: of the colours of ``labels`` (:func:`dpsyn.kit.plotly.places_of`); in order without them.
         proportional: ask for a logarithmic vertical axis, for errors, which differ by factors; it stays linear if a mean is
             not above 0.
 
@@ -67,9 +69,10 @@ def draw_curves(
     figure = go.Figure()
     every = [p.value for p in points]
     names = list(dict.fromkeys([*labels, *(point.label for point in points)]))
+    styles = [*places, *range(len(places), len(names))]
     for at, label in enumerate(names):
         curve = sorted((p for p in points if p.label == label), key=lambda p: p.value)
-        style, over = dot_style(at), any(p.over_budget for p in curve)
+        style, over = dot_style(styles[at]), any(p.over_budget for p in curve)
         name = label + (" (over budget)" if over else "")
         shift = (at - (len(names) - 1) / 2) * _STAGGER * _spread(every, axis.logarithmic)
         figure.add_trace(
