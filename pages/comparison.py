@@ -29,16 +29,19 @@ releases = state.comparable()
 others = [made for made in state.made() if made.number not in {own.number for own in releases}]
 visit.offer(None)
 if what == "Experiments":
-    st.caption(
-        "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and draws "
-        "what came out with its uncertainty."
-    )
-    planner(current)
     if not any(map(state.running_of, state.experiments())):  # which says itself how far it is
         widgets.watch_job()
     widgets.show_message()
     found, elsewhere = state.experiments_by_data()
-    for experiment in found:
+    for experiment in found[:1]:
+        results.show(experiment, current)
+    with st.expander("Plan an experiment", icon=":material/science:", expanded=not found, key="plan"):
+        st.caption(
+            "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and "
+            "draws what came out with its uncertainty."
+        )
+        planner(current)
+    for experiment in found[1:]:
         results.show(experiment, current)
     if elsewhere:
         st.subheader("Experiments of other data, other columns or another held-out share", anchor=False)

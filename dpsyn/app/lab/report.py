@@ -234,7 +234,7 @@ def _release(made: MadeRelease) -> Section:
     refuted = claim.status == "published_but_wrong"
     granted = " ".join(claim.assumptions)
     if claim.assumptions and not refuted:
-        granted = f"It takes for granted: {granted}"
+        granted = f"Assumptions: {granted}"
     parts: list[Any] = [
         f"{'There is' if refuted else 'The release is'} {readable(str(claim))}. Status: {status}. Source: "
         f"{readable(claim.source.rstrip('.'))}.",

@@ -134,8 +134,8 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
         show_figure(curves(experiment, measure, points, wish), key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
-            "was asked for: they are shown, not compared. The sampling floor is the error of the held-out real rows: what "
-            "as many fresh rows from the same source miss. It is a yardstick and no bound: a curve can go below."
+            "was asked for: they are shown, not compared. The sampling floor is the error of a fresh real sample of "
+            "the same size as the held-out rows: a yardstick and no bound, since a curve can go below."
         )
         fewer = [f"{p.label} at {short(p.value)}: {p.runs_in_words}" for p in points if p.failed]
         if fewer:

@@ -38,7 +38,7 @@ def workspace_bar() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if workspace is None:
             st.caption(
-                ":material/warning: Runs and experiments live in this visit: a reload of the page loses them. "
+                ":material/warning: Reloading the page deletes releases and experiments. "
                 + ("Name a workspace folder to keep them." if is_local() else "Download what you want to keep.")
             )
         else:
