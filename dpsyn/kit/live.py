@@ -12,54 +12,81 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 SCRIPT = (Path(__file__).parent / "live.js").read_text(encoding="utf-8")
 """For the page; ``dpsyn.app.server`` allows this one by its hash."""
 
-_STATES = "_states"
+_NOW, _OTHER = "_now", "_other"
 Row = Mapping[str, Any]
 Sliders = Mapping[str, int]
 """How many values each slider has, by its widget's key."""
 
 
 def rows(states: Sequence[Sequence[Row]]) -> Any:
-    """An Altair chart over the rows of the state that is shown. What all states share is sent once.
+    """An Altair chart over the rows of the state that is shown. Of a state only what differs from state 0 is sent.
 
     Args:
-        states: the rows of each state; one that has fewer of them shows no more.
+        states: the rows of each state, in the same order; one that has fewer of them shows no more.
     """
     import altair as alt
 
     if len(states) == 1:
-        return alt.Chart(alt.Data(values=list(states[0])))
-    height = max(map(len, states))
-    filled: list[list[Row]] = [[*state, *[{}] * (height - len(state))] for state in states]
+        return alt.Chart(pd.DataFrame(list(states[0])))
     fields = dict.fromkeys(name for state in states for row in state for name in row)
-    moving = {
-        name
-        for name in fields
-        if any([row.get(name) for row in state] != [row.get(name) for row in filled[0]] for state in filled)
-    }
-    folded = []
-    for every in zip(*filled, strict=True):
-        row = {}
+    folded: list[dict[str, Any]] = []
+    moving: set[str] = set()
+    for at in range(max(map(len, states))):
+        every = [state[at] if at < len(state) else {} for state in states]
+        row: dict[str, Any] = {}
         for name in fields:
-            values = [each.get(name) for each in every]
-            row[name + _STATES * (name in moving)] = values[0] if values.count(values[0]) == len(values) else values
+            now = row[name] = every[0].get(name)
+            other = {i: _short(value) for i, each in enumerate(every) if (value := each.get(name)) != now}
+            if other:
+                moving.add(name)
+                row[name + _OTHER] = other
         folded.append(row)
-    chart = alt.Chart(alt.Data(values=folded))
+    for row in folded:
+        row |= {name + _NOW: row.pop(name) for name in moving}
+    # As text: Altair would look at every number.
+    chart = alt.Chart(
+        alt.Data(values=json.dumps(folded, ensure_ascii=False, separators=(",", ":")), format={"type": "json"})
+    )
     for name in sorted(moving):
-        found = f"datum['{name}{_STATES}']"
-        chart = chart.transform_calculate(**{name: f"isArray({found}) ? {found}[live] : {found}"})
+        there = f"datum['{name}{_OTHER}']"
+        shown = f"isDefined({there}) && isDefined({there}[live]) ? {there}[live] : datum['{name}{_NOW}']"
+        chart = chart.transform_calculate(**{name: shown})
     return chart
 
 
+def _short(value: Any) -> Any:
+    return round(value, 6) if isinstance(value, float) else value
+
+
 def words(states: Sequence[Any]) -> Any:
-    """A text, the lines of one, or a number, that follows the state."""
+    """A word or a number of a mark that follows the state."""
     import altair as alt
 
-    if all(state == states[0] for state in states):
-        return states[0]
-    return alt.ExprRef(f"{json.dumps(list(states), ensure_ascii=False)}[live]")
+    return states[0] if _same(states) else alt.ExprRef(_choice(states))
+
+
+def put_subtitle(title: Any, states: Sequence[Sequence[str]]) -> None:
+    """Below the title the lines of the state that is shown."""
+    if not _same(states):
+        # Vega-Lite hands this on to Vega as it is; its own schema knows no expression here, and Altair would refuse it.
+        title.subtitle = {"signal": _choice(states)}
+
+
+def _same(states: Sequence[Any]) -> bool:
+    return all(state == states[0] for state in states)
+
+
+def _choice(states: Sequence[Any]) -> str:
+    """An expression: that of the state, of texts of which the same ones are written once."""
+    found = {json.dumps(state, ensure_ascii=False): None for state in states}
+    place = {text: at for at, text in enumerate(found)}
+    which = [place[json.dumps(state, ensure_ascii=False)] for state in states]
+    return f"[{', '.join(found)}][{which}[live]]"
 
 
 def follow(chart: Any, sliders: Sliders) -> Any:

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import live, visit
-from dpsyn.kit.layers import WORDS, surroundings
+from dpsyn.kit.layers import WORDS, surround
 from dpsyn.kit.plotly import LINE_BREAK, TITLE_LENGTH, TITLE_LINE, heading, wrapped_lines
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def larger_chart(chart: Any, by: float) -> Any:
     """A copy of a finished Altair chart with room for words of ``by`` times their size; the sizes are set by the page."""
     import altair as alt
 
-    copy = chart.copy(deep=True).properties(**surroundings(**chart.usermeta[WORDS], by=by))
+    copy = surround(chart.copy(deep=True), **chart.usermeta[WORDS], by=by)
     for layer in getattr(copy, "layer", [copy]):
         axis = None if layer.encoding is alt.Undefined or layer.encoding.y is alt.Undefined else layer.encoding.y["axis"]
         if isinstance(axis, alt.Axis) and axis["labelLimit"] is not alt.Undefined:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -51,6 +52,6 @@ def test_slider_runs_from_a_tenth_to_ten_and_says_the_error() -> None:
 def test_picture_is_small_and_holds_every_value() -> None:
     chart = start.draw()
     assert len(chart.to_json(indent=None)) < 100_000
-    moving = chart.to_dict()["layer"][2]["data"]["values"]
-    pairs = start.document()["made"]
-    assert [abs(each["pairs"][0]) for each in pairs] == moving[0]["size_states"][1:]
+    square = json.loads(chart.to_dict()["layer"][2]["data"]["values"])[0]
+    shown = [square["size_other"].get(str(1 + at), square["size_now"]) for at in range(len(start.epsilons()))]
+    assert shown == [abs(made["pairs"][0]) for made in start.document()["made"]]

@@ -46,3 +46,21 @@ def test_first_screen_is_short_and_does_not_scroll(page: Page, app_url: str) -> 
     page.evaluate("document.querySelectorAll('[data-testid=stIconMaterial]').forEach(icon => icon.remove())")
     words = page.inner_text("body").split()
     assert len(words) <= 90, words
+
+
+def test_a_picture_of_feasibility_moves_while_its_slider_is_dragged(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{app_url}/feasibility?f_section=Noisy+reweighting")
+    picture = page.locator(".vega-embed svg.marks").first
+    expect(picture).to_contain_text("Best at ε = 1:", timeout=RUN)
+    slider = page.get_by_role("slider", name="ε (privacy budget)").first
+    thumb = page.locator(".stSlider").filter(has=slider).get_by_test_id("stSliderThumbValue").bounding_box()
+    assert thumb is not None
+    x, y = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] + 6
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=4)
+    # The button is still down: nothing was asked of the server yet.
+    expect(picture).not_to_contain_text("Best at ε = 1:")
+    expect(picture).to_contain_text("Best at ε = ")
+    page.mouse.up()

@@ -18,16 +18,23 @@ STATES = [
 
 def test_what_all_states_share_is_sent_once() -> None:
     spec = live.rows(STATES).mark_point().to_dict()
-    assert spec["data"]["values"] == [
-        {"x_states": 1, "y_states": [2.0, 3.0, 5.0], "text_states": "a"},
-        {"x_states": [2, None, 2], "y_states": [4.0, None, 6.0], "text_states": ["b", None, "b"]},
+    assert json.loads(spec["data"]["values"]) == [
+        {"x_now": 1, "y_now": 2.0, "y_other": {"1": 3.0, "2": 5.0}, "text_now": "a"},
+        {
+            "x_now": 2,
+            "x_other": {"1": None},
+            "y_now": 4.0,
+            "y_other": {"1": None, "2": 6.0},
+            "text_now": "b",
+            "text_other": {"1": None},
+        },
     ]
     assert {each["as"] for each in spec["transform"]} == {"x", "y", "text"}
 
 
 def test_one_state_is_any_chart() -> None:
     spec = live.rows(STATES[:1]).mark_point().to_dict()
-    assert spec["data"]["values"] == STATES[0]
+    assert next(iter(spec["datasets"].values())) == STATES[0]
     assert "transform" not in spec
     assert live.words(["a"]) == "a"
     chart = live.rows(STATES[:1]).mark_point()
@@ -36,9 +43,10 @@ def test_one_state_is_any_chart() -> None:
 
 def test_browser_shows_the_state_of_the_slider_that_moved() -> None:
     chart = live.rows(STATES).mark_point().encode(x="x:Q", y="y:Q")
-    chart = live.follow(chart.properties(title=alt.Title(text=live.words(["now", "one", "two"]))), {"a": 1, "b": 1})
+    chart = live.follow(chart, {"a": 1, "b": 1}).properties(title=alt.Title("A title", subtitle=[""]))
+    live.put_subtitle(chart.title, [["now"], ["one"], ["two"]])
     for name, expected in ((None, 0), ("live_a", 1), ("live_b", 2)):
-        spec = json.loads(chart.to_json())
+        spec = chart.to_dict(validate=False)
         for param in spec["params"]:
             if param["name"] == name:
                 param["value"] = 0
