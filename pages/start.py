@@ -1,7 +1,20 @@
-"""The way in: one picture of real beside synthetic, and two ways on."""
+"""The first page: real rows beside synthetic ones, one slider, and two ways on."""
 
 import streamlit as st
 
-st.title("What can differentially private synthetic data do?")
-st.page_link("data.py", label="Use my data", icon=":material/table:")
-st.page_link("lessons.py", label="Teach me", icon=":material/school:")
+from dpsyn.app import start
+from dpsyn.kit.show import show_chart
+
+with st.container(key="start", gap="small"):
+    st.title("Synthetic rows with proven privacy", anchor=False)
+    st.html(start.control())
+    show_chart(start.draw(), key="start_picture")
+    st.caption(
+        "Each square is a pair of columns. Blue: they occur together. Orange: they avoid each other. "
+        "A smaller ε hides each person better and blurs the picture."
+    )
+    with st.container(horizontal=True, horizontal_alignment="center"):
+        if st.button("Use my data", type="primary", icon=":material/table:"):
+            st.switch_page("data.py")
+        if st.button("Teach me", icon=":material/school:"):
+            st.switch_page("lessons.py")

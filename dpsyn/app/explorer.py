@@ -13,7 +13,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import share, state
 from dpsyn.kit import code, visit, widgets
-from dpsyn.kit.explorer import Chosen, Explorer, Slider
+from dpsyn.kit.explorer import EPSILON, Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown
@@ -42,11 +42,11 @@ def choose() -> Explorer:
     """Draw the sliders and the choice of data, and return what they say."""
     with st.sidebar:
         st.header("Settings")
-        epsilon = widgets.epsilon_slider()
+        epsilon = EPSILON.draw()
         sliders: dict[str, Slider] = {s.setting: s for each in offers("SLIDERS").values() for s in each}
         settings = {name: slider.draw() for name, slider in sliders.items()}
         delta = widgets.delta_slider()
-    return Explorer(_datasets(), PrivacySpec(epsilon, delta), settings)
+    return Explorer(_datasets(), PrivacySpec(epsilon, delta), settings, (EPSILON, *sliders.values()))
 
 
 def described(explorer: Explorer) -> dict[str, Any]:

@@ -12,16 +12,17 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.errors import DpsynError
-from dpsyn.kit import faults
+from dpsyn.kit import faults, live
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 def _inline_scripts() -> list[str]:
-    """The hashes of the scripts that stand in Streamlit's own page."""
+    """The hashes of the scripts in Streamlit's own page, and of the one that moves pictures with their sliders."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    digests = [hashlib.sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
+    scripts = [*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), live.SCRIPT]
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,14 @@ class Slider:
     Attributes:
         setting: its name, as ``dpsyn.feasibility`` takes it.
         draw: draws the widget, and gives the setting's value.
+        key: of the widget.
+        values: what it can be, in order; pictures that follow it while it is dragged are made for each of them.
     """
 
     setting: str
     draw: Callable[[], Any]
+    key: str = ""
+    values: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,13 @@ class Explorer:
         chosen: the datasets side by side; the first is the one in the details.
         spec: the privacy asked for.
         settings: what the sliders say, by setting.
+        sliders: those that pictures can follow.
     """
 
     chosen: tuple[Chosen, ...]
     spec: PrivacySpec
     settings: Mapping[str, Any]
+    sliders: tuple[Slider, ...] = ()
 
     @property
     def focus(self) -> Chosen:
@@ -83,6 +89,18 @@ class Explorer:
             "smallest_class": chosen.smallest_class,
         }
 
+    def moved(self, *names: str) -> tuple[list[Explorer], dict[str, int]]:
+        """The page as it would be at every value of some of its sliders, one after the other; and how many values each has,
+        by its key, as :mod:`dpsyn.kit.live` takes both."""
+        sliders = [slider for name in names for slider in self.sliders if slider.setting == name]
+        found = [self._at(slider.setting, value) for slider in sliders for value in slider.values]
+        return found, {slider.key: len(slider.values) for slider in sliders}
+
+    def _at(self, setting: str, value: Any) -> Explorer:
+        if setting == "epsilon":
+            return replace(self, spec=replace(self.spec, epsilon=value))
+        return replace(self, settings={**self.settings, setting: value})
+
     def only(self, *names: str) -> dict[str, Any]:
         """Some settings of the dataset of the details, by name."""
         settings = self.settings_of(self.focus)
@@ -90,11 +108,15 @@ class Explorer:
 
 
 def _reduced_space_size() -> int | None:
-    size = st.select_slider("m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params")
+    size = st.select_slider(
+        "m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params", help=_AFTERWARDS
+    )
     return None if size == _SMALLEST else round(float(size))
 
 
-DEGREE = Slider("degree", widgets.degree_slider)
+_AFTERWARDS = "Release to update."
+EPSILON = Slider("epsilon", widgets.epsilon_slider, widgets.EPSILON, widgets.EPSILONS)
+DEGREE = Slider("degree", widgets.degree_slider, widgets.DEGREE, widgets.DEGREES)
 FAILURE_PROBABILITY = Slider(
     "failure_probability",
     partial(
@@ -107,6 +129,7 @@ FAILURE_PROBABILITY = Slider(
         key="f_gamma",
         format="%.3f",
         bind="query-params",
+        help=_AFTERWARDS,
     ),
 )
 ROWS = Slider(
@@ -120,5 +143,7 @@ ROWS = Slider(
         bind="query-params",
         format_func="{:,}".format,
     ),
+    "f_rows",
+    widgets.COUNTS,
 )
 REDUCED_SPACE_SIZE = Slider("reduced_space_size", _reduced_space_size)

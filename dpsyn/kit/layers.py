@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
+from dpsyn.kit import live
 
 BLUE, GREEN, PURPLE, VERMILLION, ORANGE, SKY, YELLOW = (
     "#0072B2",
@@ -75,7 +75,7 @@ _WIDE_LABEL = 21
 _LABEL_DISTANCE = 16
 _HELD = "\N{NO-BREAK SPACE}"
 WORDS = "words"
-"""Under this name a finished chart keeps, in its ``usermeta``, what :func:`surroundings` was asked for."""
+"""Under this name a finished chart keeps, in its ``usermeta``, what :func:`surround` was asked for."""
 
 Domain = tuple[float, float]
 
@@ -136,19 +136,34 @@ def on_colour(base: Any, field: str, **mark: Any) -> list[Any]:
     return [rim, base.mark_text(color="#222222", **mark).encode(text=text)]
 
 
-def here(label: str, x: float, y: float, text: str, x_domain: Domain, y_domain: Domain | None = None) -> Any:
-    """A diamond with its label on the side where there is room."""
+Spot = tuple[float, float | None, str]
+"""x, y and the words of "you are here"; no y where it is nowhere."""
+Mark = tuple[float, str]
+"""Height and words of a rule."""
+
+
+def here(
+    label: str,
+    x: float,
+    y: float | None,
+    text: str,
+    x_domain: Domain,
+    y_domain: Domain | None = None,
+    more: Sequence[Spot] = (),
+) -> Any:
+    """A diamond with its label on the side where there is room; ``more``: where it is in further states (kit.live)."""
     import altair as alt
 
-    right_end = x > x_domain[0] + 0.6 * (x_domain[1] - x_domain[0])
-    at_top = y_domain is not None and y > y_domain[0] + 0.93 * (y_domain[1] - y_domain[0])
-    spot = pd.DataFrame([{"x": x, "y": y, "text": text, "label": label}])
-    base = alt.Chart(spot).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=label))
+    spots: list[Spot] = [(x, y, text), *more]
+    right_end = [x > x_domain[0] + 0.6 * (x_domain[1] - x_domain[0]) for x, _, _ in spots]
+    top = math.inf if y_domain is None else y_domain[0] + 0.93 * (y_domain[1] - y_domain[0])
+    states = [[{"x": x, "y": y, "text": text, "label": label}] for x, y, text in spots]
+    base = live.rows(states).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=label))
     words = base.mark_text(
         color=HERE,
-        align="right" if right_end else "left",
-        dx=-9 if right_end else 9,
-        dy=12 if at_top else -10,
+        align=live.words(["right" if right else "left" for right in right_end]),
+        dx=live.words([-9 if right else 9 for right in right_end]),
+        dy=live.words([12 if y is not None and y > top else -10 for _, y, _ in spots]),
         fontWeight="bold",
     )
     return alt.layer(
@@ -158,11 +173,27 @@ def here(label: str, x: float, y: float, text: str, x_domain: Domain, y_domain: 
 
 
 def rules(
-    marks: Sequence[tuple[float, str]], y_domain: Domain, *, labels_left: bool = True, title: str = "threshold"
+    marks: Sequence[Mark],
+    y_domain: Domain,
+    *,
+    labels_left: bool = True,
+    title: str = "threshold",
+    more: Sequence[Sequence[Mark]] = (),
 ) -> list[Any]:
-    """Horizontal rules with labels; labels too close to the one below are left to the hover."""
+    """Horizontal rules with labels; labels too close to the one below are left to the hover. ``more``: those of further
+    states (kit.live)."""
     import altair as alt
 
+    base = live.rows([_rules(each, y_domain) for each in (marks, *more)])
+    base = base.encode(y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=title))
+    side = {"align": "left", "x": 0, "dx": 4} if labels_left else {"align": "right", "x": "width", "dx": -4}
+    return [
+        base.mark_rule(color=GUIDE, strokeDash=[2, 4], size=1.5),
+        base.mark_text(color=GUIDE, baseline="bottom", dy=-2, **side).encode(text=alt.Text("label:N")),
+    ]
+
+
+def _rules(marks: Sequence[Mark], y_domain: Domain) -> list[dict[str, Any]]:
     per_unit = PLOT_HEIGHT / (y_domain[1] - y_domain[0])
     shown: list[float] = []
     rows = []
@@ -172,30 +203,29 @@ def rules(
         if room:
             shown.append(y)
         rows.append({"y": y, "text": text, "label": text if room else ""})
-    base = alt.Chart(pd.DataFrame(rows)).encode(y=alt.Y("y:Q"), tooltip=alt.Tooltip("text:N", title=title))
-    side = {"align": "left", "x": 0, "dx": 4} if labels_left else {"align": "right", "x": "width", "dx": -4}
-    return [
-        base.mark_rule(color=GUIDE, strokeDash=[2, 4], size=1.5),
-        base.mark_text(color=GUIDE, baseline="bottom", dy=-2, **side).encode(text=alt.Text("label:N")),
-    ]
+    return rows
 
 
 def finish(
     chart: Any,
     title: str,
-    subtitle: str = "",
+    subtitle: str | Sequence[str] = "",
     *,
     legend_labels: Sequence[str] = (),
     plot: int = PLOT_HEIGHT,
     line_length: int = _LINE_LENGTH,
+    sliders: live.Sliders | None = None,
 ) -> Any:
     """Title, and a total height that leaves the plot ``plot`` pixels whatever stands around it.
 
-    ``line_length`` characters fit in a line of the subtitle; a chart across the whole page has room for more.
+    ``line_length`` characters fit in a line of the subtitle; a chart across the whole page has room for more. Of a chart
+    that follows ``sliders`` (kit.live) ``subtitle`` has a text for each state.
     """
     import altair as alt
 
     rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
+    if not isinstance(subtitle, str) and len(set(subtitle)) == 1:
+        subtitle = subtitle[0]
     words: dict[str, Any] = {
         "title": title,
         "subtitle": subtitle,
@@ -203,28 +233,31 @@ def finish(
         "legend_rows": rows,
         "line_length": line_length,
     }
-    return chart.properties(
-        **surroundings(**words),
+    chart = live.follow(chart, sliders or {}).properties(
         width="container",
         autosize=alt.AutoSizeParams(type="fit", contains="padding"),
         usermeta={WORDS: words},
     )
+    return surround(chart, **words)
 
 
-def surroundings(
-    *, title: str, subtitle: str, plot: int, legend_rows: int, line_length: int, by: float = 1.0
-) -> dict[str, Any]:
-    """Wrapped title and subtitle, and the total height in pixels, where every word is ``by`` times as large as usual."""
+def surround(
+    chart: Any, *, title: str, subtitle: str | Sequence[str], plot: int, legend_rows: int, line_length: int, by: float = 1.0
+) -> Any:
+    """The chart with a wrapped title and subtitle, and a total height in pixels, words ``by`` times as large as usual."""
     import altair as alt
 
     fitting = min(line_length, line_length * _SPARE / by)
     heading = textwrap.wrap(title, int(fitting * _TITLE_SHARE)) or [title]
-    lines = _lines(subtitle, int(fitting))
+    states = [_lines(text, int(fitting)) for text in ([subtitle] if isinstance(subtitle, str) else subtitle)]
+    lines = max(states, key=len)
     around = _TITLE + _TITLE_LINE * (len(heading) - 1) + _SUBTITLE * len(lines) + _AXIS
     around += _LEGEND_GAP + _LEGEND_LINE * legend_rows if legend_rows else 0
     text = heading if len(heading) > 1 else title
-    written = alt.Title(text, subtitle=lines, anchor="start") if lines else alt.Title(text, anchor="start")
-    return {"title": written, "height": plot + round(by * around)}
+    written = alt.Title(text, subtitle=states[0], anchor="start") if lines else alt.Title(text, anchor="start")
+    chart = chart.properties(title=written, height=plot + round(by * around))
+    live.put_subtitle(chart.title, states)
+    return chart
 
 
 def _lines(text: str, longest: int) -> list[str]:

@@ -12,8 +12,8 @@ from altair.utils import schemapi
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpsyn.errors import ParameterError
-from dpsyn.kit import visit
-from dpsyn.kit.layers import WORDS, surroundings
+from dpsyn.kit import live, visit
+from dpsyn.kit.layers import WORDS, surround
 from dpsyn.kit.plotly import LINE_BREAK, TITLE_LENGTH, TITLE_LINE, heading, wrapped_lines
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def larger_chart(chart: Any, by: float) -> Any:
     """A copy of a finished Altair chart with room for words of ``by`` times their size; the sizes are set by the page."""
     import altair as alt
 
-    copy = chart.copy(deep=True).properties(**surroundings(**chart.usermeta[WORDS], by=by))
+    copy = surround(chart.copy(deep=True), **chart.usermeta[WORDS], by=by)
     for layer in getattr(copy, "layer", [copy]):
         axis = None if layer.encoding is alt.Undefined or layer.encoding.y is alt.Undefined else layer.encoding.y["axis"]
         if isinstance(axis, alt.Axis) and axis["labelLimit"] is not alt.Undefined:
@@ -146,6 +146,21 @@ _RULES = """
 [class*='st-key-ends_'] [data-testid='stHorizontalBlock'] {flex-wrap: nowrap; margin-top: -1.5rem}
 [class*='st-key-ends_'] [data-testid='stCaptionContainer'] {white-space: nowrap; font-size: 0.8rem}
 
+/* Inputs of a chart that kit/live.js fills. */
+.vega-bindings {display: none !important}
+
+/* The first page: one column, as high as a small screen. */
+[data-testid='stMainBlockContainer']:has(.st-key-start) {padding-bottom: 1rem}
+.st-key-start {max-width: 64rem; margin: 0 auto}
+.st-key-start h1 {text-align: center; padding: 0}
+.st-key-start .said {text-align: center; font-size: 1.35rem; margin: 0 0 0.5rem; font-variant-numeric: tabular-nums}
+.st-key-start .drive {display: flex; align-items: center; justify-content: center; gap: 0.8rem; font-size: 0.85rem}
+.st-key-start input[type='range'] {flex: 1; max-width: 26rem; min-width: 6rem; height: 1.8rem;
+  accent-color: light-dark(#0b6e6e, #5ecfc0)}
+.st-key-start [data-plays] {font: inherit; font-size: 1rem; width: 6.2rem; padding: 0.25rem 0; cursor: pointer;
+  color: inherit; background: none; border: 1px solid currentColor; border-radius: 0.4rem}
+.st-key-start [data-testid='stCaptionContainer'] {text-align: center}
+
 /* Streamlit writes chips and primary buttons in white whatever the colour below, which nobody could read on a dark page. */
 [data-testid='stMultiSelect'] [data-tag] *, button[kind^='primary']:enabled, button[kind^='primary']:enabled *
   {color: light-dark(#ffffff, #06201d)}
@@ -163,6 +178,7 @@ def apply() -> None:
         alt.theme.register(_CHARTS, enable=True)(_chart_words)
     schemapi.disable_debug_mode()  # each part of a chart would be checked when it is made, too
     st.html(f"<style>{_RULES}</style>")
+    st.html(f"<script>{live.SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def icon() -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from dpsyn.domain import Domain
 from dpsyn.kit import layers as _layers
+from dpsyn.kit import live
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, MANY, ORANGE, PURPLE, log_axis
 from dpsyn.mechanisms.noisy_reweighting.setting import (
     FamilyChoice,
@@ -59,21 +60,22 @@ _NOISES: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
 
 
 def named_lines(
-    rows: pd.DataFrame,
+    rows: pd.DataFrame | Any,
     x: Any,
     y: Any,
     styles: Mapping[str, tuple[str, list[int]]],
     tooltip: Mapping[str, str],
     width: float = 2.5,
 ) -> Any:
-    """Lines of the column ``series``, each with the colour and dash that ``styles`` has for its name, and one legend."""
+    """Lines of the column ``series`` of a table or of a chart's data (kit.live), each with the colour and dash that
+    ``styles`` has for its name, and one legend."""
     import altair as alt
 
     names = list(styles)
     shared = {"title": None, "sort": None, "legend": _layers.legend(names)}
     colours, dashes = ([style[part] for style in styles.values()] for part in (0, 1))
     return (
-        alt.Chart(rows)
+        (alt.Chart(rows) if isinstance(rows, pd.DataFrame) else rows)
         .mark_line(strokeWidth=width, clip=True)
         .encode(
             x=x,
@@ -135,44 +137,61 @@ def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[F
     return sorted(found, key=lambda each: each.deviation)
 
 
-def draw_noise(families: Sequence[FamilyNoise], n: int) -> Any:
-    """An Altair chart of :func:`noise_by_family` around n, against what sampling does anyway; both axes are log10."""
+def draw_noise(
+    families: Sequence[FamilyNoise],
+    n: int,
+    more: Sequence[Sequence[FamilyNoise]] = (),
+    sliders: live.Sliders | None = None,
+) -> Any:
+    """An Altair chart of :func:`noise_by_family` around n, against what sampling does anyway; both axes are log10.
+
+    ``more``: the families at each value of ``sliders``, which the picture follows while they are dragged (kit.live).
+    """
     import altair as alt
 
-    best = families[0]
     here = math.log10(max(n, 1))
     across = (max(here - _AROUND, 0.0), here + _AROUND)
-    rows: list[dict[str, Any]] = []
-    for order in np.linspace(*across, 33):
-        heights = {each.family: each.at(10**order) for each in families} | {_SAMPLING: 10 ** (order * -0.5)}
-        rows += [
+    every = [families, *more]
+    rows = [
+        [
             {"series": name, "x": order, "y": math.log10(value), "n": f"{10**order:,.0f}", "value": short(value, 3)}
-            for name, value in heights.items()
+            for order in np.linspace(*across, 9).tolist()
+            for name, value in [*((f.family, f.at(10**order)) for f in sorted(each, key=lambda f: f.family)),
+                                (_SAMPLING, 10 ** (order * -0.5))]
         ]
-    y_domain = _layers.domain_of([row["y"] for row in rows], share=0.04)
+        for each in every
+    ]  # fmt: skip
+    y_domain = _layers.domain_of([row["y"] for each in rows for row in each], share=0.04)
     labels = [*(each.family for each in families), _SAMPLING]
     lines = named_lines(
-        pd.DataFrame(rows),
+        live.rows(rows),
         alt.X("x:Q", axis=log_axis("n, rows"), scale=_layers.scale(across)),
         alt.Y("y:Q", axis=log_axis("standard deviation of an average"), scale=_layers.scale(y_domain)),
         {label: _FAMILIES[label] for label in labels},
         {"series:N": "error of", "n:N": "n", "value:N": "standard deviation"},
     )
-    height = best.at(max(n, 1))
-    text = f"n = {n:,}: noise {short(height, 3)} on {best.family}"
-    layers = [lines, _layers.here("you are here", here, math.log10(height), text, across, y_domain)]
+    spots = [_noise_here(each[0], n) for each in every]
+    layers = [lines, _layers.here("you are here", *spots[0], across, y_domain, spots[1:])]
     if y_domain[1] > 0:
         layers = [*_layers.rules([(0.0, "1: an average says nothing")], y_domain, labels_left=False), *layers]
+    said = [_noise_words(each[0], n) for each in every]
+    chart, title = alt.layer(*layers), "Noise on one average against n"
+    return _layers.finish(chart, title, said, legend_labels=labels, line_length=90, sliders=sliders)
+
+
+def _noise_here(best: FamilyNoise, n: int) -> _layers.Spot:
+    height = best.at(max(n, 1))
+    return math.log10(max(n, 1)), math.log10(height), f"n = {n:,}: noise {short(height, 3)} on {best.family}"
+
+
+def _noise_words(best: FamilyNoise, n: int) -> str:
     ratio = best.at(n) * math.sqrt(n)
     verdict = (
         f"at n = {n:,} the noise on {best.family} is {short(ratio, 2)} times the sampling error"
         if ratio >= 0.01
         else f"at n = {n:,} noise hardly matters for {best.family}"
     )
-    subtitle = f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {math.ceil(best.drowned_below):,}."
-    return _layers.finish(
-        alt.layer(*layers), "Noise on one average against n", subtitle, legend_labels=labels, line_length=90
-    )
+    return f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {math.ceil(best.drowned_below):,}."
 
 
 def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee, *, line_length: int = 70) -> Any:
@@ -339,6 +358,8 @@ def draw_reweighting(
     failure_probability: float = 0.125,
     statistics: FamilyChoice = "auto",
     noise: Noise = "laplace",
+    more: Sequence[tuple[PrivacySpec, int]] = (),
+    sliders: live.Sliders | None = None,
 ) -> Any:
     """An Altair chart of :func:`smallest_errors`, Gaussian variants only with a privacy δ above 0.
 
@@ -349,30 +370,30 @@ def draw_reweighting(
         failure_probability: γ.
         statistics: what "you are here" matches; as in :func:`dpsyn.feasibility`.
         noise: what it uses.
+        more: the same and d at each value of ``sliders``, which the picture follows while they are dragged (kit.live); of
+            the same δ.
+        sliders: how many values each has, by its widget's key.
     """
     import altair as alt
 
-    shared: dict[str, Any] = {"degree": degree, "failure_probability": failure_probability}
-    chosen = reweighting_setting(stats, spec, statistics=statistics, noise=noise, **shared)
-    table = {row.variant: row for row in reweighting_table(stats, spec, **shared) if not row.reason}
-    now = {variant: row.log_error(spec.epsilon) for variant, row in table.items()}
-    best = min((v for v in now if v[2]), key=lambda v: now[v])
-    mine: Variant = (chosen.family.name, noise, True)
-    here, height = math.log10(spec.epsilon), now[mine] / LN10
-    error = format_log(now[mine], 4, "at_least")
-    text = f"{stats.name}, {table[mine].name}: smallest error {error} at ε = {short(spec.epsilon)}"
-    verdict = "" if now[best] < 0 else " An error of 1 says nothing."
-    missing = "" if spec.delta > 0 else " Gaussian noise needs a privacy δ."
-    subtitle = (
-        f"Best at ε = {short(spec.epsilon)}: {table[best].name}, within {format_log(now[best], 3, 'at_least')} of every "
-        f"statistic.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound."
-    )
-    rows = smallest_errors(list(table.values()))
-    across = (min(_ORDERS[0], here), max(_ORDERS[-1], here))
-    up = _layers.domain_of([*rows["y"], 0.0, height])
-    styles = {row.name: _VARIANTS[variant] for variant, row in table.items()}
+    tables: dict[int, list[ReweightingRow]] = {}
+    curves: dict[int, list[dict[Any, Any]]] = {}
+    states: list[tuple[int, _layers.Spot, str]] = []
+    for at, d in ((spec, degree), *more):
+        shared: dict[str, Any] = {"degree": d, "failure_probability": failure_probability}
+        if d not in tables:
+            tables[d] = [row for row in reweighting_table(stats, spec, **shared) if not row.reason]
+            curves[d] = smallest_errors(tables[d]).to_dict("records")
+        family = reweighting_setting(stats, spec, statistics=statistics, noise=noise, **shared).family.name
+        states.append((d, *_at_epsilon(stats, at, tables[d], (family, noise, True))))
+    rows = [curves[d] for d, _, _ in states]
+    heres, subtitles = [spot for _, spot, _ in states], [said for _, _, said in states]
+    xs, ys = [x for x, _, _ in heres], [y for _, y, _ in heres if y is not None]
+    across = (min(_ORDERS[0], *xs), max(_ORDERS[-1], *xs))
+    up = _layers.domain_of([*(row["y"] for each in curves.values() for row in each), 0.0, *ys])
+    styles = {row.name: _VARIANTS[row.variant] for row in tables[degree]}
     lines = named_lines(
-        rows,
+        live.rows(rows),
         alt.X("x:Q", axis=log_axis("ε"), scale=_layers.scale(across)),
         alt.Y("y:Q", axis=log_axis("8 · accuracy", **_layers.fine_ticks(up)), scale=_layers.scale(up)),
         styles,
@@ -382,7 +403,26 @@ def draw_reweighting(
     layers = [
         *_layers.rules([(0.0, "error 1: says nothing")], up, labels_left=False),
         lines,
-        _layers.here("you are here", here, height, text, across, up),
+        _layers.here("you are here", *heres[0], across, up, heres[1:]),
     ]
     title, longest = "Smallest error that can be promised", _layers.WIDE_LINE
-    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=list(styles), line_length=longest)
+    chart = alt.layer(*layers)
+    return _layers.finish(chart, title, subtitles, legend_labels=list(styles), line_length=longest, sliders=sliders)
+
+
+def _at_epsilon(
+    stats: DatasetStatistics, spec: PrivacySpec, table: Sequence[ReweightingRow], mine: Variant
+) -> tuple[_layers.Spot, str]:
+    """ "You are here", and what is best, at one ε."""
+    by_variant = {row.variant: row for row in table}
+    now = {variant: row.log_error(spec.epsilon) for variant, row in by_variant.items()}
+    best = min((v for v in now if v[2]), key=lambda v: now[v])
+    error = format_log(now[mine], 4, "at_least")
+    text = f"{stats.name}, {by_variant[mine].name}: smallest error {error} at ε = {short(spec.epsilon)}"
+    verdict = "" if now[best] < 0 else " An error of 1 says nothing."
+    missing = "" if spec.delta > 0 else " Gaussian noise needs a privacy δ."
+    subtitle = (
+        f"Best at ε = {short(spec.epsilon)}: {by_variant[best].name}, within {format_log(now[best], 3, 'at_least')} of "
+        f"every statistic.{verdict}{missing} Dashed: as published, where the level part rests on a false tail bound."
+    )
+    return (math.log10(spec.epsilon), now[mine] / LN10, text), subtitle

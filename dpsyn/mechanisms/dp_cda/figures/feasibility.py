@@ -16,6 +16,7 @@ import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
+from dpsyn.kit import live
 from dpsyn.kit.layers import DASHES, HERE, SERIES, log_axis
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
@@ -181,10 +182,17 @@ def _check(accountants: Sequence[str], orders: Sequence[int]) -> None:
         raise ParameterError("orders", tuple(orders), "whole numbers from 1 on")
 
 
-def draw_epsilon_against_sigma(points: Sequence[Point], sizes: Sizes, here: tuple[float, float] | None = None) -> Any:
+def draw_epsilon_against_sigma(
+    points: Sequence[Point],
+    sizes: Sizes,
+    here: tuple[float, float] | None = None,
+    more: Sequence[tuple[float, float]] = (),
+    sliders: live.Sliders | None = None,
+) -> Any:
     """An Altair chart: colours for l, dashes for accountants; shading where the published ε is held against the exact.
 
-    ``here`` is the user's (σ, ε).
+    ``here`` is the user's (σ, ε); ``more``: the same at each value of ``sliders``, which the picture follows while they
+    are dragged (kit.live).
     """
     import altair as alt
 
@@ -209,12 +217,20 @@ def draw_epsilon_against_sigma(points: Sequence[Point], sizes: Sizes, here: tupl
     tooltip = {"accountant": "accountant", "l": "l", "sigma": "σ", "epsilon": "ε"}
     layers = [*below, *_lines(alt.Chart(table).encode(x=x, y=y, color=colour), tooltip, window=bool(below))]
     if here is not None:
-        layers.append(_here(here[0], math.log10(here[1]), {"σ": here[0], "ε": here[1]}))
-    return _finish(layers, title, sizes, window=bool(below))
+        layers.append(_here([(sigma, math.log10(e), {"σ": sigma, "ε": e}) for sigma, e in (here, *more)]))
+    return _finish(layers, title, sizes, window=bool(below), sliders=sliders)
 
 
-def draw_sigma_needed(points: Sequence[Point], sizes: Sizes, epsilon: float, here: tuple[int, float] | None = None) -> Any:
-    """An Altair chart: colours and dashes for accountants. ``here`` is the user's (l, σ)."""
+def draw_sigma_needed(
+    points: Sequence[Point],
+    sizes: Sizes,
+    epsilon: float,
+    here: tuple[int, float] | None = None,
+    more: Sequence[tuple[int, float]] = (),
+    sliders: live.Sliders | None = None,
+) -> Any:
+    """An Altair chart: colours and dashes for accountants. ``here`` is the user's (l, σ), and follows ``sliders`` as in
+    :func:`draw_epsilon_against_sigma`."""
     import altair as alt
 
     names = list(LABELS.values())
@@ -231,8 +247,8 @@ def draw_sigma_needed(points: Sequence[Point], sizes: Sizes, epsilon: float, her
     )
     layers = _lines(base, {"accountant": "accountant", "l": "l", "sigma": "σ"})
     if here is not None:
-        layers.append(_here(*here, {"l": here[0], "σ": here[1]}))
-    return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes)
+        layers.append(_here([(order, sigma, {"l": order, "σ": sigma}) for order, sigma in (here, *more)]))
+    return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes, sliders=sliders)
 
 
 def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
@@ -289,15 +305,21 @@ def _lines(base: Any, tooltip: dict[str, str], *, window: bool = False) -> list[
     ]
 
 
-def _here(x: float, y: float, values: dict[str, float]) -> Any:
-    text = ", ".join(f"{name} = {format_log(math.log(value), 4)}" for name, value in values.items())
+def _here(places: Sequence[tuple[float, float, dict[str, float]]]) -> Any:
+    spots = [
+        (x, y, ", ".join(f"{name} = {format_log(math.log(value), 4)}" for name, value in values.items()))
+        for x, y, values in places
+    ]
     # Its words stand to the right: the axis is logarithmic and leaves room there.
-    return _layers.here("you are here", x, y, text, (x, x + 1))
+    furthest = max(x for x, _, _ in spots)
+    return _layers.here("you are here", *spots[0], (furthest, furthest + 1), more=spots[1:])
 
 
-def _finish(layers: list[Any], title: str, sizes: Sizes, *, window: bool = False) -> Any:
+def _finish(
+    layers: list[Any], title: str, sizes: Sizes, *, window: bool = False, sliders: live.Sliders | None = None
+) -> Any:
     import altair as alt
 
     subtitle = f"N = {sizes.n:,}, T = {sizes.total:,}, smallest class {sizes.smallest:,}, δ = {short(sizes.delta)}"
     labels = [LABELS[name] for name in (_AGAINST if window else ACCOUNTANTS)]
-    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels, plot=_PLOT)
+    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels, plot=_PLOT, sliders=sliders)

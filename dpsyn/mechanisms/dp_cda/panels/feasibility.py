@@ -71,9 +71,14 @@ def show(explorer: Explorer) -> None:
         points, (needed, notes) = epsilon_against_sigma(sizes, orders), sigma_needed(sizes, epsilon)
     widgets.heading("Three accountants of the same noise", explorer.private)
     left, right = st.columns(2, gap="medium")
-    against = draw_epsilon_against_sigma(points, sizes, (sigma, epsilon))
+    (moved, sliders), (mixed, orders_slider) = explorer.moved("epsilon"), explorer.moved("order_of_mixture")
+    of_sigma = {"f_sigma": len(SIGMAS)}
+    spots = [(sigma, each.spec.epsilon) for each in moved] + [(value, epsilon) for value in SIGMAS]
+    against = draw_epsilon_against_sigma(points, sizes, (sigma, epsilon), spots, sliders | of_sigma)
     show_chart(against, key="epsilon_against_sigma", place=left)
-    show_chart(draw_sigma_needed(needed, sizes, epsilon, (asked_order, sigma)), key="sigma_needed", place=right)
+    mine = [(each.settings["order_of_mixture"], sigma) for each in mixed] + [(asked_order, value) for value in SIGMAS]
+    chart = draw_sigma_needed(needed, sizes, epsilon, (asked_order, sigma), mine, orders_slider | of_sigma)
+    show_chart(chart, key="sigma_needed", place=right)
     for note in notes:
         st.caption(note)
     widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
@@ -124,6 +129,6 @@ draw_epsilon_against_sigma(points, sizes).save("epsilon_against_sigma.html")
 
 SLIDERS = (
     ROWS,
-    Slider("order_of_mixture", widgets.order_slider),
+    Slider("order_of_mixture", widgets.order_slider, widgets.ORDER, widgets.ORDERS),
 )
 SECTIONS = {DPCDA.title: show}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -167,7 +167,9 @@ for part in mechanism.calibrated()["ledger"]:
 """
         visit.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
-        show_chart(draw_noise(families, n), key="in_nr_noise_chart")
+        specs = [replace(bench.spec, epsilon=epsilon) for epsilon in widgets.EPSILONS]
+        moved = [noise_by_family(bench.rows.domain, spec, degree=degree) for spec in specs]
+        show_chart(draw_noise(families, n, moved, {widgets.EPSILON: len(moved)}), key="in_nr_noise_chart")
         st.dataframe(
             {
                 "Family": [each.family for each in families],

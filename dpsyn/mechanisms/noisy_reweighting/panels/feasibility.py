@@ -42,7 +42,9 @@ def show(explorer: Explorer) -> None:
     gamma = explorer.settings["failure_probability"]
     visit.offer(lambda: _code(explorer, accuracy))
     widgets.heading("Noise, and accuracy promised, against n", explorer.private)
-    chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma)
+    moved, sliders = explorer.moved("epsilon", "degree")
+    more = [(each.spec, each.only("degree")["degree"]) for each in moved]
+    chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma, more=more, sliders=sliders)
     show_chart(chart, key="reweighting")
     widgets.heading("The Rényi condition number κ, which multiplies the m that is needed", explorer.private)
     codes = visit.dataset().table.codes if explorer.focus.loaded else None

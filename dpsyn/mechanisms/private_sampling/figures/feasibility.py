@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
-
-import pandas as pd
 
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
+from dpsyn.kit import live
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, ORANGE, PURPLE, SKY, log_axis
 from dpsyn.mechanisms.private_sampling.answers import (
     CERTIFICATES,
@@ -34,6 +34,7 @@ from dpsyn.notation import short
 from dpsyn.theory.logarithms import LN10, Side, format_log
 from dpsyn.theory.thresholds import p_threshold
 
+YOURS = "your ε"
 PRIVACY, ERROR = "certified ε of the rows", "promised error, 4·floor"
 AXES: dict[Varied, str] = {
     "n": "rows of data n",
@@ -52,7 +53,8 @@ _STYLE: dict[str, tuple[str, list[int]]] = {
     ERROR: (BLUE, DASHED),
 }
 _THRESHOLDS, _EPSILONS = (1, 100, 1000, 10000), (0.1, 1.0, 10.0)
-_POINTS_OF_P, _POINTS, _POINTS_OF_FLOOR = 120, 80, 100
+_POINTS, _POINTS_OF_FLOOR = 80, 100
+POINTS_OF_P = 120
 _FURTHEST, _LOWEST_FLOOR = 40.0, -3.0
 
 Case = Literal["yours", "ideal"]
@@ -109,22 +111,32 @@ class Lines:
     side: Side | None = "at_least"
 
 
-def draw_lines(info: Lines) -> Any:
-    """An Altair chart: bands and limits behind, the lines, and "you are here"."""
+def draw_lines(info: Lines, more: Sequence[Lines] = (), sliders: live.Sliders | None = None) -> Any:
+    """An Altair chart: bands and limits behind, the lines, and "you are here".
+
+    Args:
+        info: the picture where the sliders stand.
+        more: the picture at each value of ``sliders``, which it follows while they are dragged (kit.live).
+        sliders: how many values each has, by its widget's key.
+    """
     import altair as alt
 
-    heights = [y for line in info.lines for y in line.y] + [y for y, _ in info.rules]
-    y_domain = _layers.domain_of([*heights, *([] if info.here.y is None else [info.here.y])])
+    states = [info, *more]
+    heights = [y for each in states for line in each.lines for y in line.y] + [y for each in states for y, _ in each.rules]
+    y_domain = _layers.domain_of([*heights, *(each.here.y for each in states if each.here.y is not None)])
     x_axis = alt.Axis(title=info.x_title, tickMinStep=1) if info.ticks is None else log_axis(info.x_title, **info.ticks)
     x = alt.X("x:Q", axis=x_axis, scale=_layers.scale(info.x_domain))
     y = alt.Y("y:Q", axis=log_axis(info.y_title), scale=_layers.scale(y_domain))
     at: Callable[[float], str] = str if info.ticks is None else lambda value: format_log(value * LN10, 4)
     by = any(line.by for line in info.lines)
+    value = cache(lambda height: format_log(height * LN10, 4, info.side))
     rows = [
-        {"series": line.label, "x": a, "y": b, "at": at(a), "value": format_log(b * LN10, 4, info.side)}
-        | ({"by": line.by[i]} if by else {})
-        for line in info.lines
-        for i, (a, b) in enumerate(zip(line.x, line.y, strict=True))
+        [
+            {"series": line.label, "x": a, "y": b, "at": at(a), "value": value(b)} | ({"by": line.by[i]} if by else {})
+            for line in each.lines
+            for i, (a, b) in enumerate(zip(line.x, line.y, strict=True))
+        ]
+        for each in states
     ]
     labels = [line.label for line in info.lines]
     styles = [_STYLE[label] for label in labels if label in _STYLE]
@@ -135,87 +147,99 @@ def draw_lines(info: Lines) -> Any:
     )
     hover = dict(zip(["series", "at", "value"], info.hover, strict=True)) | ({"by": "by"} if by else {})
     lines = (
-        alt.Chart(pd.DataFrame(rows, columns=["series", "x", "y", "at", "value", *(["by"] if by else [])]))
+        live.rows(rows)
         .mark_line(strokeWidth=2, clip=True)
         .encode(x=x, y=y, tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in hover.items()], **tell_apart)
     )
     layers: list[Any] = []
 
-    def with_words(rows: Sequence[tuple[Any, ...]], columns: str, title: str) -> Any:
-        chart = alt.Chart(pd.DataFrame(rows, columns=[*columns.split(), "text"]))
+    def with_words(field: str, columns: str, title: str) -> Any:
+        names = [*columns.split(), "text"]
+        chart = live.rows([[dict(zip(names, row, strict=True)) for row in getattr(each, field)] for each in states])
         return chart.encode(tooltip=alt.Tooltip("text:N", title=title))
 
-    if info.bands:
-        bands = with_words(info.bands, "low high colour", "in this band").mark_rect(opacity=0.25)
+    if any(each.bands for each in states):
+        bands = with_words("bands", "low high colour", "in this band").mark_rect(opacity=0.25)
         between = alt.X("low:Q", axis=x_axis, scale=_layers.scale(info.x_domain))
         layers.append(bands.encode(x=between, x2=alt.X2("high"), color=alt.Color("colour:N", scale=None, legend=None)))
     if info.limits:
-        limit = with_words(info.limits, "x", "limit").encode(x=x)
+        limit = with_words("limits", "x", "limit").encode(x=x)
         layers.append(limit.mark_rule(color=GUIDE, strokeWidth=2))
         sideways = limit.mark_text(color=GUIDE, angle=270, align="left", baseline="bottom", y="height", dx=5, dy=-2)
         layers.append(sideways.encode(text=alt.Text("text:N")))
-    proven: dict[float, float] = {}
-    for line in info.lines:
-        if line.label in (NAMES[certificate] for certificate in PROVEN):
-            proven |= {a: min(b, proven.get(a, math.inf)) for a, b in zip(line.x, line.y, strict=True)}
-    if proven:
-        under = alt.Chart(pd.DataFrame({"x": list(proven), "y": list(proven.values())})).encode(x=x, y=y)
+    if any(proven := [_proven(each) for each in states]):
+        under = live.rows(proven).encode(x=x, y=y)
         layers.append(under.mark_line(color=GUIDE, strokeWidth=9, opacity=0.35, clip=True))
     if info.rules:
         on_left = bool(info.limits) or info.here.x > sum(info.x_domain) / 2
-        layers += _layers.rules(info.rules, y_domain, labels_left=on_left)
+        layers += _layers.rules(info.rules, y_domain, labels_left=on_left, more=[each.rules for each in more])
     layers.append(lines)
-    if info.crossings:
-        spots = with_words(info.crossings, "x y", "crossing").encode(x=x, y=y)
+    if any(each.crossings for each in states):
+        spots = with_words("crossings", "x y", "crossing").encode(x=x, y=y)
         layers.append(spots.mark_point(color=HERE, size=90, strokeWidth=2, opacity=1))
-    if info.here.y is not None:
-        layers.append(_layers.here("you are here", info.here.x, info.here.y, info.here.text, info.x_domain, y_domain))
+    if any(each.here.y is not None for each in states):
+        layers.append(_layers.here("you are here", *info.here, info.x_domain, y_domain, [each.here for each in more]))
     chart = alt.layer(*layers)
     if info.limits:
         # Each layer brings scales of its own for colours; merged, the bands' literal colours would enter the legend.
         chart = chart.resolve_scale(color="independent", strokeDash="independent")
     room = {} if info.ticks is None else {"line_length": _layers.WIDE_LINE}
-    return _layers.finish(chart, info.title, info.subtitle, legend_labels=labels, **room)
+    return _layers.finish(
+        chart, info.title, [each.subtitle for each in states], legend_labels=labels, sliders=sliders, **room
+    )
+
+
+def _proven(info: Lines) -> list[dict[str, float]]:
+    """Points of the smaller of the proven certificates."""
+    found: dict[float, float] = {}
+    for line in info.lines:
+        if line.label in (NAMES[certificate] for certificate in PROVEN):
+            found |= {a: min(b, found.get(a, math.inf)) for a, b in zip(line.x, line.y, strict=True)}
+    return [{"x": a, "y": b} for a, b in found.items()]
 
 
 # --- against p --------------------------------------------------------------------------------------------------------
 
 
-def p_range(p: int, smallest: int, largest: int | None = None) -> tuple[int, ...]:
-    """About 120 whole numbers from ``smallest`` to ``largest`` (default: 140, or 1.25·p if that is more), p among them."""
+def p_range(p: int, smallest: int, largest: int | None = None, points: int = POINTS_OF_P) -> tuple[int, ...]:
+    """About ``points`` whole numbers from ``smallest`` to ``largest`` (140, or 1.25·p if that is more), p among them."""
     top = max(largest if largest is not None else max(140, math.ceil(1.25 * p)), p, smallest)
-    step = max(1, math.ceil((top - smallest) / _POINTS_OF_P))
+    step = max(1, math.ceil((top - smallest) / points))
     return tuple(sorted({*range(smallest, top + 1, step), p, top}))
 
 
-def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", largest_p: int | None = None) -> Lines:
+def rows_bound_info(
+    setting: PrivateSamplingSetting, *, case: Case = "yours", largest_p: int | None = None, points: int = POINTS_OF_P
+) -> Lines:
     """The most rows that are private at each p, by Theorem 4.1 and by the ratio (Figure 1 of Pierquin et al. 2023).
 
     Args:
         setting: its n is kept while p varies (``case="yours"``), or n = 2^p (``"ideal"``, every point once); its ε has
-            a line of its own if it is not among 0.1, 1 and 10.
+            a line of its own beside 0.1, 1 and 10.
         case: what n is.
         largest_p: right end of the axis.
+        points: of each line, about.
     """
     if case not in ("yours", "ideal"):
         raise ParameterError("case", case, "'yours' or 'ideal'")
     logs, epsilon = setting.logs._replace(epsilon=0.0), setting.epsilon
-    values = p_range(setting.p, setting.degree, largest_p)
+    values = p_range(setting.p, setting.degree, largest_p, points)
     here, *unit = [
         logs._replace(p=p, n=p * LN2 if case == "ideal" else logs.n).largest_rows_theorem_4_1 for p in (setting.p, *values)
     ]
     lines = [
-        Line(f"ε = {short(e)}", values, tuple((u + math.log(e)) / LN10 for u in unit)) for e in sorted({*_EPSILONS, epsilon})
+        Line(label, values, tuple((u + math.log(e)) / LN10 for u in unit))
+        for label, e in (*((f"ε = {short(e)}", e) for e in _EPSILONS), (YOURS, epsilon))
     ]
     ratio = setting.log_largest_rows_ratio
     if math.isfinite(ratio):
-        lines.append(Line(f"bounded ratio, ε = {short(epsilon)}", values, (ratio / LN10,) * len(values)))
+        lines.append(Line(f"bounded ratio, {YOURS}", (values[0], values[-1]), (ratio / LN10,) * 2))
     allowed, rows = format_log(max(here + math.log(epsilon), ratio)), round(math.exp(setting.log_rows))
     fixed = "every point of the cube once, n = 2ᵖ" if case == "ideal" else f"n = {format_log(setting.log_n)}"
     text = f"{setting.name}: {rows:,} asked for, {allowed} allowed at ε = {short(epsilon)}"
     return Lines(
         title="Most rows k that are private",
-        subtitle=f"By Theorem 4.1, with {fixed}; the bounded ratio does not depend on p.",
+        subtitle=f"By Theorem 4.1, with {fixed} and your ε = {short(epsilon)}; the bounded ratio does not depend on p.",
         x_title=_BITS,
         y_title="number of rows k",
         hover=("line", "p", "number of rows k"),
@@ -228,13 +252,13 @@ def rows_bound_info(setting: PrivateSamplingSetting, *, case: Case = "yours", la
     )
 
 
-def reduced_space_info(setting: PrivateSamplingSetting) -> Lines:
+def reduced_space_info(setting: PrivateSamplingSetting, *, points: int = POINTS_OF_P) -> Lines:
     """Theorem 4.2's window for m at each p: from 16 δ^{-2} γ^{-1} Δ² e^{2d} C(p, ≤d) to 2^{p/4}; and 2^p, the whole cube.
 
     "You are here" is the m given, or the lower bound at the data's p.
     """
     logs, p = setting.logs, setting.p
-    values = p_range(p, logs.degree)
+    values = p_range(p, logs.degree, points=points)
 
     def lower(p: int) -> float:
         return logs._replace(p=p).smallest_m
@@ -271,18 +295,10 @@ def certificates_info(setting: PrivateSamplingSetting, *, vary: Varied = "n") ->
     """
     if vary not in AXES:
         raise ParameterError("vary", vary, "one of " + ", ".join(AXES))
-    now: float = setting.logs.m if vary == "reduced_space_size" else getattr(setting.logs, vary)
-    low, high = _search_range(setting, vary)
-    found = crossings(setting, vary, low, high) if high > low else ()
-    left, right = ends = _axis(vary, now / LN10, low / LN10, high / LN10, [c.log_value / LN10 for c in found])
+    now = _now(setting, vary)
+    found, ends, lines = _costs(replace(setting, epsilon=1.0), vary)
+    left, right = ends
     rows = "k rows" if vary == "rows" else f"{format_log(setting.log_rows)} row{'' if setting.log_rows == 0 else 's'}"
-    grid = [left + i * (right - left) / _POINTS for i in range(_POINTS + 1)]
-    settings = [(x, setting.changed(vary, x * LN10)) for x in grid]
-    lines = []
-    for certificate in CERTIFICATES:
-        costs = [(x, log_epsilon(there, certificate) / LN10) for x, there in settings]
-        if kept := [(x, y) for x, y in costs if math.isfinite(y)]:
-            lines.append(Line(NAMES[certificate], *zip(*kept, strict=True)))
     here = [(NAMES[c], log_epsilon(setting, c)) for c in CERTIFICATES]
     known = [f"{name}: ε = {format_log(cost, 4, 'at_least')}" for name, cost in here if cost < math.inf]
     marks = [(c.log_value / LN10, c.log_epsilon / LN10, _crossing_text(vary, c)) for c in found]
@@ -292,13 +308,38 @@ def certificates_info(setting: PrivateSamplingSetting, *, vary: Varied = "n") ->
         x_title=AXES[vary],
         y_title="ε of the rows",
         hover=("certificate", AXES[vary], "ε"),
-        lines=tuple(lines),
+        lines=lines,
         here=_here(setting, now, f"{_SYMBOLS[vary]} = {format_log(now, 4)}; {'; '.join(known or ['no certificate'])}"),
         x_domain=ends,
         rules=[_asked(setting)],
         crossings=[mark for mark in marks if left <= mark[0] <= right],
         ticks=_layers.fine_ticks(ends),
     )
+
+
+def _now(setting: PrivateSamplingSetting, vary: Varied) -> float:
+    found: float = setting.logs.m if vary == "reduced_space_size" else getattr(setting.logs, vary)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _costs(
+    setting: PrivateSamplingSetting, vary: Varied
+) -> tuple[tuple[Crossing, ...], tuple[float, float], tuple[Line, ...]]:
+    """Where certificates cross, the ends of the axis, and a line for each certificate: what k rows cost, whatever is asked
+    for; so that pictures at many ε share them."""
+    low, high = _search_range(setting, vary)
+    found = crossings(setting, vary, low, high) if high > low else ()
+    at = [c.log_value / LN10 for c in found]
+    left, right = ends = _axis(vary, _now(setting, vary) / LN10, low / LN10, high / LN10, at)
+    grid = [left + i * (right - left) / _POINTS for i in range(_POINTS + 1)]
+    settings = [(x, setting.changed(vary, x * LN10)) for x in grid]
+    lines = []
+    for certificate in CERTIFICATES:
+        costs = [(x, log_epsilon(there, certificate) / LN10) for x, there in settings]
+        if kept := [(x, y) for x, y in costs if math.isfinite(y)]:
+            lines.append(Line(NAMES[certificate], *zip(*kept, strict=True)))
+    return found, ends, tuple(lines)
 
 
 def _asked(setting: PrivateSamplingSetting) -> tuple[float, str]:
@@ -357,15 +398,7 @@ def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
     window, now, best = floor_window(setting), math.log10(setting.floor), smallest(setting)
     end = math.log10(window.end) if window.end > 0 else None
     left = min(_LOWEST_FLOOR, now - 0.2, now if end is None else end - 0.3)
-    points = []
-    if end is not None:
-        for i in range(_POINTS_OF_FLOOR + 1):
-            x = left + i * (end - 1e-9 - left) / _POINTS_OF_FLOOR
-            there = setting.changed("floor", x * LN10)
-            cheaper = smallest(there)
-            points.append((x, log_epsilon(there, cheaper) / LN10, NAMES[cheaper]))
-    floors, costs, by = zip(*(q for q in points if math.isfinite(q[1])), strict=True) if points else ((), (), ())
-    errors = tuple(x + math.log10(4) for x in floors)
+    lines = () if end is None else _privacy_and_error(replace(setting, epsilon=1.0), left, end)
     here = log_epsilon(setting, best)
     claim = format_log(here, 4, "at_least") if here < math.inf else "none certified"
     text = f"floor = {short(setting.floor)}: ε = {claim} by {NAMES[best]}, promised error {short(4 * setting.floor, 4)}"
@@ -380,7 +413,7 @@ def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
         x_title=AXES["floor"],
         y_title="ε, and error",
         hover=("line", "floor", "value"),
-        lines=(Line(PRIVACY, floors, costs, by), Line(ERROR, floors, errors, ("Theorem 4.2",) * len(floors))),
+        lines=lines or (Line(PRIVACY, (), ()), Line(ERROR, (), ())),
         here=_here(setting, setting.logs.floor, text),
         x_domain=ends,
         rules=together if abs(asked[0]) < 1e-9 else [asked, nothing],
@@ -388,6 +421,20 @@ def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
         bands=_bands(window, left, ends[1] if end is None else end),
         ticks={"values": [t for t in ticks if t >= left - 1e-9], "labelOverlap": False},
     )
+
+
+@lru_cache(maxsize=256)
+def _privacy_and_error(setting: PrivateSamplingSetting, left: float, end: float) -> tuple[Line, Line]:
+    """What the rows cost and the promised error against floor, whatever ε is asked for."""
+    points = []
+    for i in range(_POINTS_OF_FLOOR + 1):
+        x = left + i * (end - 1e-9 - left) / _POINTS_OF_FLOOR
+        there = setting.changed("floor", x * LN10)
+        cheaper = smallest(there)
+        points.append((x, log_epsilon(there, cheaper) / LN10, NAMES[cheaper]))
+    floors, costs, by = zip(*(q for q in points if math.isfinite(q[1])), strict=True)
+    errors = tuple(x + math.log10(4) for x in floors)
+    return Line(PRIVACY, floors, costs, by), Line(ERROR, floors, errors, ("Theorem 4.2",) * len(floors))
 
 
 def _bands(window: FloorWindow, left: float, right: float) -> list[tuple[float, float, str, str]]:

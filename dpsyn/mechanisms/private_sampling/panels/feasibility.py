@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -26,7 +26,9 @@ from dpsyn.mechanisms.private_sampling.answers import (
 from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
     AXES,
+    YOURS,
     Case,
+    Lines,
     certificates_info,
     draw_lines,
     floor_tradeoff_info,
@@ -64,6 +66,8 @@ _BRIEFLY = {
 }
 """The conditions by key, so short that a line of the table stays low."""
 _CASES: dict[Case, str] = {"yours": "that of the data", "ideal": "2^p: the ideal cube, every point once"}
+_POINTS = 40
+"""Of lines that are sent for every value of a slider."""
 _NOTE_MARKS = "†‡§"
 _SPREADS: dict[Spread, str] = {"data": "that of the data", "ideal": "2^-p, the ideal cube"}
 
@@ -78,7 +82,7 @@ def show(explorer: Explorer) -> None:
         "never certifies."
     )
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
-    show_chart(draw_lines(certificates_info(setting, vary=vary)), key="certificates")
+    show_chart(_lines(explorer, partial(certificates_info, vary=vary), "epsilon"), key="certificates")
     widgets.heading("Where data would have to lie", explorer.private)
     spread = widgets.one_of(
         "‖f‖∞ on the map is",
@@ -89,7 +93,7 @@ def show(explorer: Explorer) -> None:
     )
     show_chart(draw_plane(plane_info(setting, _others(explorer), spread=spread)), key="plane")
     widgets.heading("The trade-off in floor", explorer.private)
-    show_chart(draw_lines(floor_tradeoff_info(setting)), key="floor_tradeoff")
+    show_chart(_lines(explorer, floor_tradeoff_info, "epsilon"), key="floor_tradeoff")
     widgets.heading("What would make each condition true, the rest fixed", explorer.private)
     inverses = sampling_inverses(setting)
     widgets.text_table(inverses_table(inverses))
@@ -115,9 +119,18 @@ def overview(explorer: Explorer) -> None:
     )
     widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
     left, right = st.columns(2, gap="medium")
-    setting = _setting(explorer)
-    show_chart(draw_lines(rows_bound_info(setting, case=case)), key="rows_bound", place=left)
-    show_chart(draw_lines(reduced_space_info(setting)), key="reduced_space", place=right)
+    show_chart(
+        _lines(explorer, partial(rows_bound_info, case=case, points=_POINTS), "epsilon", "degree", "rows"),
+        key="rows_bound",
+        place=left,
+    )
+    show_chart(_lines(explorer, partial(reduced_space_info, points=_POINTS), "degree"), key="reduced_space", place=right)
+
+
+def _lines(explorer: Explorer, info: Callable[[PrivateSamplingSetting], Lines], *followed: str) -> Any:
+    """A picture that follows these sliders while they are dragged."""
+    moved, sliders = explorer.moved(*followed)
+    return draw_lines(info(_setting(explorer)), [info(_setting(each)) for each in moved], sliders)
 
 
 def charts(explorer: Explorer) -> dict[str, Any]:
@@ -214,7 +227,10 @@ def show_tables(explorer: Explorer) -> None:
             st.markdown(f"- {widgets.humanise(erratum)}")
     box: dict[str, Any] = {"degree": 2, "floor": 0.25, "ceiling": 1.25 + 1e-9, "failure_probability": 0.125}
     ideal = sampling_setting(ideal_cube(54), PrivacySpec(10.0), **box)
-    show_chart(draw_lines(rows_bound_info(ideal, case="ideal")), key="figure_1")
+    figure = rows_bound_info(ideal, case="ideal")
+    show_chart(
+        draw_lines(replace(figure, lines=tuple(line for line in figure.lines if line.label != YOURS))), key="figure_1"
+    )
     st.caption(
         "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
         "smallest that leaves the linear program a solution other than the uniform density."

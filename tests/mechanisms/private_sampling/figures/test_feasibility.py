@@ -12,6 +12,7 @@ from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.private_sampling import tables
 from dpsyn.mechanisms.private_sampling.bounds import PrivateSamplingSetting, sampling_setting
 from dpsyn.mechanisms.private_sampling.figures.feasibility import (
+    YOURS,
     Line,
     draw_lines,
     p_range,
@@ -37,8 +38,10 @@ def at(series: tuple[Line, ...], label: str, p: int) -> float:
 def test_lines_are_the_bounds_of_the_verdict() -> None:
     info = rows_bound_info(setting_of(ASIA, 1.5, rows=7))
     verdict = feasibility(ASIA, PrivacySpec(1.5), rows=7).private_sampling
-    assert at(info.lines, "ε = 1.5", 8) == pytest.approx(verdict["theorem_4_1"].log_required / math.log(10))
-    assert at(info.lines, "bounded ratio, ε = 1.5", 8) == pytest.approx(math.log10(1.5 / math.log(8)))
+    assert at(info.lines, YOURS, 8) == pytest.approx(verdict["theorem_4_1"].log_required / math.log(10))
+    ratio = next(line for line in info.lines if line.label == f"bounded ratio, {YOURS}")
+    assert ratio.y[0] == ratio.y[-1]
+    assert ratio.y[0] == pytest.approx(math.log10(1.5 / math.log(8)))
     assert at(info.lines, "ε = 10", 8) - at(info.lines, "ε = 1", 8) == pytest.approx(1)
     assert info.here[:2] == (8, pytest.approx(math.log10(7)))
     assert "7 asked for, 0.721 allowed" in info.here[2]

@@ -1,0 +1,107 @@
+"""What the page Start shows: rows of ASIA beside synthetic ones at 21 values of ε, made by sample_data/make_start.py."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from html import escape
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from dpsyn.kit import live
+from dpsyn.kit.layers import BLUE, GUIDE, VERMILLION
+from dpsyn.notation import short
+
+FILE = Path(__file__).parents[2] / "sample_data" / "start.json"
+KEY = "start"
+"""Of the slider and what follows it."""
+USUAL = 1.0
+_ORDER = {
+    "smoke": "smokes",
+    "bronc": "bronchitis",
+    "dysp": "short of breath",
+    "lung": "lung cancer",
+    "either": "cancer or TB",
+    "xray": "X-ray unclear",
+    "tub": "tuberculosis",
+    "asia": "visited Asia",
+}
+"""Columns that occur together stand together."""
+_GAP = "gap"
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The file as it is."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def epsilons() -> list[float]:
+    """What the slider can say."""
+    return [made["epsilon"] for made in document()["made"]]
+
+
+def sentences() -> list[str]:
+    """The sentence for each ε: by how much a table of two columns is off on average (total variation)."""
+    return [
+        f"At ε = {made['epsilon']:g}, a table of two columns is off by {short(100 * made['error'], 2)} %."
+        for made in document()["made"]
+    ]
+
+
+def control() -> str:
+    """The sentence, the slider and Play as HTML; ``kit/live.js`` moves them."""
+    at = epsilons().index(USUAL)
+    named = escape(json.dumps([f"ε = {epsilon:g}" for epsilon in epsilons()], ensure_ascii=False))
+    said = escape(json.dumps(sentences(), ensure_ascii=False))
+    return f"""<p class="said" data-live="{KEY}" data-words="{said}">{sentences()[at]}</p>
+<div class="drive"><button type="button" data-plays="{KEY}">▶ Play</button><span>private</span>
+<input type="range" min="0" max="{len(epsilons()) - 1}" value="{at}" data-slides="{KEY}" data-words="{named}"
+aria-label="ε, the privacy budget" aria-valuetext="ε = {USUAL:g}"><span>accurate</span></div>"""
+
+
+def _squares(pairs: list[float], side: str) -> list[dict[str, Any]]:
+    columns, found = document()["columns"], []
+    for (one, other), value in zip(combinations(columns, 2), pairs, strict=True):
+        for x, y in ((one, other), (other, one)):
+            text = f"{_ORDER[x]}, {_ORDER[y]}: {value:+.2f}"
+            found.append({"x": f"{side}{x}", "y": _ORDER[y], "size": abs(value), "together": value >= 0, "text": text})
+    return found
+
+
+def draw() -> Any:
+    """An Altair chart: correlations of the real rows on the left, of the synthetic ones on the right."""
+    import altair as alt
+
+    made, usual = document()["made"], epsilons().index(USUAL)
+    states = [_squares(each["pairs"], "synthetic ") for each in (made[usual], *made)]
+    across = [f"real {column}" for column in _ORDER] + [_GAP] + [f"synthetic {column}" for column in _ORDER]
+    x = alt.X("x:N", axis=None, scale=alt.Scale(domain=across, paddingInner=0.08, paddingOuter=0))
+    axis = alt.Axis(title=None, domain=False, ticks=False, labelLimit=0, labelPadding=8, labelFontSize=14)
+    y = alt.Y("y:N", axis=axis, scale=alt.Scale(domain=list(_ORDER.values()), paddingInner=0.08, paddingOuter=0))
+    tiles = [{"x": side, "y": label} for side in across if side != _GAP for label in _ORDER.values()]
+    ground = live.rows([tiles]).mark_rect(color=GUIDE, opacity=0.13, cornerRadius=4).encode(x=x, y=y)
+
+    def squares(chart: Any) -> Any:
+        return chart.mark_rect(cornerRadius=4).encode(
+            x=x,
+            y=y,
+            color=alt.condition("datum.together", alt.value(BLUE), alt.value(VERMILLION)),
+            opacity=alt.Opacity(
+                "size:Q", legend=None, scale=alt.Scale(type="pow", exponent=0.6, domain=[0, 1], range=[0, 1], clamp=True)
+            ),
+            tooltip=alt.Tooltip("text:N", title="correlation"),
+        )
+
+    first = next(iter(_ORDER))
+    heads = [{"x": f"{side.lower()} {first}", "text": f"{side} rows"} for side in ("Real", "Synthetic")]
+    over = (
+        live.rows([heads])
+        .mark_text(align="left", baseline="bottom", fontSize=19, fontWeight="bold", y=-10, color=GUIDE)
+        .encode(x=alt.X("x:N", bandPosition=0), text="text:N")
+    )
+    chart = alt.layer(ground, squares(live.rows([_squares(document()["real"], "real ")])), squares(live.rows(states)), over)
+    chart = chart.properties(width="container", height=372, padding={"left": 4, "right": 4, "top": 34, "bottom": 4})
+    return live.follow(chart.configure_view(stroke=None), {KEY: len(made)})

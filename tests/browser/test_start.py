@@ -1,0 +1,66 @@
+"""The first page: the picture and the sentence follow the slider, and Play moves both."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpsyn.app import start
+from tests.browser.test_walk import RUN
+
+pytestmark = pytest.mark.browser
+
+
+def _picture(page: Page) -> str:
+    """Every square of the synthetic rows, as it is drawn."""
+    return page.locator(".st-key-start .vega-embed svg").inner_html()
+
+
+def test_picture_and_sentence_follow_slider_and_play(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(app_url)
+    expect(page.get_by_text(start.sentences()[10])).to_be_visible(timeout=RUN)
+    expect(page.locator(".st-key-start .vega-embed svg")).to_be_visible(timeout=RUN)
+    before = _picture(page)
+    slider = page.get_by_role("slider", name="ε, the privacy budget")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.get_by_text(start.sentences()[0])).to_be_visible()
+    expect(slider).to_have_attribute("aria-valuetext", "ε = 0.1")
+    page.wait_for_function(
+        "before => document.querySelector('.st-key-start .vega-embed svg').innerHTML !== before", arg=before
+    )
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_text(start.sentences()[0])).to_have_count(0)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_first_screen_is_short_and_does_not_scroll(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(app_url)
+    expect(page.locator(".st-key-start .vega-embed svg")).to_be_visible(timeout=RUN)
+    expect(page.get_by_role("button", name="Teach me")).to_be_in_viewport(ratio=1)
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight <= main.clientHeight")
+    # Icons are ligatures: words, too, but nobody reads them.
+    page.evaluate("document.querySelectorAll('[data-testid=stIconMaterial]').forEach(icon => icon.remove())")
+    words = page.inner_text("body").split()
+    assert len(words) <= 90, words
+
+
+def test_a_picture_of_feasibility_moves_while_its_slider_is_dragged(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{app_url}/feasibility?f_section=Noisy+reweighting")
+    picture = page.locator(".vega-embed svg.marks").first
+    expect(picture).to_contain_text("Best at ε = 1:", timeout=RUN)
+    slider = page.get_by_role("slider", name="ε (privacy budget)").first
+    thumb = page.locator(".stSlider").filter(has=slider).get_by_test_id("stSliderThumbValue").bounding_box()
+    assert thumb is not None
+    x, y = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] + 6
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=4)
+    # The button is still down: nothing was asked of the server yet.
+    expect(picture).not_to_contain_text("Best at ε = 1:")
+    expect(picture).to_contain_text("Best at ε = ")
+    page.mouse.up()
