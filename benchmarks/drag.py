@@ -35,12 +35,12 @@ class Case:
 
 CASES = (
     Case("Start: ε", "", "start"),
-    Case("Most rows k: ε", "feasibility", "f_epsilon"),
-    Case("Most rows k: d", "feasibility", "f_degree"),
+    Case("Most rows k: ε", "feasibility", "epsilon"),
+    Case("Most rows k: d", "feasibility", "degree"),
     Case("Most rows k: k", "feasibility", "f_rows"),
-    Case("Certificates: ε", "feasibility?f_section=Private+sampling", "f_epsilon"),
-    Case("Smallest error: ε", "feasibility?f_section=Noisy+reweighting", "f_epsilon"),
-    Case("Smallest error: d", "feasibility?f_section=Noisy+reweighting", "f_degree"),
+    Case("Certificates: ε", "feasibility?f_section=Private+sampling", "epsilon"),
+    Case("Smallest error: ε", "feasibility?f_section=Noisy+reweighting", "epsilon"),
+    Case("Smallest error: d", "feasibility?f_section=Noisy+reweighting", "degree"),
     Case("DP-CDA, ε against σ: σ", "feasibility?f_section=DP-CDA", "f_sigma"),
     Case("Certificates: floor", "feasibility?f_section=Private+sampling", "f_floor", live=False),
 )
