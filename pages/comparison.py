@@ -8,12 +8,12 @@ from dpsyn.app.lab.measures import findings, measure_form
 from dpsyn.app.lab.planner import planner
 from dpsyn.app.lab.releases import code_of, code_popover, other_releases, runs_panel
 from dpsyn.app.lab.report import report_button
-from dpsyn.app.lab.workspace import transfer, workspace_bar
+from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
+from dpsyn.notation import readable
 
-st.title("Comparison")
+st.title("Comparison", anchor=False)
 current = widgets.dataset_bar()
-workspace_bar()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     what = widgets.one_of(
         "What to compare",
@@ -23,8 +23,10 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, width="content"):
+        workspace_button()
         transfer()
         report_button()
+workspace_bar()
 releases = state.comparable()
 others = [made for made in state.made() if made.number not in {own.number for own in releases}]
 visit.offer(None)
@@ -51,7 +53,7 @@ elif not releases:
     widgets.watch_job()
     widgets.show_message()
     spec = widgets.budget()
-    budget = f"ε = {spec.epsilon:g}, δ = {widgets.number(spec.delta)}"
+    budget = f"ε = {spec.epsilon:g}, δ = {readable(f'{spec.delta:g}')}"
     st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Run all mechanisms", type="primary", icon=":material/play_arrow:", disabled=visit.job() is not None):

@@ -13,10 +13,6 @@ st.markdown(
     "public. Correct what was read off the rows, and say where you know it from."
 )
 with st.form(f"domain_{current.revision}", border=False):
-    order = ("column", "kind", "categories", "lower", "upper", "unit", "missing", "source", "bins")
-    lines, cut = editor.lines(current, "lines", order)
-    if cut:
-        st.caption(cut)
     open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)
     source = columns.READ_OFF
     if open_ones:
@@ -27,6 +23,10 @@ with st.form(f"domain_{current.revision}", border=False):
             required=True,
             key=f"source_{current.revision}",
         )
+    order = ("column", "kind", "categories", "lower", "upper", "unit", "missing", "source", "bins")
+    lines, cut = editor.lines(current, "lines", order)
+    if cut:
+        st.caption(cut)
     with st.container(horizontal=True):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")

@@ -15,13 +15,16 @@ from dpsyn.errors import DpsynError
 from dpsyn.evaluation.conclusions import Finding, advice, conclusions, ranking
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.marks import fingerprint
+from dpsyn.evaluation.experiments.plan import mechanisms_as_they_come
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
+from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
 _LOST, _SHORT_WAIT = 0.5, 15.0
@@ -29,6 +32,7 @@ _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
 _ABOUT = {"tables": "Tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
 _COLORS: dict[str, Literal["green", "orange", "red"]] = {"good": "green", "fair": "orange", "bad": "red"}
+_NOT_RUN = "not_run"
 _MOST_POOR = 6
 """Sentences on what is wrong, on page Comparison."""
 _GRADES = {"good": "good", "fair": "with care", "bad": "poor"}
@@ -81,14 +85,18 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     try:
         mechanism: Mechanism = calibrated(config, spec, learn)
     except DpsynError:
-        return Offer(name, _refusal(name, spec, learn.n, config.epsilon_needed(spec, learn.domain, learn.n)))
+        return Offer(name, _refusal(spec, learn, config))
     return Offer(name, "", *(None if what is None else what(mechanism) for what in (error, seconds)))
 
 
-def _refusal(name: str, spec: PrivacySpec, n: int, needed: tuple[Any, float] | None) -> str:
+def _refusal(spec: PrivacySpec, learn: Table, config: Config) -> str:
+    try:
+        needed = config.epsilon_needed(spec, learn.domain, learn.n)
+    except DpsynError:
+        needed = None
     if needed is None:
         return "not possible for this many columns or rows"
-    return f"{n:,} rows would need ε = {widgets.number(needed[1], 3)}"
+    return f"{learn.n:,} rows would need ε = {short(needed[1], 3)}"
 
 
 def quick(mechanism: Mechanism) -> Config | None:
@@ -135,14 +143,11 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     """Start a job that makes and measures one release by every mechanism that can, with the settings that nobody chose."""
     learn = current.parts[0]
     mechanisms, refused = {}, {}
-    for name in MECHANISMS:
-        config = config_class(name).as_it_comes(learn.n, current.target)
+    for name, config in mechanisms_as_they_come(learn.n, current.target).items():
         try:
-            if config is None:
-                raise DpsynError("it needs a column of classes")
             mechanisms[name] = calibrated(config, spec, learn)
-        except DpsynError as fault:
-            refused[name] = str(fault)
+        except DpsynError:
+            refused[name] = _refusal(spec, learn, config)
     context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}
     visit.set_job(
         jobs.start(
@@ -151,8 +156,8 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     )
 
 
-def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | str, float]]) -> str | None:
-    """Keep all releases and measure them; what did not run is said."""
+def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | str, float]]) -> None:
+    """Keep all releases and measure them; :func:`conclude` says what did not run."""
     refused: dict[str, str] = dict(context["refused"])
     before = len(state.made())
     for name, (made, seconds) in found.items():
@@ -164,8 +169,7 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
                 {"title": config.title, "table": context["table"], "seed": None, "seconds": seconds, "config": config}, made
             )
     measure(state.made()[before:], context["revision"])
-    said = "; ".join(f"{title(name)}: {reason.rstrip('.')}" for name, reason in refused.items())
-    return f"not run: {said}." if said else None
+    st.session_state[_NOT_RUN] = context["revision"], refused
 
 
 def measure(releases: Sequence[MadeRelease], revision: int) -> None:
@@ -229,6 +233,9 @@ def conclude(reports: Mapping[str, Report]) -> None:
         for finding in findings.values()
         if finding.grade == "bad" and finding.about != "numbers"  # whose columns are named below
     ]
+    revision, refused = st.session_state.get(_NOT_RUN, (None, {}))
+    if revision == visit.dataset().revision and refused:
+        st.caption(f"Not run: {'; '.join(f'{name} ({widgets.said(reason)})' for name, reason in refused.items())}.")
     st.markdown("\n".join([*poor[:_MOST_POOR], "", f":material/arrow_forward: {escape.markdown(advice(reports))}"]))
 
 

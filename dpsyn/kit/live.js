@@ -31,6 +31,14 @@
   }).observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext", "aria-valuenow", "value"] });
   document.addEventListener("input", (event) => event.target.dataset?.slides && event.isTrusted && (stop(), follow(event.target)));
 
+  // Streamlit leaves a new page where the old one was scrolled to.
+  let path = location.pathname;
+  new MutationObserver(() => {
+    if (location.pathname === path) return;
+    path = location.pathname;
+    document.querySelector("[data-testid='stMain']")?.scrollTo(0, 0);
+  }).observe(document.head, { subtree: true, childList: true, characterData: true });
+
   let walk = null;
   const stop = () => {
     clearInterval(walk);

@@ -118,6 +118,7 @@ _RULES = """
 }
 
 [data-testid='stMarkdownContainer'] table {width: 100%}
+[data-testid='stHeading'] h1 {padding-top: 0}
 
 /* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
 [data-testid='stMain'] h2 {padding: 0.3rem 0 !important}

@@ -35,20 +35,23 @@ def workspace_bar() -> None:
     if set_aside:
         lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *_more(set_aside)])
         st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if workspace is None:
-            st.caption(
-                ":material/warning: Reloading the page deletes releases and experiments. "
-                + ("Name a workspace folder to keep them." if is_local() else "Download what you want to keep.")
-            )
-        else:
-            st.caption(
-                f":material/folder: Runs and experiments are kept in {escape.markdown(workspace.folder)}; private rows "
-                "never are. What runs goes on when this page is closed. After a reload, open the workspace again."
-            )
-        if is_local():
-            with st.popover("Workspace", icon=":material/folder_open:"):
-                _chooser(workspace)
+    if workspace is None:
+        st.caption(
+            "Reloading the page deletes releases and experiments. "
+            + ("Name a workspace folder to keep them." if is_local() else "Download what you want to keep.")
+        )
+    else:
+        st.caption(
+            f":material/folder: Releases and experiments are kept in {escape.markdown(workspace.folder)}; private rows "
+            "never are. What runs goes on when this page is closed. After a reload, open the workspace again."
+        )
+
+
+def workspace_button() -> None:
+    """A popover in which to open a workspace; only where the app runs locally."""
+    if is_local():
+        with st.popover("Workspace", icon=":material/folder_open:"):
+            _chooser(state.workspace())
 
 
 def _more(set_aside: list[str]) -> list[str]:
