@@ -120,6 +120,10 @@ _RULES = """
 [data-testid='stMarkdownContainer'] table {width: 100%}
 [data-testid='stHeading'] h1 {padding-top: 0}
 
+/* Words at axes and in legends: Streamlit's grey is too pale to read. */
+:is(.vega-embed :is(.role-axis-label, .role-axis-title, .role-legend-label, .role-legend-title) text,
+    .js-plotly-plot :is(.xtick, .ytick, .g-xtitle, .g-ytitle, .legend) text) {fill: light-dark(#565d68, #d5dbe0) !important}
+
 /* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
 [data-testid='stMain'] h2 {padding: 0.3rem 0 !important}
 [data-testid='stHeading'] h2 {padding-bottom: 0.9rem !important}
