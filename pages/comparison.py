@@ -6,7 +6,7 @@ from dpsyn.app import road, state
 from dpsyn.app.lab import results
 from dpsyn.app.lab.measures import findings, measure_form
 from dpsyn.app.lab.planner import planner
-from dpsyn.app.lab.releases import code_of, code_popover, other_releases, runs_panel
+from dpsyn.app.lab.releases import code_of, other_releases, runs_panel
 from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
@@ -71,5 +71,4 @@ else:
         measure_form(current, by_label)
     with st.expander(f"The {len(releases)} releases of this data", icon=":material/list:", key="releases_list"):
         runs_panel(releases)
-        code_popover(current, releases)
     other_releases(current, others)

@@ -183,23 +183,6 @@ def code_of(current: Dataset, releases: list[MadeRelease]) -> str:
     return releases_script(releases, current.source, target=target, degrees=degrees, models=models)
 
 
-def code_popover(current: Dataset, releases: list[MadeRelease]) -> None:
-    """Show the script, to copy or to save."""
-    with st.popover("Code", icon=":material/code:"):
-        st.caption(
-            "This makes the releases again and measures them. Runs with a seed give the same rows; the others draw new "
-            "noise, and publishing both would cost both budgets."
-        )
-        text = code_of(current, releases)
-        widgets.download(
-            "Save as a file",
-            text.encode(),
-            "releases.py",
-            key="runs_script",
-        )
-        st.code(text, language="python", height=420)
-
-
 @dataclass(frozen=True)
 class _OtherData:
     """What releases or an experiment are of; None of releases, which do not say."""
