@@ -13,7 +13,7 @@ share.take_over_data()
 page = st.navigation(
     [
         st.Page("start.py", title="Start", icon=":material/home:", default=True),
-        st.Page("home.py", title="Data", icon=":material/table:", url_path="data"),
+        st.Page("home.py", title="Data", icon=":material/table:"),
         st.Page("feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
         st.Page("generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
         st.Page("inside.py", title="Inside", icon=":material/biotech:", url_path="inside"),

@@ -203,7 +203,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     tense = "The release will be" if before else "The release is"
     lines = [f"**{title}.** {tense} **{said(str(guarantee))}**.", "", f"Source: {said(guarantee.source)}."]
     if guarantee.assumptions:
-        lines += ["", "It takes for granted:", *[f"- {said(a)}" for a in guarantee.assumptions]]
+        lines += ["", "Assumptions:", *[f"- {said(a)}" for a in guarantee.assumptions]]
     icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
     show("\n".join(lines), icon=icon)
 

@@ -47,7 +47,7 @@ def open_page() -> Callable[..., AppTest]:
     def at(name: str, **query: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=60)
         app.query_params.update(query)
-        app = (app if name == "home" else app.switch_page(f"{name}.py")).run()
+        app = (app if name == "start" else app.switch_page(f"{name}.py")).run()
         assert not app.exception, app.exception
         return app
 
