@@ -2,29 +2,23 @@
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app.explorer import choose, sections
 from dpsyn.errors import ParameterError
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.widgets import path_counter, show_fault, uploader
 
 st.title("Feasibility")
 widgets.data_notices()
-with st.expander("More data: upload a table, or count a large file where it lies", icon=":material/upload_file:"):
-    left, right = st.columns(2, gap="medium")
-    with left:
-        uploader("f_upload")
-    with right:
-        path_counter()
-show_fault()
 widgets.watch_job()
 widgets.show_message()
-explorer = choose()
 every = sections()
 section = widgets.view_of(every, "f_section", "Section")
+explorer = choose(section)
 if explorer.private:
+    warning = escape.markdown(explorer.focus.domain_warning)
     st.caption(
-        "The statistics of loaded data are read from private rows: what this page says about them is for you, not for "
-        "publication. The section “Export” offers statistics that may be published."
+        "Computed from private rows: for you, not for publication. Export has statistics that you may publish. "
+        + (f":material/warning: {warning} Confirm it on the page Data." if warning else "")
     )
 visit.offer(None)
 try:

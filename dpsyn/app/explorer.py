@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import share, state
 from dpsyn.kit import code, visit, widgets
-from dpsyn.kit.explorer import EPSILON, Chosen, Explorer, Slider
+from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown
@@ -21,6 +21,7 @@ from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Verdict
 from dpsyn.theory.datasets import BUILT_IN
 
 YOURS, TYPED = "Loaded data", "Typed in"
@@ -29,7 +30,7 @@ _COUNTED = "NOT YET TRUE: the columns' values were inferred from the file, and n
 
 def verdicts(explorer: Explorer, chosen: Chosen, **further: Any) -> Feasibility:
     """``dpsyn.feasibility`` for one of the datasets; ``further`` settings are those that a section asks for itself."""
-    return feasibility(chosen.stats, explorer.spec, **{**explorer.settings_of(chosen), "exact_accounting": False, **further})
+    return feasibility(chosen.stats, explorer.spec, **{**explorer.settings_of(chosen), **further})
 
 
 def offers(place: str) -> dict[str, Any]:
@@ -38,15 +39,26 @@ def offers(place: str) -> dict[str, Any]:
     return {name: offer for name, offer in found.items() if offer is not None}
 
 
-def choose() -> Explorer:
-    """Draw the sliders and the choice of data, and return what they say."""
+VERDICT, EXPORT = "Verdict", "Export"
+_MAIN = ("epsilon", "delta", "degree", "rows")
+"""What the verdicts hang on most."""
+
+
+def choose(section: str) -> Explorer:
+    """Draw the sliders and the choice of data, and return what they say. What a section does not show stands aside."""
+    of_mechanisms = {title(name): sliders for name, sliders in offers("SLIDERS").items()}
+    every: dict[str, Slider] = {slider.setting: slider for each in of_mechanisms.values() for slider in each}
+    main = [slider.setting for slider in of_mechanisms.get(section, ())]
+    if section in (VERDICT, EXPORT):
+        main = [name for name in _MAIN if name in every]
     with st.sidebar:
         st.header("Settings")
-        epsilon = EPSILON.draw()
-        sliders: dict[str, Slider] = {s.setting: s for each in offers("SLIDERS").values() for s in each}
-        settings = {name: slider.draw() for name, slider in sliders.items()}
-        delta = widgets.delta_slider()
-    return Explorer(_datasets(), PrivacySpec(epsilon, delta), settings, (EPSILON, *sliders.values()))
+        values = {name: every[name].draw() for name in main}
+        if len(main) < len(every):
+            with st.expander("More settings"):
+                values |= {name: slider.draw() for name, slider in every.items() if name not in main}
+    spec = PrivacySpec(values.pop("epsilon"), values.pop("delta"))
+    return Explorer(_datasets(), spec, {name: values[name] for name in every if name in values}, tuple(every.values()))
 
 
 def described(explorer: Explorer) -> dict[str, Any]:
@@ -63,7 +75,7 @@ def _datasets() -> tuple[Chosen, ...]:
     files = escape.markdown("; ".join(f"{name}: {file}" for name, file in own.items()))
     options = [YOURS, *counted, *BUILT_IN, TYPED]
     names = st.pills(
-        f"Data, one or several side by side ({files})",
+        f"Data ({files})",
         options,
         selection_mode="multi",
         default=[YOURS],
@@ -104,34 +116,29 @@ def _typed() -> Chosen:
     return Chosen(DatasetStatistics(int(p), int(n), max(float(share), 1 / int(n)), name="typed in"), False)
 
 
-_MOST_CARDS = 3
-"""Beside each other; more come in a second row."""
-
-
 def show_verdicts(explorer: Explorer) -> None:
     """Draw the section."""
-    overview, details = st.container(), st.container()
+    overview = st.container()
     judged = [name for name in MECHANISMS if offered(name, "theorems:verdict") is not None]
     further: dict[str, Any] = {}
-    with details:
-        widgets.heading("Every condition", explorer.focus.private)
+    with st.expander("Every condition", icon=":material/checklist:"):
         tabs = dict(zip(judged, st.tabs([title(name) for name in judged]), strict=True))
-    for name, ask in offers("ask").items():
-        with tabs[name]:
-            further |= ask()
-    found = verdicts(explorer, explorer.focus, **further)
+        for name, ask in offers("ask").items():
+            with tabs[name]:
+                further |= ask()
+        found = verdicts(explorer, explorer.focus, **further)
+        for verdict in found:
+            with tabs[verdict.mechanism]:
+                show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
+        without = [title(name) for name in MECHANISMS if name not in judged]
+        if without:
+            st.caption(f"No theorem is known to us that could judge {' or '.join(without)} before a run.")
     with overview:
-        _overview(explorer, found)
-    for verdict in found:
-        with tabs[verdict.mechanism]:
-            show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
-    without = [title(name) for name in MECHANISMS if name not in judged]
-    if without:
-        st.caption(f"No theorem is known to us that could judge {' or '.join(without)} before a run.")
+        _overview(explorer, found, further)
     visit.offer(lambda: code_of(explorer, further))
 
 
-def _overview(explorer: Explorer, found: Feasibility) -> None:
+def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]) -> None:
     """The cards and the pictures."""
     stats = explorer.stats
     widgets.facts(
@@ -143,14 +150,13 @@ def _overview(explorer: Explorer, found: Feasibility) -> None:
         }
     )
     every = list(found)
-    across = math.ceil(len(every) / math.ceil(len(every) / _MOST_CARDS))
-    for row in range(0, len(every), across):
-        for column, verdict in zip(st.columns(across), every[row : row + across], strict=False):
+    for row in range(0, len(every), 2):
+        for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
             with column:
-                focus = explorer.focus
-                verdict_card(verdict, focus.private, focus.domain_warning, offered(verdict.mechanism, "formulas:PAPER"))
+                paper = offered(verdict.mechanism, "formulas:PAPER")
+                verdict_card(verdict, explorer.focus.domain_warning, paper, _change_of(explorer, verdict, further))
     if len(explorer.chosen) > 1:
-        widgets.heading("Side by side", explorer.private)
+        st.header("Side by side", anchor=False)
         widgets.text_table(side_by_side([verdicts(explorer, chosen) for chosen in explorer.chosen]))
         unconfirmed = [chosen.stats.name for chosen in explorer.chosen if chosen.domain_warning]
         if unconfirmed:
@@ -162,10 +168,31 @@ def _overview(explorer: Explorer, found: Feasibility) -> None:
         draw(explorer)
 
 
+def _change_of(explorer: Explorer, verdict: Verdict, further: Mapping[str, Any]) -> tuple[str, str, Any] | None:
+    """What one slider would have to say for every condition to hold: in words, the slider's key, its value."""
+    change = verdict.change
+    slider = next((s for s in explorer.sliders if change is not None and s.setting == change.parameter), None)
+    if change is None or change.value is None or slider is None:
+        return None
+    far = change.value
+    beyond = [value for value in slider.values if (value >= far if change.side == "at_least" else value <= far)]
+
+    def holds(value: Any) -> bool:
+        there = explorer.at(slider.setting, value)
+        return verdicts(there, there.focus, **further)[verdict.mechanism].holds
+
+    if slider.setting == "accuracy":  # the smallest that can be promised, and not the first that is enough
+        found = beyond[bisect_left(beyond, True, key=holds) :][:1]
+    else:
+        found = [value for value in sorted(beyond, key=lambda value: abs(value - far))[:2] if holds(value)]
+    name = widgets.humanise("k" if slider.setting == "rows" else slider.setting)
+    return (f"Set {name} to {widgets.number(found[0])}", slider.key, found[0]) if found else None
+
+
 def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
     """The verdicts on the dataset in focus, with every condition."""
     focus, target = explorer.focus, visit.dataset().target
-    settings = {**explorer.settings_of(focus), "exact_accounting": False, **further}
+    settings = {**explorer.settings_of(focus), **further}
     known = settings.pop("smallest_class") is not None
     smallest = f"    smallest_class=table.smallest_class({target!r}),\n" if known else ""
     body = f"""found = dpsyn.feasibility(
@@ -205,7 +232,7 @@ def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
 def show_export(explorer: Explorer) -> None:
     """Draw the section."""
     visit.offer(lambda: code_of(explorer, {}))
-    widgets.heading("The verdict", explorer.private)
+    st.header("The verdict", anchor=False)
     found = [verdicts(explorer, chosen) for chosen in explorer.chosen]
     private = explorer.private
     settings = described(explorer)
@@ -213,7 +240,7 @@ def show_export(explorer: Explorer) -> None:
         for name, file, write in (("JSON", "json", verdict_json), ("Markdown", "md", verdict_markdown)):
             text = write(found, settings, private=private)
             widgets.download(f"Verdict as {name}", text, f"feasibility.{file}", key=f"download_feasibility.{file}")
-    widgets.heading("The pictures", explorer.private)
+    st.header("The pictures", anchor=False)
     charts = {name: chart for draw in offers("charts").values() for name, chart in draw(explorer).items()}
     for name, chart in charts.items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -221,7 +248,9 @@ def show_export(explorer: Explorer) -> None:
             widgets.download("PNG", partial(chart_png, chart), f"{name}.png", key=f"png_{name}")
             widgets.download("SVG", partial(chart_svg, chart), f"{name}.svg", key=f"svg_{name}")
     _private_statistics(explorer)
-    widgets.heading("A link to this page", False)
+    st.header("Count a large file", anchor=False)
+    widgets.path_counter()
+    st.header("A link to this page", anchor=False)
     st.markdown(
         "The address holds what was set here and differs from its default, but nothing of your data: whoever opens it sees "
         "their own."
@@ -274,4 +303,4 @@ def sections() -> dict[str, Section]:
     offered: list[dict[str, Section]] = list(offers("SECTIONS").values())
     own = {title: show for each in offered for title, show in list(each.items())[:1]}
     rest = {title: show for each in offered for title, show in list(each.items())[1:]}
-    return {"Verdict": show_verdicts, **own, **rest, "Export": show_export}
+    return {VERDICT: show_verdicts, **own, **rest, EXPORT: show_export}

@@ -93,10 +93,11 @@ class Explorer:
         """The page as it would be at every value of some of its sliders, one after the other; and how many values each has,
         by its key, as :mod:`dpsyn.kit.live` takes both."""
         sliders = [slider for name in names for slider in self.sliders if slider.setting == name]
-        found = [self._at(slider.setting, value) for slider in sliders for value in slider.values]
+        found = [self.at(slider.setting, value) for slider in sliders for value in slider.values]
         return found, {slider.key: len(slider.values) for slider in sliders}
 
-    def _at(self, setting: str, value: Any) -> Explorer:
+    def at(self, setting: str, value: Any) -> Explorer:
+        """The page with one slider at this value."""
         if setting == "epsilon":
             return replace(self, spec=replace(self.spec, epsilon=value))
         return replace(self, settings={**self.settings, setting: value})
@@ -117,6 +118,7 @@ def _reduced_space_size() -> int | None:
 _AFTERWARDS = "Release to update."
 EPSILON = Slider("epsilon", widgets.epsilon_slider, widgets.EPSILON, widgets.EPSILONS)
 DEGREE = Slider("degree", widgets.degree_slider, widgets.DEGREE, widgets.DEGREES)
+DELTA = Slider("delta", widgets.delta_slider, widgets.DELTA, widgets.DELTAS)
 FAILURE_PROBABILITY = Slider(
     "failure_probability",
     partial(
@@ -131,6 +133,25 @@ FAILURE_PROBABILITY = Slider(
         bind="query-params",
         help=_AFTERWARDS,
     ),
+    "f_gamma",
+    tuple(round(0.005 * i, 3) for i in range(1, 50)),
+)
+ACCURACY = Slider(
+    "accuracy",
+    partial(
+        st.number_input,
+        "accuracy (the papers' δ or α)",
+        0.001,
+        0.5,
+        0.125,
+        0.001,
+        format="%.3f",
+        key="f_accuracy",
+        bind="query-params",
+        help="What noisy reweighting and MWEM are asked for: an error of at most 8 times it.",
+    ),
+    "f_accuracy",
+    tuple(round(0.001 * i, 3) for i in range(1, 501)),
 )
 ROWS = Slider(
     "rows",

@@ -142,6 +142,9 @@ _RULES = """
 /* A table's own CSV would hold cells that a spreadsheet runs; the buttons of the app guard them. */
 [data-testid='stElementToolbar'] [data-testid='stElementToolbarButton']:has([aria-label^='Download as CSV']) {display: none}
 
+/* The number of a card. */
+[class*='st-key-card_'] h3 {font-size: 1.6rem; padding: 0 0 0.4rem}
+
 /* Tables of a document are as wide as the page: names of code in them are broken. */
 .st-key-document td code {overflow-wrap: anywhere; white-space: normal}
 .st-key-document td {min-width: 7rem}

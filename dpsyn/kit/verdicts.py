@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from dpsyn import escape
 from dpsyn.kit import visit
-from dpsyn.kit.widgets import badge, humanise, power_of_ten, said, text_table
-from dpsyn.theory.conditions import Condition, Verdict
+from dpsyn.kit.widgets import humanise, power_of_ten, said, text_table
+from dpsyn.theory.conditions import Condition, Headline, Verdict
 from dpsyn.theory.formulas import ClaimFormula, Paper, fill, is_corrected, paper_of
 from dpsyn.theory.logarithms import LN10
 
@@ -96,36 +96,41 @@ def expander(lines: Sequence[ClaimFormula], paper: Paper | None) -> None:
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
 
 
-def verdict_card(verdict: Verdict, private: bool, domain_warning: str = "", paper: Paper | None = None) -> None:
-    """Whether privacy and accuracy are within reach, and one sentence.
+_LEVELS = {
+    "good": ":green[:material/check_circle:]",
+    "open": ":orange[:material/help:]",
+    "bad": ":red[:material/cancel:]",
+}
+
+
+def verdict_card(
+    verdict: Verdict, domain_warning: str = "", paper: Paper | None = None, change: tuple[str, str, Any] | None = None
+) -> None:
+    """One number and one sentence, and a button for what would make every condition true.
 
     Args:
         verdict: on one mechanism.
-        private: it reads statistics of private rows.
         domain_warning: why no privacy holds yet on this domain, or empty.
         paper: where its theorems stand.
+        change: words of the button, the key of the slider that it sets, and the value.
     """
-    certified = verdict.holds_in("privacy") and verdict.holds_in("validity")
-    accurate = verdict.holds_in("accuracy")
-    has_accuracy = any(c.group == "accuracy" for c in verdict.conditions)
-    with st.container(border=True, height="stretch"):
+    headline = verdict.headline or Headline("—", verdict.summary, "good" if verdict.holds else "open")
+    waits = bool(domain_warning) and headline.level != "bad"
+    with st.container(border=True, height="stretch", gap="xsmall", key=f"card_{verdict.mechanism}"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="xsmall"):
             st.markdown(f"## {verdict.title}", width="content", anchors=False)
-            if st.button("Why?", key=f"why_{verdict.mechanism}", help="The formulas behind this verdict."):
+            if st.button("Why?", key=f"why_{verdict.mechanism}", type="tertiary", help="The formulas behind this verdict."):
                 _why(verdict, paper)
-        with st.container(horizontal=True, gap="xsmall"):
-            if certified and domain_warning:
-                st.badge("private only once the domain is confirmed", icon=":material/warning:", color="orange")
-            else:
-                _badge(certified, "private at this ε", "not certified private at this ε")
-            if has_accuracy:
-                _badge(accurate, "accuracy guaranteed", "accuracy not guaranteed")
-            else:
-                st.badge("no theorem on accuracy", icon=":material/help:", color="gray")
-        st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
-        if certified and domain_warning:
-            st.caption(f":material/warning: {escape.markdown(domain_warning)} Confirm it on the page Data.")
-        badge(private)
+        st.markdown(f"### {_LEVELS['open' if waits else headline.level]} {said(headline.number)}", anchors=False)
+        sentence = said(headline.sentence).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10")
+        st.markdown(sentence.replace("Private", "Private only once the domain is confirmed", 1) if waits else sentence)
+        if change is not None:
+            words, key, value = change
+            st.button(words, key=f"set_{verdict.mechanism}", on_click=_set, args=(key, value), icon=":material/tune:")
+
+
+def _set(key: str, value: Any) -> None:
+    st.session_state[key] = value
 
 
 def _why(verdict: Verdict, paper: Paper | None) -> None:
@@ -137,13 +142,6 @@ def _why(verdict: Verdict, paper: Paper | None) -> None:
     formulas_of_it()
 
 
-def _badge(holds: bool, yes: str, no: str) -> None:
-    if holds:
-        st.badge(yes, icon=":material/check_circle:", color="green")
-    else:
-        st.badge(no, icon=":material/cancel:", color="red")
-
-
 def conditions_table(conditions: Sequence[Condition]) -> pd.DataFrame:
     """One line per condition: holds, what, actual, relation and required value, orders of magnitude, remedy, source."""
     return pd.DataFrame(
@@ -151,7 +149,7 @@ def conditions_table(conditions: Sequence[Condition]) -> pd.DataFrame:
             "": [_mark(c) for c in conditions],
             "Condition": [c.label for c in conditions],
             "Actual": ["—" if c.assumed else power_of_ten(c.log_actual / LN10) for c in conditions],
-            "Required": ["taken for granted" if c.assumed else _required(c) for c in conditions],
+            "Required": ["assumed" if c.assumed else _required(c) for c in conditions],
             "Orders of magnitude": [None if c.assumed else c.slack_orders for c in conditions],
             "What would make it true (the rest fixed)": [humanise(c.fix) for c in conditions],
             "Concerns": [_GROUPS[c.group] for c in conditions],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -177,6 +177,22 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """A verdict in one number and one sentence.
+
+    Attributes:
+        number: what is promised, or what it takes; e.g. ``"± 0.9"``, ``"ε = 2,080"``.
+        sentence: whether it is private, and what to expect of the error.
+        level: ``"good"`` private with an informative bound on the error, ``"open"`` private without one, ``"bad"`` not
+            private.
+    """
+
+    number: str
+    sentence: str
+    level: Literal["good", "open", "bad"]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What a mechanism's theorems say about one dataset and one setting.
 
@@ -184,11 +200,13 @@ class Verdict:
         mechanism: registered name.
         title: how to call it on a page.
         conditions: all must hold.
-        summary: plain words: what binds, and the cheapest change.
+        summary: plain words: the main obstacle, and the cheapest change.
         alternatives: conditions that are shown and do not count: single certificates, theorems as published.
         facts: numbers that follow (smallest epsilon, largest number of rows, noise scale, …), by name; None: there is none.
         notes: sentences for the page.
         symbols: LaTeX of a symbol in the conditions' formulas -> natural logarithm of its number, or LaTeX.
+        headline: the same in one number and one sentence.
+        change: the smallest change of one parameter that makes every condition true; None where none does or all hold.
     """
 
     mechanism: str
@@ -199,6 +217,8 @@ class Verdict:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     symbols: Mapping[str, float | str] = field(default_factory=dict)
+    headline: Headline | None = None
+    change: Remedy | None = None
 
     @property
     def holds(self) -> bool:
@@ -229,6 +249,7 @@ class Verdict:
             "private": self.holds_in("privacy") and self.holds_in("validity"),
             "accurate": self.holds_in("accuracy"),
             "summary": self.summary,
+            "headline": None if self.headline is None else asdict(self.headline),
             "conditions": [c.to_dict() for c in self.conditions],
             "alternatives": [c.to_dict() for c in self.alternatives],
             "facts": {k: _finite(v) if isinstance(v, float) else v for k, v in self.facts.items()},

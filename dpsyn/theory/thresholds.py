@@ -1,4 +1,4 @@
-"""Where a condition begins to hold, rounded to the side on which it does; and what binds most, in plain words."""
+"""Where a condition begins to hold, rounded to the side on which it does; and the main obstacle, in plain words."""
 
 from __future__ import annotations
 
@@ -112,35 +112,34 @@ Evaluate = Callable[[str, float], Sequence[Condition]]
 """All conditions with one parameter changed to e^(log_value)."""
 
 
-def summarise(conditions: Sequence[Condition], promise: str, evaluate: Evaluate, *, provided: str = "") -> str:
-    """What holds; else what is missed most and the cheapest single change that makes everything true, if there is one.
+def summarise(conditions: Sequence[Condition], promise: str, change: Remedy | None, *, provided: str = "") -> str:
+    """What holds; else what is missed most and the cheapest single ``change`` that makes everything true, if there is one.
 
     ``provided`` is what nobody knows and all of it rests on: "if …".
     """
     missed = sorted((c for c in conditions if not c.holds), key=lambda c: c.slack_orders)
     if not missed:
         return f"Every condition holds{provided and f' {provided}'}: {promise}."
-    return _missed(conditions, missed, evaluate) + (f" It is so {provided}." if provided else "")
+    return _missed(conditions, missed, change) + (f" It is so {provided}." if provided else "")
 
 
-def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], evaluate: Evaluate) -> str:
+def _missed(conditions: Sequence[Condition], missed: Sequence[Condition], change: Remedy | None) -> str:
     worst = missed[0]
     bound = {">=": ("at least", "more than"), "<=": ("at most", "less than")}[worst.relation][worst.strict]
     needs = f"needs {bound} {format_log(worst.log_required)}"
     factor = format_log(-worst.slack_orders * math.log(10))
     by = f", missed by a factor of {factor}" if worst.slack_orders < 0 and math.isfinite(worst.slack_orders) else ""
-    binds = f'"{worst.label}" {needs}, there is {format_log(worst.log_actual)}{by}'
+    obstacle = f'"{worst.label}" {needs}, there is {format_log(worst.log_actual)}{by}'
     count = (
-        f"{len(missed)} of {len(conditions)} conditions fail; what binds most" if len(missed) > 1 else "One condition fails"
+        f"{len(missed)} of {len(conditions)} conditions fail. Main obstacle" if len(missed) > 1 else "One condition fails"
     )
-    change = _single_change(conditions, evaluate)
     if change is not None:
-        return f"{count}: {binds}. The cheapest change that is enough: {change}."
+        return f"{count}: {obstacle}. The cheapest change that is enough: {change}."
     usable = [r for r in worst.remedies if r.log_value is not None and not r.caveat]
     if len(missed) == 1 or not usable:
-        return f"{count}: {binds}. {_nothing(worst, usable)}."
+        return f"{count}: {obstacle}. {_nothing(worst, usable)}."
     nearest = min(usable, key=lambda r: r.orders)
-    return f"{count}: {binds}. No single change is enough; the cheapest for this condition alone: {nearest}."
+    return f"{count}: {obstacle}. No single change is enough; the cheapest for this condition alone: {nearest}."
 
 
 def _nothing(worst: Condition, usable: Sequence[Remedy]) -> str:
@@ -150,7 +149,7 @@ def _nothing(worst: Condition, usable: Sequence[Remedy]) -> str:
     return "No value of a single parameter makes it true"
 
 
-def _single_change(conditions: Sequence[Condition], evaluate: Evaluate) -> Remedy | None:
+def single_change(conditions: Sequence[Condition], evaluate: Evaluate) -> Remedy | None:
     """The smallest change of one parameter, in orders of magnitude, that makes every condition true; None: there is none."""
     missed = [c for c in conditions if not c.holds]
     candidates: dict[str, Remedy] = {}

@@ -37,7 +37,14 @@ def test_private_sampling_is_judged_by_its_own_rows_and_box():
     verdict, words = release_verdict(made(config, dpsyn.PrivacySpec(6.0)), asia())
     learn = asia().parts[0]
     expected = dpsyn.feasibility(
-        learn.statistics(), dpsyn.PrivacySpec(6.0), degree=1, floor=0.2, ceiling=3.0, rows=2, reduced_space_size=256
+        learn.statistics(),
+        dpsyn.PrivacySpec(6.0),
+        degree=1,
+        floor=0.2,
+        ceiling=3.0,
+        rows=2,
+        reduced_space_size=256,
+        whole_domain=True,
     ).private_sampling
     assert [(c.key, c.log_required, c.log_actual) for c in verdict.conditions] == [
         (c.key, c.log_required, c.log_actual) for c in expected.conditions
@@ -50,7 +57,7 @@ def test_private_sampling_is_judged_by_its_own_rows_and_box():
 def test_noisy_reweighting_is_judged_by_its_rows_degree_and_noise():
     verdict, words = release_verdict(made(dpsyn.NoisyReweighting(degree=1, rows=50), SPEC), asia())
     expected = dpsyn.feasibility(
-        asia().parts[0].statistics(), SPEC, degree=1, rows=50, statistics="walsh", noise="gaussian", reduced_space_size=256
+        asia().parts[0].statistics(), SPEC, degree=1, rows=50, statistics="walsh", noise="gaussian"
     ).noisy_reweighting
     assert verdict.summary == expected.summary
     assert "k = 50" in words
@@ -120,3 +127,14 @@ def test_private_counts_are_judged_by_the_real_smallest_class():
     assert "n/K" not in verdict.summary
     assert "n/K" not in report_bytes(asia(), [], None, []).decode()
     assert "n/K = 400 records" in report_bytes(replace(asia(), target=None), [], None, []).decode()
+
+
+def test_a_whole_domain_has_no_condition_on_what_is_drawn():
+    whole = made(dpsyn.PrivateSampling(degree=1, floor=0.2, ceiling=3.0, rows=2), dpsyn.PrivacySpec(6.0))
+    verdict, words = release_verdict(whole, asia())
+    assert "nothing was drawn, so no condition on its size applies" in words
+    assert not {"m_lower", "m_upper"} & {condition.key for condition in verdict.conditions}
+    fitted = made(dpsyn.NoisyReweighting(degree=1, rows=50), SPEC)
+    verdict, words = release_verdict(fitted, asia())
+    assert "nothing was drawn, so no condition on its size applies" in words
+    assert verdict["m_lower"].holds

@@ -202,7 +202,9 @@ def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict,
     part, asked, words = of_release(settings, made.release.rows, stats, current.parts[0].frame)
     neighbours = "replacing one of n rows" if spec.neighbouring == "replace_one" else "adding or removing a row"
     whole = settings.get("whole_domain") or settings.get("reduced_space") == "whole"
-    drawn = " Its reduced space is the whole domain: nothing was drawn, so no smallest m is needed." if whole else ""
+    drawn = (
+        " Its reduced space is the whole domain: nothing was drawn, so no condition on its size applies." if whole else ""
+    )
     found = feasibility(stats, part, **asked)[name]
     return found, f"At {_budget(spec)}, {neighbours}, n = {stats.n:,}, {readable(words)}.{drawn}"
 
@@ -238,7 +240,7 @@ def _release(made: MadeRelease) -> Section:
     parts: list[Any] = [
         f"{'There is' if refuted else 'The release is'} {readable(str(claim))}. Status: {status}. Source: "
         f"{readable(claim.source.rstrip('.'))}.",
-        granted or "It takes nothing for granted.",
+        granted or "No assumptions.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
         *_ledger(None if claim.status == "stated" else made.release.settings.get("ledger")),
         "The first rows:",

@@ -15,9 +15,9 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Remedy, Verdict
+from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
-from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
+from dpsyn.theory.thresholds import single_change, summarise, threshold, whole_threshold
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ def conditions(setting: MixingSetting) -> tuple[Condition, ...]:
         Condition(
             "public_scaling", "Scaling by public bounds", r"\text{bounds known without the data}",
             "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
-            note="Taken for granted: with the published z-score, one record shifts every other record and no noise of this "
+            note="Assumed: with the published z-score, one record shifts every other record and no noise of this "
             "size hides that.",
         ),
         Condition(
             "public_classes", "Class list and smallest class size are public",
             r"K,\ \min_k N_k\ \text{known without the data}",
             "Section 3.2 (corrected)", "<=", 0.0, 0.0, "privacy", assumed=True,
-            note="Taken for granted here; the mechanism can instead estimate the class counts privately, for part of ε.",
+            note="Assumed here; the mechanism can instead estimate the class counts privately, for part of ε.",
         ),
         *_noise_condition(setting),
     )  # fmt: skip
@@ -178,25 +178,23 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     scale = setting.noise_scale if noise is None or setting.noise_scale is not None else exp_of(noise.log_required)
     privacy = f"({short(setting.spec.epsilon)}, {short(setting.spec.delta)})-differentially private"
     bound = setting.noise_scale is None and not setting.is_exact
-    caution = " (an upper bound: exact accounting gives the smaller scale that the mechanism uses)" if bound else ""
+    noisy = "Gaussian noise" if bound else f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}"
     promise = (
-        f"noise of scale {format_log(log_of(scale or 0.0), side='at_least')}{caution} on averages of "
-        f"{setting.order_of_mixture} records makes a sample with {setting.sizes.most_rows:,} of each class {privacy}"
+        f"{noisy} on averages of {setting.order_of_mixture} records makes a sample with {setting.sizes.most_rows:,} of each "
+        f"class {privacy}"
     )
+    change = single_change(found, lambda parameter, log_value: conditions(_changed(setting, parameter, log_value)))
     return Verdict(
         mechanism="dp_cda",
         title="DP-CDA",
         conditions=found,
-        summary=summarise(
-            found,
-            promise,
-            lambda parameter, log_value: conditions(_changed(setting, parameter, log_value)),
-            provided=_balanced(setting) if setting.takes_balance_for_granted else "",
-        ),
+        summary=summarise(found, promise, change, provided=_balanced(setting) if setting.takes_balance_for_granted else ""),
+        headline=_headline(setting, found, "" if bound or scale is None else f"{format_log(log_of(scale), 3, 'at_least')}"),
+        change=change,
         facts=facts,
         notes=(
             "The paper proves nothing about accuracy, so no condition on accuracy is shown.",
-            "As many rows of each class, as in the paper, are taken for granted. By default the mechanism makes them in "
+            "As many rows of each class, as in the paper, are assumed. By default the mechanism makes them in "
             "proportion to the class sizes: smaller classes have fewer rows, and the noise is found for these.",
             "The published accountant is not used: it samples from the whole table instead of one class, and has a misprint "
             "that can understate ε.",
@@ -209,6 +207,21 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
             **({} if setting.noise_scale is None else {r"\sigma": math.log(setting.noise_scale)}),
         },
     )
+
+
+def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: str) -> Headline:
+    """No theorem is about the error, so nothing is promised of it."""
+    missed = [c for c in found if not c.holds]
+    if missed:
+        return Headline("—", f"Not private. Main obstacle: {missed[0].label[0].lower()}{missed[0].label[1:]}.", "bad")
+    order = setting.order_of_mixture
+    words = "no theorem bounds the error" + (
+        f": each row averages {order} records, which blurs relations between columns." if order > 1 else "."
+    )
+    given = "with this noise" if scale else "with enough noise"
+    if setting.takes_balance_for_granted:
+        given += f" {_balanced(setting)}"
+    return Headline(f"σ = {scale}" if scale else "no bound", f"Private {given}, but {words}", "open")
 
 
 def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:

@@ -17,9 +17,9 @@ from dpsyn.errors import ParameterError
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Remedy, Verdict
+from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict
 from dpsyn.theory.logarithms import exp_of, format_log, nearest_float
-from dpsyn.theory.thresholds import summarise, threshold, whole_threshold
+from dpsyn.theory.thresholds import single_change, summarise, threshold, whole_threshold
 
 _FURTHEST = 600.0
 """ln of the largest n·ε that is looked at, and its negative the smallest."""
@@ -135,11 +135,14 @@ def verdict(
         f"{used:,} rounds are ε = {budget} private, and with probability at least {rounded_down(success, 3)} "
         f"every cell of a table of {degree} columns is within {rounded_up(error, 3)} of the true share"
     )
+    change = single_change(found, lambda parameter, value: _conditions(setting.changed(parameter, value)))
     return Verdict(
         mechanism="mwem",
         title="MWEM",
         conditions=found,
-        summary=summarise(found, promise, lambda parameter, value: _conditions(setting.changed(parameter, value))),
+        summary=summarise(found, promise, change),
+        headline=_headline(setting, found, degree),
+        change=change,
         facts={
             "rounds": used,
             "queries": setting.queries,
@@ -164,6 +167,19 @@ def verdict(
     )
 
 
+def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> Headline:
+    """The error of a cell by Theorem 2.2."""
+    if not setting.n_is_public:
+        return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
+    of = f"cell of a table of {degree} column{'' if degree == 1 else 's'}"
+    within = rounded_up(exp_of(setting.log_error), 3)
+    if all(c.holds for c in found):
+        return Headline(f"± {within}", f"Private, and every {of} is within {within} of the true share.", "good")
+    if setting.log_error < 0:
+        return Headline(f"± {within}", f"Private, but a smaller error was asked for: every {of} is within {within}.", "open")
+    return Headline(f"± {within}", f"Private, but the bound on the error of a {of} is not below 1.", "open")
+
+
 def of_release(
     settings: Mapping[str, Any], _released: pd.DataFrame, stats: DatasetStatistics, _real: pd.DataFrame
 ) -> tuple[PrivacySpec, dict[str, Any], str]:
@@ -182,13 +198,14 @@ def _conditions(setting: _Setting) -> tuple[Condition, ...]:
         Condition("parts", "Every round takes its part of ε",
                   r"T\left(\frac{\varepsilon}{2T} + \frac{\varepsilon}{2T}\right) = \varepsilon", "Theorem 2.1",
                   "<=", log_epsilon, log_epsilon, "privacy", assumed=True),
-        Condition("success", "The promise is likely enough", r"\frac{2T}{|Q|} \le \gamma", "Theorem 2.2", "<=",
+        Condition("success", "The bound is likely enough", r"\frac{2T}{|Q|} \le \gamma", "Theorem 2.2", "<=",
                   log_asked, log_failure, "accuracy",
                   (threshold("failure_probability", "at_least", log_failure, log_asked, reason=hopeless),)),
         Condition("error", "Every cell is close enough",
                   r"2\sqrt{\frac{\ln|D|}{T}} + \frac{10T\ln|Q|}{n\varepsilon} \le 8\alpha", "Theorem 2.2", "<=",
                   log_promise, setting.log_error, "accuracy", _error_remedies(setting)),
-        Condition("promise", "The promise says something", r"8\alpha < 1", "Theorem 2.2", "<=", 0.0, log_promise, "accuracy",
+        Condition("promise", "The bound is informative (below 1)", r"8\alpha < 1", "Theorem 2.2", "<=", 0.0, log_promise,
+                  "accuracy",
                   (threshold("accuracy", "at_most", -math.log(8), log_promise - math.log(8), strict=True),), strict=True,
                   note="Shares of cells lie in [0, 1]: any rows at all are within 1."),
     ]  # fmt: skip

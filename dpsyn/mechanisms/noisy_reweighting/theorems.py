@@ -26,9 +26,9 @@ from dpsyn.notation import short
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Remedy, Verdict, judging
+from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict, judging
 from dpsyn.theory.logarithms import LOG_TINY, at_most, exp_of, format_log, log_of, nearest_float
-from dpsyn.theory.thresholds import p_threshold, summarise, threshold, whole_threshold
+from dpsyn.theory.thresholds import p_threshold, single_change, summarise, threshold, whole_threshold
 
 _LARGEST_ACCURACY = 0.5
 _NEGLIGIBLE = 1e-9
@@ -50,24 +50,24 @@ def conditions(setting: ReweightingSetting) -> tuple[Condition, ...]:
     free = {"epsilon": 1.0} if setting.noise == "laplace" else {}
     at_n: dict[str, float] = {"n": 1, "accuracy": 1, **free}
     found = [
-        _at_least(setting, "n_noise", "Enough rows of data to drown the noise", rf"n \ge {sensitivity}/\alpha",
+        _at_least(setting, "n_noise", "n is large enough for the noise to be small", rf"n \ge {sensitivity}/\alpha",
                   "Theorem 2.2" + fixed, at_n, lambda s: (s.log_n, s.log_n_for_noise)),
-        _at_least(setting, "n_sampling", "Enough rows of data to represent the population", rf"n \ge {tail}",
+        _at_least(setting, "n_sampling", "n is large enough to represent the population", rf"n \ge {tail}",
                   "Theorem 2.3" + fixed, {"n": 1, "accuracy": 2},
                   lambda s: (s.log_n, s.log_smallest_rows)),
-        _at_least(setting, "rows_lower", "Enough synthetic rows to be accurate", rf"k \ge {tail}",
+        _at_least(setting, "rows_lower", "k is large enough to be accurate", rf"k \ge {tail}",
                   "Theorem 2.3" + fixed, {"rows": 1, "accuracy": 2},
                   lambda s: (s.log_rows, s.log_smallest_rows)),
-        _at_least(setting, "m_lower", "Reduced space large enough", r"m \ge \alpha^{-2}K|F|/\gamma",
+        _at_least(setting, "m_lower", "The reduced space is large enough", r"m \ge \alpha^{-2}K|F|/\gamma",
                   "Theorem 2.3", {} if setting.log_m is None else {"reduced_space_size": 1, "accuracy": 2},
                   lambda s: (s.log_reduced_space, s.log_smallest_m)),
-        Condition("accuracy", "Accuracy small enough for the theorem", r"\alpha \le 1/2", "Theorem 2.3", "<=",
+        Condition("accuracy", "The accuracy is small enough for the theorem", r"\alpha \le 1/2", "Theorem 2.3", "<=",
                   math.log(_LARGEST_ACCURACY), log_a, "validity",
                   (threshold("accuracy", "at_most", math.log(_LARGEST_ACCURACY), log_a),)),
-        Condition("failure_probability", "Failure probability small enough for the theorem", r"\gamma < 1/4", "Theorem 2.3",
-                  "<=", math.log(0.25), log_gamma, "validity",
+        Condition("failure_probability", "The failure probability is small enough for the theorem", r"\gamma < 1/4",
+                  "Theorem 2.3", "<=", math.log(0.25), log_gamma, "validity",
                   (threshold("failure_probability", "at_most", math.log(0.25), log_gamma, strict=True),), strict=True),
-        Condition("promise", "The promise says something", r"8\alpha < 1", "Theorem 2.3", "<=",
+        Condition("promise", "The bound is informative (below 1)", r"8\alpha < 1", "Theorem 2.3", "<=",
                   0.0, math.log(8) + log_a, "accuracy",
                   (threshold("accuracy", "at_most", -math.log(8), log_a, strict=True),), strict=True,
                   note="Statistics lie in [-1, 1]: the uniform distribution, which ignores the data, has no Walsh "
@@ -211,11 +211,14 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
         f"{rounded_up(error, 3)} of the true"
     )
     beside = tuple(replace(c, key=f"{c.key}_published") for c in conditions(published) if "published" in c.source)
+    change = single_change(found, lambda parameter, log_value: conditions(changed(corrected, parameter, log_value)))
     return Verdict(
         mechanism="noisy_reweighting",
         title="Noisy reweighting",
         conditions=found,
-        summary=summarise(found, promise, lambda parameter, log_value: conditions(changed(corrected, parameter, log_value))),
+        summary=summarise(found, promise, change),
+        headline=_headline(corrected, found),
+        change=change,
         alternatives=beside,
         facts=facts,
         notes=_notes(setting, error),
@@ -235,6 +238,28 @@ def noisy_reweighting_verdict(setting: ReweightingSetting) -> Verdict:
     )
 
 
+def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Headline:
+    """The error that is promised at the accuracy asked for, or else the smallest that could be."""
+    if not all(c.holds for c in found if c.group == "validity" and c.key == "public_n"):
+        return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
+    degree = setting.family.degree
+    of = f"statistic of {degree} column{'' if degree == 1 else 's'}"
+    if all(c.holds for c in found):
+        within = rounded_up(8 * setting.accuracy, 3)
+        return Headline(f"± {within}", f"Private, and every {of} is within {within} of the data's.", "good")
+    thresholds = [
+        remedy for c in found if c.key != "promise" and (remedy := c.remedy("accuracy")) and remedy.side == "at_least"
+    ]
+    values = [remedy.value for remedy in thresholds]
+    smallest = math.inf if None in values else 8 * max(value for value in values if value is not None)
+    if not all(c.holds for c in found if c.key == "failure_probability"):
+        smallest = math.inf
+    number = f"± {rounded_up(smallest, 3)}" if math.isfinite(smallest) else "no bound"
+    if smallest < 1:
+        return Headline(number, f"Private, and every {of} can be so close to the data's: ask for that accuracy.", "open")
+    return Headline(number, f"Private, but no bound below 1 on the error of a {of}.", "open")
+
+
 def _privacy(setting: ReweightingSetting) -> str:
     pure = f"ε = {format_log(log_of(setting.epsilon), side='at_least')}"
     return pure if setting.noise == "laplace" else f"{pure}, δ = {short(setting.delta)}"
@@ -243,7 +268,7 @@ def _privacy(setting: ReweightingSetting) -> str:
 def _notes(setting: ReweightingSetting, error: float) -> tuple[str, ...]:
     notes = [
         f"Theorem 2.3 promises every statistic, a number in [-1, 1], within 8·accuracy = {error:.3g}"
-        + (", which says nothing: ignoring the data is as close." if error >= 1 else "."),
+        + (", which is not informative: ignoring the data is as close." if error >= 1 else "."),
         "As published, Theorem 2.3 rests on the tail bound exp(-a²n), which is false; the verdict uses Hoeffding's.",
         "Privacy alone needs only the noise: any number of rows drawn from the fitted density is equally private.",
     ]
@@ -272,7 +297,8 @@ def of_release(
         "degree": min(settings["degree"], stats.p),
         "statistics": family,
         "noise": "gaussian" if settings["noise"] == "gaussian" else "laplace",
-        "reduced_space_size": settings["reduced_space_size"],
+        # Of the whole domain nothing is drawn, so its size need not be large.
+        "reduced_space_size": None if settings["reduced_space"] == "whole" else settings["reduced_space_size"],
         "rows": len(released),
     }
     words = (

@@ -104,7 +104,7 @@ class PrivateSamplingSetting:
 
     ``log_m`` None: m is the smallest that Theorem 4.2 allows, and follows p, floor, ceiling and γ.
     ``replace_one``: Theorem 4.1 holds for replacing one record only, the bounded ratio for any pair of datasets.
-    ``name``: of the data.
+    ``name``: of the data. ``whole_domain``: nothing is drawn, and no condition on how many points are drawn applies.
 
     Raises:
         ParameterError: a value outside the range in which the formulas mean something. floor and ceiling only need
@@ -123,6 +123,7 @@ class PrivateSamplingSetting:
     log_m: float | None = None
     replace_one: bool = True
     name: str = "data"
+    whole_domain: bool = False
 
     def __post_init__(self) -> None:
         if self.p < 1:
@@ -190,6 +191,7 @@ def sampling_setting(
     failure_probability: float = 0.125,
     rows: int = 1,
     reduced_space_size: int | None = None,
+    whole_domain: bool = False,
 ) -> PrivateSamplingSetting:
     """The setting for one dataset and one privacy specification.
 
@@ -202,6 +204,7 @@ def sampling_setting(
         failure_probability: γ.
         rows: k, synthetic rows.
         reduced_space_size: m; None takes the smallest m that Theorem 4.2 allows.
+        whole_domain: the reduced space is every possible row: nothing is drawn.
 
     Raises:
         ParameterError: a value with which the formulas mean nothing.
@@ -223,6 +226,7 @@ def sampling_setting(
         log_m=None if reduced_space_size is None else math.log(reduced_space_size),
         replace_one=spec.neighbouring == "replace_one",
         name=stats.name,
+        whole_domain=whole_domain,
     )
 
 
@@ -313,29 +317,29 @@ THEOREM_4_1 = Bound(
 ACCURACY = (
     Bound(
         "n",
-        "Enough rows of data",
+        "n is large enough",
         r"n \ge 16\,\delta^{-2}\gamma^{-1}e^{2d}\binom{p}{\le d}",
         lambda s: (s.n, s.smallest_n),
         ">=",
     ),
     Bound(
         "m_lower",
-        "Reduced space large enough",
+        "The reduced space is large enough",
         r"m \ge 16\,\delta^{-2}\gamma^{-1}\Delta^2e^{2d}\binom{p}{\le d}",
         lambda s: (s.m, s.smallest_m),
         ">=",
     ),
-    Bound("m_upper", "Reduced space small beside the cube", r"m \le 2^{p/4}", lambda s: (s.m, s.p * LN2 / 4), "<="),
+    Bound("m_upper", "The reduced space is small beside the cube", r"m \le 2^{p/4}", lambda s: (s.m, s.p * LN2 / 4), "<="),
     Bound(
         "rows_lower",
-        "Enough synthetic rows to be accurate",
+        "k is large enough to be accurate",
         r"k \ge 4\,\delta^{-2}\left(\ln\frac{2}{\gamma} + \ln\binom{p}{\le d}\right)",
         lambda s: (s.rows, s.smallest_rows),
         ">=",
     ),
     Bound(
         "max_frequency",
-        "No row of the data too frequent",
+        "No combination of values is too common",
         r"\|f\|_\infty \le \Delta/2^p",
         lambda s: (s.max_frequency, s.ceiling - s.p * LN2),
         "<=",
@@ -343,7 +347,7 @@ ACCURACY = (
     # A marginal off by 1, or a success probability of 0, is what anything achieves.
     Bound(
         "promise",
-        "The promise says something",
+        "The bound is informative (below 1)",
         r"4\delta < 1",
         lambda s: (math.log(4) + s.floor, 0.0),
         "<=",
@@ -352,7 +356,7 @@ ACCURACY = (
     ),
     Bound(
         "success",
-        "The promise may come true",
+        "The bound holds with some probability",
         r"4\gamma + 2^{-p/2} < 1",
         lambda s: (s.failure, 0.0),
         "<=",

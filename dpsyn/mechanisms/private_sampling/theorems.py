@@ -20,12 +20,14 @@ from dpsyn.mechanisms.private_sampling.bounds import (
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate, stability_epsilon, whole_cube_geometry
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier, judging
+from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict, easier, judging
 from dpsyn.theory.logarithms import LN10, Side, exp_of, format_log, log_of
-from dpsyn.theory.thresholds import summarise
+from dpsyn.theory.thresholds import single_change, summarise
 
 LARGEST_WHOLE_CUBE = 16
 _LARGEST_N = 300 * math.log(10)
+_ABOUT_DRAWING = ("m_lower", "m_upper")
+"""Conditions on how many points of the cube are drawn."""
 
 
 def theorem_4_1(setting: PrivateSamplingSetting) -> Condition:
@@ -83,7 +85,7 @@ def privacy_condition(setting: PrivateSamplingSetting) -> Condition:
     return replace(
         best,
         key="rows_upper",
-        label="Few enough rows to be private",
+        label="k is small enough to be private",
         formula=r"k \le \max\left(k_{\text{4.1}},\ \varepsilon/\ln(\Delta/\delta)\right)",
         remedies=easier(first, second),
         note=f"The larger of the two bounds is from: {best.source}. {best.note}".strip(),
@@ -144,11 +146,11 @@ def stability(setting: PrivateSamplingSetting) -> Condition | None:
 
 
 def conditions(setting: PrivateSamplingSetting) -> tuple[Condition, ...]:
-    """Every condition that a private and accurate run needs."""
+    """Every condition that a private and accurate run needs; with the whole domain nothing is drawn, so m can be any."""
     return (
         *_validity_conditions(setting),
         privacy_condition(setting),
-        *(bound.condition(setting) for bound in ACCURACY),
+        *(bound.condition(setting) for bound in ACCURACY if not (setting.whole_domain and bound.key in _ABOUT_DRAWING)),
     )
 
 
@@ -179,11 +181,14 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         f"least {rounded_down(max(success, 0.0), 3)} their marginals of up to {setting.degree} bits are within "
         f"{rounded_up(error, 3)} of the data's"
     )
+    change = single_change(found, lambda parameter, log_value: conditions(setting.changed(parameter, log_value)))
     return Verdict(
         mechanism="private_sampling",
         title="Private sampling",
         conditions=found,
-        summary=summarise(found, promise, lambda parameter, log_value: conditions(setting.changed(parameter, log_value))),
+        summary=summarise(found, promise, change),
+        headline=_headline(setting, found, claim, error),
+        change=change,
         alternatives=alternatives,
         facts=facts,
         notes=_notes(setting, error, success),
@@ -201,6 +206,21 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
             "k": logs.rows,
         },
     )
+
+
+def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], claim: str, error: float) -> Headline:
+    rows = f"{format_log(setting.log_rows)} row{'' if setting.log_rows == 0 else 's'}"
+    if not setting.is_valid:
+        return Headline("—", "Not possible: floor and ceiling leave no room for a density.", "bad")
+    if not privacy_condition(setting).holds:
+        return Headline(
+            f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} cost ε = {claim}.", "bad"
+        )
+    if all(condition.holds for condition in found):
+        within = rounded_up(error, 3)
+        words = f"Private, and tables of {setting.degree} bits are within {within} of the data's."
+        return Headline(f"± {within}", words, "good")
+    return Headline(f"ε = {claim}", f"Private: {rows} cost no more than that. But no accuracy is promised.", "open")
 
 
 def _log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:
@@ -229,8 +249,8 @@ def _notes(setting: PrivateSamplingSetting, error: float, success: float) -> tup
         )
     if error >= 1:
         notes.append(
-            f"Theorem 4.2 promises marginals within 4·floor = {error:.3g}. Marginals lie between 0 and 1, so this says "
-            "nothing; a floor below 1/4 says something. Pierquin et al. work at the edge, floor = 1/4."
+            f"Theorem 4.2 promises marginals within 4·floor = {error:.3g}. Marginals lie between 0 and 1, so this is "
+            "not informative; a floor below 1/4 is. Pierquin et al. work at the edge, floor = 1/4."
         )
     if success <= 0:
         notes.append("The success probability 1 − 4γ − 1/√2ᵖ is not positive: the theorem promises nothing.")
@@ -249,5 +269,6 @@ def of_release(
     """A release's ε, its settings as :func:`verdict` takes them (d, floor, ceiling, k, m), and these in words."""
     asked = {key: settings[key] for key in ("degree", "floor", "ceiling", "reduced_space_size")}
     asked |= {"degree": min(asked["degree"], stats.p), "rows": len(released)}
+    asked["whole_domain"] = bool(settings.get("whole_domain"))
     words = f"d = {asked['degree']}, floor {asked['floor']:g}, ceiling {asked['ceiling']:g}, k = {asked['rows']:,}"
     return PrivacySpec(**settings["requested"]), asked, words

@@ -135,5 +135,5 @@ def test_frame() -> None:
     table = sampling_inverses(DEFAULT)
     frame = inverse_frame(table)
     assert frame.shape == (12, 2 + len(SAMPLING_PARAMETERS))
-    assert frame.loc[frame["Condition"] == "Enough rows of data", "n"].item() == "≥ 4.138 × 10⁶"
+    assert frame.loc[frame["Condition"] == "n is large enough", "n"].item() == "≥ 4.138 × 10⁶"
     assert table[0].status == "independent"

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import code, visit, widgets
-from dpsyn.kit.explorer import ROWS, Explorer, Slider
+from dpsyn.kit import code, visit
+from dpsyn.kit.explorer import DELTA, EPSILON, ROWS, Explorer, Slider
 from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
@@ -69,7 +69,7 @@ def show(explorer: Explorer) -> None:
     sizes, epsilon = Sizes.stated(**facts), explorer.spec.epsilon
     with st.spinner("Accounting …"):
         points, (needed, notes) = epsilon_against_sigma(sizes, orders), sigma_needed(sizes, epsilon)
-    widgets.heading("Three accountants of the same noise", explorer.private)
+    st.header("Three accountants of the same noise", anchor=False)
     left, right = st.columns(2, gap="medium")
     (moved, sliders), (mixed, orders_slider) = explorer.moved("epsilon"), explorer.moved("order_of_mixture")
     of_sigma = {"f_sigma": len(SIGMAS)}
@@ -81,7 +81,7 @@ def show(explorer: Explorer) -> None:
     show_chart(chart, key="sigma_needed", place=right)
     for note in notes:
         st.caption(note)
-    widgets.heading("What the paper claims, and what is true for these sizes", explorer.private)
+    st.header("What the paper claims, and what is true for these sizes", anchor=False)
     order = min(asked_order, int(size))
     visit.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
@@ -94,13 +94,11 @@ def show(explorer: Explorer) -> None:
 
 def ask() -> dict[str, Any]:
     """What the verdict asks beside the sliders."""
-    # Off by default: a slider must answer within a quarter of a second, exact accounting takes up to some seconds.
+    # Off by default: for large classes exact accounting takes seconds, and a slider must answer sooner.
     exact = st.toggle(
-        "Find the smallest σ by exact accounting (0.1 to some seconds for each new setting)",
-        key="f_exact",
-        bind="query-params",
+        "Find σ for large classes, too (some seconds for each new setting)", key="f_exact", bind="query-params"
     )
-    return {"exact_accounting": exact}
+    return {"exact_accounting": exact or None}
 
 
 def _code(
@@ -128,6 +126,8 @@ draw_epsilon_against_sigma(points, sizes).save("epsilon_against_sigma.html")
 
 
 SLIDERS = (
+    EPSILON,
+    DELTA,
     ROWS,
     Slider("order_of_mixture", widgets.order_slider, widgets.ORDER, widgets.ORDERS),
 )

@@ -8,7 +8,16 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.kit import code, visit, widgets
-from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer
+from dpsyn.kit.explorer import (
+    ACCURACY,
+    DEGREE,
+    DELTA,
+    EPSILON,
+    FAILURE_PROBABILITY,
+    REDUCED_SPACE_SIZE,
+    ROWS,
+    Explorer,
+)
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.widgets import power_of_ten
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
@@ -26,14 +35,8 @@ _KINDS = {
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     stats, degree = explorer.stats, _settings(explorer)["degree"]
-    accuracy = st.select_slider(
-        "accuracy (the papers' δ or α; Theorem 2.3 promises 8 times it)",
-        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.125, 0.2, 0.3, 0.5),
-        0.1,
-        key="f_accuracy",
-        bind="query-params",
-    )
-    widgets.heading("What Theorems 2.2 and 2.3 ask for, as published and corrected", explorer.private)
+    accuracy = explorer.settings["accuracy"]
+    st.header("What Theorems 2.2 and 2.3 ask for, as published and corrected", anchor=False)
     table = reweighting_table(stats, explorer.spec, accuracy=accuracy, **_settings(explorer))
     widgets.text_table(reweighting_frame(table))
     st.caption(
@@ -41,12 +44,12 @@ def show(explorer: Explorer) -> None:
     )
     gamma = explorer.settings["failure_probability"]
     visit.offer(lambda: _code(explorer, accuracy))
-    widgets.heading("Noise, and accuracy promised, against n", explorer.private)
+    st.header("Noise, and accuracy promised, against n", anchor=False)
     moved, sliders = explorer.moved("epsilon", "degree")
     more = [(each.spec, each.only("degree")["degree"]) for each in moved]
     chart = draw_reweighting(stats, explorer.spec, degree=degree, failure_probability=gamma, more=more, sliders=sliders)
     show_chart(chart, key="reweighting")
-    widgets.heading("The Rényi condition number κ, which multiplies the m that is needed", explorer.private)
+    st.header("The Rényi condition number κ, which multiplies the m that is needed", anchor=False)
     codes = visit.dataset().table.codes if explorer.focus.loaded else None
     widgets.text_table(condition_frame(condition_number_table(stats, codes)))
     st.caption(
@@ -91,5 +94,5 @@ chart.save("noise_and_accuracy.html")
     return code.on_feasibility(explorer, body, imports)
 
 
-SLIDERS = (DEGREE, FAILURE_PROBABILITY, ROWS, REDUCED_SPACE_SIZE)
+SLIDERS = (EPSILON, DELTA, DEGREE, ACCURACY, FAILURE_PROBABILITY, ROWS, REDUCED_SPACE_SIZE)
 SECTIONS = {NoisyReweighting.title: show}

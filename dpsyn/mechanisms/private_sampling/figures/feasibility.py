@@ -239,7 +239,7 @@ def rows_bound_info(
     text = f"{setting.name}: {rows:,} asked for, {allowed} allowed at ε = {short(epsilon)}"
     return Lines(
         title="Most rows k that are private",
-        subtitle=f"By Theorem 4.1, with {fixed} and your ε = {short(epsilon)}; the bounded ratio does not depend on p.",
+        subtitle=f"By Theorem 4.1, with {fixed} and your ε = {short(epsilon)}.",
         x_title=_BITS,
         y_title="number of rows k",
         hover=("line", "p", "number of rows k"),

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.kit import code, visit, widgets
-from dpsyn.kit.explorer import DEGREE, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer, Slider
+from dpsyn.kit.explorer import DEGREE, EPSILON, FAILURE_PROBABILITY, REDUCED_SPACE_SIZE, ROWS, Explorer, Slider
 from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.answers import (
@@ -53,14 +53,14 @@ _WORDS = {"no value does": "none", "every value does": "any", "does not depend o
 _BRIEFLY = {
     "floor": "Box: room below uniform",
     "ceiling": "Box: room above uniform",
-    "rows_upper": "Few enough rows, private",
-    "n": "Enough rows of data",
+    "rows_upper": "k small enough, private",
+    "n": "n large enough",
     "m_lower": "m large enough",
     "m_upper": "m small enough",
-    "rows_lower": "Enough rows, accurate",
-    "max_frequency": "No row too frequent",
-    "promise": "Promise says something",
-    "success": "Promise may come true",
+    "rows_lower": "k large enough, accurate",
+    "max_frequency": "No combination too common",
+    "promise": "Bound below 1",
+    "success": "Bound may hold",
     "theorem_4_1": "Private by Theorem 4.1",
     "bounded_ratio": "Private by bounded ratio",
 }
@@ -75,7 +75,7 @@ _SPREADS: dict[Spread, str] = {"data": "that of the data", "ideal": "2^-p, the i
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     setting = _setting(explorer)
-    widgets.heading("Three certificates for k rows", explorer.private)
+    st.header("Three certificates for k rows", anchor=False)
     widgets.text_table(answers_table(certificate_answers(setting)))
     st.caption(
         "A release is certified with the smaller of the first two. The stability bound is unpublished: it is shown and "
@@ -83,7 +83,7 @@ def show(explorer: Explorer) -> None:
     )
     vary = st.selectbox("Vary", list(AXES), key="f_vary", bind="query-params", format_func=AXES.__getitem__)
     show_chart(_lines(explorer, partial(certificates_info, vary=vary), "epsilon"), key="certificates")
-    widgets.heading("Where data would have to lie", explorer.private)
+    st.header("Where data would have to lie", anchor=False)
     spread = widgets.one_of(
         "‖f‖∞ on the map is",
         list(_SPREADS),
@@ -92,9 +92,9 @@ def show(explorer: Explorer) -> None:
         format_func=_SPREADS.__getitem__,
     )
     show_chart(draw_plane(plane_info(setting, _others(explorer), spread=spread)), key="plane")
-    widgets.heading("The trade-off in floor", explorer.private)
+    st.header("The trade-off in floor", anchor=False)
     show_chart(_lines(explorer, floor_tradeoff_info, "epsilon"), key="floor_tradeoff")
-    widgets.heading("What would make each condition true, the rest fixed", explorer.private)
+    st.header("What would make each condition true, the rest fixed", anchor=False)
     inverses = sampling_inverses(setting)
     widgets.text_table(inverses_table(inverses))
     notes = [f"{mark} {caveat[0].upper()}{caveat[1:]}." for caveat, mark in _notes(inverses).items()]
@@ -117,7 +117,6 @@ def overview(explorer: Explorer) -> None:
         key="f_case",
         format_func=_CASES.__getitem__,
     )
-    widgets.heading("How many rows, and how large a reduced space", explorer.focus.private)
     left, right = st.columns(2, gap="medium")
     show_chart(
         _lines(explorer, partial(rows_bound_info, case=case, points=_POINTS), "epsilon", "degree", "rows"),
@@ -221,7 +220,7 @@ def show_tables(explorer: Explorer) -> None:
         format_func=lambda e: f"{e:g}", help="The paper prints the column for ε = 10.",
     )  # fmt: skip
     for table in paper_tables(epsilon):
-        widgets.heading(table.title, False)
+        st.header(table.title, anchor=False)
         widgets.text_table(grouped(table.frame))
         for erratum in table.errata:
             st.markdown(f"- {widgets.humanise(erratum)}")
@@ -235,7 +234,7 @@ def show_tables(explorer: Explorer) -> None:
         "Drawn in powers of ten; the paper's figure uses the natural logarithm. The ceiling is just above 1 + floor, the "
         "smallest that leaves the linear program a solution other than the uniform density."
     )
-    widgets.heading("Is it tractable?", False)
+    st.header("Is it tractable?", anchor=False)
     years = quadprog_seconds(1.2e8) / YEAR
     st.markdown(
         f"- By the paper's rule for quadprog (0.1 s at size 1,000, growing like m²) a program of m = 1.2 × 10⁸ takes "
@@ -271,6 +270,7 @@ def _code_of_tables(explorer: Explorer, epsilon: float) -> str:
 
 
 SLIDERS = (
+    EPSILON,
     DEGREE,
     Slider(
         "floor",
@@ -283,8 +283,10 @@ SLIDERS = (
             0.01,
             key="f_floor",
             bind="query-params",
-            help="Smallest density allowed in private sampling, relative to uniform.",
+            help="Smallest density allowed in private sampling, relative to uniform. Release to update.",
         ),
+        "f_floor",
+        tuple(round(0.01 * i, 2) for i in range(1, 51)),
     ),
     Slider(
         "ceiling",
@@ -296,8 +298,10 @@ SLIDERS = (
             key="f_ceiling",
             bind="query-params",
             format_func="{:.4g}".format,
-            help="Largest density allowed, relative to uniform.",
+            help="Largest density allowed, relative to uniform. Release to update.",
         ),
+        "f_ceiling",
+        widgets.CEILINGS,
     ),
     FAILURE_PROBABILITY,
     ROWS,
