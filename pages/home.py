@@ -6,7 +6,7 @@ from dpsyn import escape
 from dpsyn.app import columns
 from dpsyn.app.columns import SHOWN_CATEGORIES, SHOWN_COLUMNS, edited_domain, editor_lines
 from dpsyn.data.samples import SAMPLES
-from dpsyn.domain import KINDS
+from dpsyn.domain import CALENDAR, KINDS
 from dpsyn.errors import InputError
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
@@ -120,6 +120,13 @@ with domain_tab:
                     format="%.10g",
                     width="small",
                     help="Numbers are whole multiples of it: 1 for whole numbers, 0.01 for cents. Empty: any number",
+                ),
+                "keep": st.column_config.MultiselectColumn(
+                    "Keep",
+                    options=list(CALENDAR),
+                    width="small",
+                    help="Dates: keep how often each weekday or month occurs, and with what. Each adds a column to the "
+                    "statistics, so the noise on the others grows",
                 ),
                 "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
                 "public": st.column_config.CheckboxColumn("Public", width="small", help="Known without looking at the data"),

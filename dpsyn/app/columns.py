@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -24,7 +25,7 @@ SHOWN_COLUMNS = 200
 """At once on the page Data: a browser takes long over more."""
 _SHOWN_NOTES = 20
 _MOST_ALIKE = 3
-_FIELDS = ("use", "column", "kind", "categories", "lower", "upper", "unit", "missing", "public", "bins")
+_FIELDS = ("use", "column", "kind", "categories", "lower", "upper", "unit", "keep", "missing", "public", "bins")
 
 
 def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
@@ -54,6 +55,7 @@ def editor_lines(full: Table, current: Domain, shown: Sequence[str] | None = Non
                 "lower": _bound_text(attribute, attribute.lower),
                 "upper": _bound_text(attribute, attribute.upper),
                 "unit": attribute.unit if attribute.kind == "numeric" else None,
+                "keep": list(attribute.keep),
                 "missing": attribute.missing,
                 "public": attribute.public,
                 "bins": attribute.bins if attribute.is_binned else None,
@@ -113,7 +115,9 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
     unit = None if kind == "date" or pd.isna(line["unit"]) else float(line["unit"])
     if old.kind != kind == "numeric" and unit is None:
         unit = unit_of(floats(column.dropna()))
-    return Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
+    keep = () if kind != "date" or line["keep"] is None else tuple(line["keep"])
+    made = Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
+    return replace(made, keep=keep)
 
 
 def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
