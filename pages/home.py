@@ -124,7 +124,7 @@ with domain_tab:
                 "keep": st.column_config.MultiselectColumn(
                     "Keep",
                     options=list(CALENDAR),
-                    width="small",
+                    width=150,
                     help="Dates: keep how often each weekday or month occurs, and with what. Each adds a column to the "
                     "statistics, so the noise on the others grows",
                 ),
