@@ -1,14 +1,15 @@
 """Are numbers still numbers? Values of numeric columns and what can be learnt from them, on Adult with all 15 columns.
 
     python benchmarks/numeric_columns.py TRAIN.csv TEST.csv [--data adult breast_cancer digits made] [--epsilons 1 10]
-                                         [--seeds 1 2 3] [--mechanism noisy_reweighting]
+                                         [--seeds 1 2 3] [--mechanism noisy_reweighting] [--keep weekday month]
 
 The files are those of UCI Adult, with a header; only ``adult`` reads them. Replace-one, δ = 1e-5, each mechanism with its
 defaults. ``made`` is drawn by this script: a heavy-tailed amount, a score with two modes and a point mass, days of ten
 years. For every numeric or date column: mean, share of the value that is commonest among the real rows, and largest distance
-of the distributions (Kolmogorov-Smirnov); area under the ROC curve of models trained on the release and tested on held-out
-rows. Medians over the seeds, beside the held-out rows and the models trained on the real rows. Each run is a process of its
-own; the seconds are those of the run, the memory is its peak before anything is measured.
+of the distributions (Kolmogorov-Smirnov); for dates the total variation of the weekdays' and of the months' shares, which
+``--keep`` asks to be kept; area under the ROC curve of models trained on the release and tested on held-out rows. Medians
+over the seeds, beside the held-out rows and the models trained on the real rows. Each run is a process of its own; the
+seconds are those of the run, the memory is its peak before anything is measured.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import dpsyn
+from dpsyn.calendar import calendar_codes
+from dpsyn.domain import CALENDAR
 from dpsyn.evaluation.prediction import BOOSTED, LOGISTIC, real_scores
 from dpsyn.evaluation.values import value_errors
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
@@ -51,12 +56,16 @@ _SHOWN = 8
 _MADE_ROWS = 20_000
 
 
-def load(name: str, train: str, test: str) -> tuple[dpsyn.Table, dpsyn.Table]:
-    """The rows to learn from and the held-out ones, over a public domain with as many bins as it comes with."""
+def load(name: str, train: str, test: str, keep: Sequence[str] = ()) -> tuple[dpsyn.Table, dpsyn.Table]:
+    """The rows to learn from and the held-out ones, over a public domain with as many bins as it comes with.
+
+    ``keep`` is what its dates are to keep.
+    """
     if name == "adult":
         return adult(train, test)
     table = made() if name == "made" else dpsyn.load_sample(name)
-    return table.with_domain(table.domain.confirmed()).split(_HELD_OUT, np.random.default_rng(0))
+    asked = [replace(a, keep=keep if a.kind == "date" else (), public=True) for a in table.domain.attributes]
+    return table.with_domain(dpsyn.Domain.of(asked)).split(_HELD_OUT, np.random.default_rng(0))
 
 
 def adult(train: str, test: str) -> tuple[dpsyn.Table, dpsyn.Table]:
@@ -109,6 +118,12 @@ def measured(table: dpsyn.Table, rows: dpsyn.Table) -> dict[str, dict[str, float
         spike = next(iter(errors.spikes), None)
         if spike is not None and spike.real >= SPIKE:
             found[errors.column] |= {"value": spike.value, "real share": spike.real, "share": spike.share}
+        attribute = table.domain[errors.column]
+        if attribute.kind == "date":
+            for part, count in (("weekday", 7), ("month", 12)):
+                days = (attribute.in_units(each.frame[errors.column]) for each in (table, rows))
+                shares = [np.bincount(calendar_codes(part, day), minlength=count) / len(day) for day in days]
+                found[errors.column][part] = float(np.abs(shares[0] - shares[1]).sum() / 2)
     return found
 
 
@@ -120,7 +135,7 @@ def areas(rows: dpsyn.Table, holdout: dpsyn.Table, target: str) -> dict[str, flo
 
 def one_run(arguments: argparse.Namespace) -> dict[str, Any]:
     """One release in this process, with its time and the largest memory before it is measured; or the real rows."""
-    table, holdout = load(arguments.set, arguments.train, arguments.test)
+    table, holdout = load(arguments.set, arguments.train, arguments.test, tuple(arguments.keep))
     target = SETS[arguments.set]
     if arguments.mechanism == REAL:
         return {"columns": measured(table, holdout), "areas": areas(table, holdout, target)}
@@ -144,6 +159,8 @@ def in_a_process(arguments: argparse.Namespace, **settings: Any) -> dict[str, An
     command = [sys.executable, __file__, arguments.train, arguments.test, "--one"]
     for name, value in settings.items():
         command += [f"--{name}", str(value)]
+    if arguments.keep:
+        command += ["--keep", *arguments.keep]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"}
@@ -170,6 +187,7 @@ def show(columns: dict[str, dict[str, float]]) -> None:
             shown += f"mean {found['mean']:12.4f} (real {found['real mean']:12.4f}, {off:+8.2%})"
             if "value" in found:
                 shown += f"  {found['value']:g} in {found['share']:.2%} (real {found['real share']:.2%})"
+            shown += "".join(f"  {part}s off by {found[part]:.2%}" for part in CALENDAR if part in found)
             print(shown, flush=True)
     if len(columns) > len(worst):
         distances = [found["distance"] for found in columns.values()]
@@ -218,6 +236,7 @@ if __name__ == "__main__":
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0, 10.0])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--mechanism", choices=(*MECHANISMS, REAL), default="noisy_reweighting")
+    parser.add_argument("--keep", nargs="*", choices=CALENDAR, default=[])
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--set", help=argparse.SUPPRESS)
     parser.add_argument("--epsilon", type=float, help=argparse.SUPPRESS)

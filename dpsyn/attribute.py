@@ -20,6 +20,8 @@ from dpsyn.errors import DomainError, ParameterError, shown
 
 Kind = Literal["truth", "categorical", "numeric", "date"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+CALENDAR = ("weekday", "month")
+"""What a date may keep."""
 Codes = npt.NDArray[np.int32]
 
 MAX_BINS = 100_000
@@ -39,6 +41,7 @@ class Attribute:
         bins: numeric and date: number of bins, equally wide (multiples of a unit: as equally as they can be shared out).
         integer: numeric: the unit is 1.
         missing: the column may be empty; an empty cell takes the last code.
+        keep: date: what of a day, besides when it is, mechanisms on categories are to keep: ``"weekday"``, ``"month"``.
         public: the above is known without looking at the private data.
 
     Raises:
@@ -55,6 +58,7 @@ class Attribute:
     integer: bool = False
     missing: bool = False
     public: bool = False
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not is_unicode(self.name):
@@ -65,6 +69,8 @@ class Attribute:
                 object.__setattr__(self, field, check(field, getattr(self, field)))
             except ParameterError as error:
                 raise self._wrong(str(error)) from None
+        if self.keep and self.kind != "date":
+            raise self._wrong("only dates have a weekday or a month to keep")
         if self.is_binned:
             self._settle_unit()
             self._check_bounds()
@@ -390,7 +396,7 @@ class Attribute:
             # Columns without a unit, or with 1, are written as they were before there were others.
             other = {"unit": self.unit} if self.unit not in (None, 1.0) else {}
             bounds = {"lower": self.lower, "upper": self.upper, "bins": self.bins, "integer": self.integer}
-            return shared | bounds | other
+            return shared | bounds | other | ({"keep": list(self.keep)} if self.keep else {})
         return shared | {"categories": list(self.categories)}
 
     @classmethod
@@ -422,6 +428,11 @@ def _bound(field: str, value: object) -> float | None:
     return value if value is None or (type(value) is int and abs(value) < 2**1023) else checks.number(field, value)
 
 
+def _kept(field: str, value: object) -> tuple[str, ...]:
+    named = [checks.choice(field, part, CALENDAR) for part in checks.items(field, value, "a list of weekday, month")]
+    return tuple(part for part in CALENDAR if part in named)
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "kind": lambda field, value: checks.choice(field, value, KINDS),
     "categories": _listed,
@@ -432,6 +443,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "integer": checks.flag,
     "missing": checks.flag,
     "public": checks.flag,
+    "keep": _kept,
 }
 """How every field but the name is checked; each gives a plain Python value."""
 

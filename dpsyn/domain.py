@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from dpsyn import checks
-from dpsyn.attribute import KINDS, Attribute, Codes, Kind
+from dpsyn.attribute import CALENDAR, KINDS, Attribute, Codes, Kind
 from dpsyn.errors import DomainError, ParameterError, shown
 
-__all__ = ["KINDS", "Attribute", "Codes", "Domain", "Kind"]
+__all__ = ["CALENDAR", "KINDS", "Attribute", "Codes", "Domain", "Kind"]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ with st.form(f"domain_{current.revision}", border=False):
             required=True,
             key=f"source_{current.revision}",
         )
-    order = ("column", "kind", "categories", "lower", "upper", "unit", "missing", "source", "bins")
+    dates = ["keep"] if any(attribute.kind == "date" for attribute in current.table.domain.attributes) else []
+    order = ("column", "kind", "categories", "lower", "upper", "unit", *dates, "missing", "source", "bins")
     lines, cut = editor.lines(current, "lines", order)
     if cut:
         st.caption(cut)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,21 @@ SHOWN_COLUMNS = 200
 """At once on the page Data: a browser takes long over more."""
 _SHOWN_NOTES = 20
 _MOST_ALIKE = 3
-_FIELDS = ("use", "column", "kind", "values", "cost", "categories", "lower", "upper", "unit", "missing", "source", "bins")
+_FIELDS = (
+    "use",
+    "column",
+    "kind",
+    "values",
+    "cost",
+    "categories",
+    "lower",
+    "upper",
+    "unit",
+    "keep",
+    "missing",
+    "source",
+    "bins",
+)
 READ_OFF = "read off these rows"
 SOURCES = ("code book", "law of nature", READ_OFF)
 """Where the categories, bounds and unit of a column are known from; all but the last without looking at the data."""
@@ -80,6 +95,7 @@ def editor_lines(
                 "lower": _bound_text(attribute, attribute.lower),
                 "upper": _bound_text(attribute, attribute.upper),
                 "unit": attribute.unit if attribute.kind == "numeric" else None,
+                "keep": list(attribute.keep),
                 "missing": attribute.missing,
                 "source": (sources or {}).get(read.name, SOURCES[0]) if attribute.public else READ_OFF,
                 "bins": attribute.bins if attribute.is_binned else None,
@@ -139,7 +155,9 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
     unit = None if kind == "date" or pd.isna(line["unit"]) else float(line["unit"])
     if old.kind != kind == "numeric" and unit is None:
         unit = unit_of(floats(column.dropna()))
-    return Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
+    keep = () if kind != "date" or line["keep"] is None else tuple(line["keep"])
+    made = Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
+    return replace(made, keep=keep)
 
 
 def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:

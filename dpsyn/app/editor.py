@@ -12,7 +12,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import columns
 from dpsyn.app.columns import SHOWN_CATEGORIES, SHOWN_COLUMNS, edited_domain, editor_lines
-from dpsyn.domain import KINDS
+from dpsyn.domain import CALENDAR, KINDS
 from dpsyn.errors import InputError
 from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
@@ -44,6 +44,13 @@ _CONFIG: Mapping[str, Any] = {
         format="%.10g",
         width="small",
         help="Numbers are whole multiples of it: 1 for whole numbers, 0.01 for cents. Empty: any number",
+    ),
+    "keep": st.column_config.MultiselectColumn(
+        "Keep",
+        options=list(CALENDAR),
+        width=150,
+        help="Dates: keep how often each weekday or month occurs, and with what. Each adds a column to the statistics, so "
+        "the noise on the others grows",
     ),
     "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
     "source": st.column_config.SelectboxColumn(

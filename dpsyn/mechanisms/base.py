@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.calendar import with_calendar
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
@@ -203,7 +204,8 @@ class Mechanism(ABC):
     Attributes:
         config: the configuration it came from.
         spec: what was asked for.
-        domain, n: the public facts that it was calibrated to.
+        domain, n: the public facts that it was calibrated to; the domain may have the weekdays and months of dates besides
+            (:mod:`dpsyn.calendar`).
         guarantee: the exact claim for one run.
     """
 
@@ -269,7 +271,7 @@ class Mechanism(ABC):
             raise ParameterError(
                 "table", type(table).__name__, "a dpsyn Table: dpsyn.read_table(...) makes one, of a DataFrame too"
             )
-        if table.domain != self.domain:
+        if self.domain not in (table.domain, with_calendar(table.domain)):
             raise InputError("the table's domain is not the one that the mechanism was calibrated to; calibrate again")
         if table.n != self.n:
             raise ParameterError("n", table.n, f"the mechanism was calibrated to {self.n} rows; calibrate again")

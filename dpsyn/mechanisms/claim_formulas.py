@@ -13,7 +13,7 @@ from typing import Any
 from dpsyn.errors import InputError
 from dpsyn.mechanisms.registry import offered
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import ClaimFormula
+from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, up
 
 _ANOTHER_FORM = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, InputError)
 
@@ -33,6 +33,19 @@ def claim_formulas(mechanism: str, guarantee: Guarantee, settings: Mapping[str, 
     """
     claim = offered(mechanism, "formulas:claim")
     try:
-        return () if claim is None else tuple(claim(guarantee, settings))
+        found = () if claim is None else tuple(claim(guarantee, settings))
+        spent = float(settings.get("epsilon_for_histograms", 0.0))
+        return (*found, _with_histograms(guarantee.epsilon, spent)) if found and spent else found
     except _ANOTHER_FORM:
         return ()
+
+
+def _with_histograms(epsilon: float, spent: float) -> ClaimFormula:
+    """What a stage before a mechanism costs (:mod:`dpsyn.mechanisms.encoding`), added to what the mechanism costs."""
+    return ClaimFormula(
+        "Together with the histograms",
+        r"\varepsilon = \varepsilon_{\text{above}} + \varepsilon_{\text{histograms}}",
+        rf"\varepsilon = {up(epsilon - spent)} + {up(spent)} = {up(epsilon)}",
+        OUR_PROOF,
+        "Fine histograms of numbers and dates come first; what they cost adds up with the rest.",
+    )

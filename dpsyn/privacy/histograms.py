@@ -14,13 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Codes, Domain
+from dpsyn.calendar import WithCalendar, agreeing
+from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.privacy.spec import Neighbouring
 from dpsyn.privacy.trees import Floats, Histogram, Integers, Parts, Released, levels_of
 from dpsyn.solvers.rounding import systematic_rows
@@ -58,6 +60,12 @@ class Bins:
         return cls.between(histogram, parts, _edges(parts, histogram))
 
     @classmethod
+    def of_equal_width(cls, attribute: Attribute, position: int) -> Bins:
+        """The bins of the domain, of which nothing else is known."""
+        low, high, edges = attribute.unit_edges[:1], attribute.unit_edges[-1:], attribute.unit_edges
+        return cls.between(Histogram(attribute, position, 0), Parts(low, high, high - low, np.zeros((5, 0))), edges)
+
+    @classmethod
     def between(cls, histogram: Histogram, parts: Parts, edges: Floats) -> Bins:
         """The bins between these edges."""
         return cls(histogram, edges, parts.cut(edges[1:-1]))
@@ -67,23 +75,35 @@ class Bins:
         found = np.searchsorted(self.edges[1:-1], values, side="right")
         return np.where(np.isnan(values), len(self.edges) - 1, found).astype(np.int32)
 
-    def draw(self, codes: npt.NDArray[np.int32], position: Floats, generator: np.random.Generator) -> pd.Series[Any]:
+    def draw(
+        self,
+        codes: npt.NDArray[np.int32],
+        position: Floats,
+        generator: np.random.Generator,
+        wanted: Mapping[str, Codes] = MappingProxyType({}),
+    ) -> pd.Series[Any]:
         """A value for every code: low-variance draws of the parts, uniform inside one.
 
         Args:
             codes: shape (k,).
             position: the larger a row's, the larger its value among the rows of its bin. Shape (k,).
             generator: of the draws.
+            wanted: weekday or month that a day is to have, by part; shape (k,) each.
         """
         attribute = self.histogram.attribute
         values = np.full(len(codes), np.nan)
-        order = np.lexsort((position, codes))
-        starts = np.searchsorted(codes[order], np.arange(len(self.edges)))
-        ends = np.searchsorted(self.parts.low, self.edges[:-1])
-        for code, first, last in zip(range(len(ends)), ends, [*ends[1:], len(self.parts.low)], strict=True):
-            mine = order[starts[code] : starts[code + 1]]
-            low, high, rows = (each[first:last] for each in (self.parts.low, self.parts.high, self.parts.rows))
-            if len(mine):
+        groups, of = np.unique(np.column_stack([codes, *wanted.values()]), axis=0, return_inverse=True)
+        order = np.lexsort((position, of.ravel()))
+        starts = np.searchsorted(of.ravel()[order], np.arange(len(groups) + 1))
+        ends = np.append(np.searchsorted(self.parts.low, self.edges[:-1]), len(self.parts.low))
+        for (code, *calendar), first, last in zip(groups.tolist(), starts, starts[1:], strict=False):
+            mine = order[first:last]
+            if code < len(ends) - 1:
+                inside = slice(ends[code], ends[code + 1])
+                low, high, rows = self.parts.low[inside], self.parts.high[inside], self.parts.rows[inside]
+                if calendar:
+                    asked = dict(zip(wanted, calendar, strict=True))
+                    low, high, rows = agreeing(low, high, rows, asked, self.histogram.ends)
                 at = systematic_rows(rows if rows.sum() > 0 else high - low, len(mine), generator)
                 drawn = generator.uniform(low[at], high[at])
                 # Rounding may reach the upper end of a part, which belongs to the next one.
@@ -112,23 +132,27 @@ class Encoding:
 
     def codes(self, table: Table) -> Codes:
         """Codes of the rows, shape (n, columns)."""
-        if not self.bins:
-            return table.codes
-        codes = np.array(table.codes, order="F")
+        codes = table.codes
+        if self.bins:
+            codes = np.array(codes, order="F")
         for j, bins in self.bins.items():
             codes[:, j] = bins.codes(bins.histogram.values(table.frame))
-        return codes
+        return self.domain.with_added(codes, table) if isinstance(self.domain, WithCalendar) else codes
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pd.DataFrame:
-        """Rows for codes of shape (k, columns)."""
+        """Rows for codes of shape (k, columns), without the columns that a calendar added: days agree with them."""
         columns, positions = {}, dict[int, Floats]()
-        for j, attribute in enumerate(self.domain.attributes):
-            if j in self.bins:
+        widened = self.domain if isinstance(self.domain, WithCalendar) else None
+        asked = self.domain if widened is None else widened.asked
+        for j, attribute in enumerate(asked.attributes):
+            wanted = {} if widened is None else widened.wanted(codes, j)
+            if j in self.bins or wanted:
+                bins = self.bins[j] if j in self.bins else Bins.of_equal_width(attribute, j)
                 positions[j] = _positions(codes, j, positions, self.domain.shape, generator)
-                columns[attribute.name] = self.bins[j].draw(codes[:, j], positions[j], generator)
+                columns[attribute.name] = bins.draw(codes[:, j], positions[j], generator, wanted)
             else:
                 columns[attribute.name] = attribute.decode(codes[:, j], generator)
-        return pd.DataFrame(columns, columns=list(self.domain.names))
+        return pd.DataFrame(columns, columns=list(asked.names))
 
     def counts(self, column: int) -> tuple[Floats, Floats]:
         """Estimated rows of every code of a column that has bins here, and their variance. Shape (codes,)."""

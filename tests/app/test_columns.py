@@ -57,6 +57,20 @@ def test_lines_of_some_columns_leave_the_others_as_they_are(full):
     assert edited_domain(none, full, current) == current
 
 
+def test_a_date_keeps_weekday_and_month_where_asked_for(full):
+    asked = edited_domain(edit(full, "born", keep=["month", "weekday"]), full, full.domain)
+    assert asked["born"].keep == ("weekday", "month")
+    lines = editor_lines(full, asked)
+    assert lines.set_index("column")["keep"].to_dict() == {
+        "who": [], "ill": [], "age": [], "born": ["weekday", "month"], "score": []
+    }  # fmt: skip
+    assert edited_domain(lines, full, asked) == asked
+    assert edited_domain(edit(full, "score", keep=["month"]), full, full.domain) == full.domain
+    none = lines_of(full)
+    none["keep"] = None
+    assert edited_domain(none, full, asked)["born"].keep == ()
+
+
 def test_columns_are_shown_by_a_part_of_their_name_and_not_all_of_them():
     domain = Domain.of(Attribute(f"c{j}", "categorical", ("a", "b")) for j in range(1_234))
     found, said = shown_columns(domain, "")

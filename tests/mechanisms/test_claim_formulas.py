@@ -73,6 +73,26 @@ def test_both_certificates_of_private_sampling(rows, floor, ceiling):
     assert mechanism.guarantee.epsilon <= value(claim.filled.split(" = ")[-1])
 
 
+@pytest.mark.parametrize(
+    ("config", "epsilon"),
+    [
+        (dpsyn.MWEM(degree=1, rounds=7, histogram_share=0.3), 2.0),
+        (dpsyn.PrivateSampling(degree=1, rows=2, histogram_share=0.3), 12.0),
+    ],
+)
+def test_what_histograms_cost_is_added_to_the_rest(config, epsilon):
+    domain = Domain.of([Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
+    mechanism, lines = lines_of(config, dpsyn.PrivacySpec(epsilon), domain)
+    *_, before, last = lines
+    total, result = sides(last.filled)
+    assert value(last.filled.split(" = ")[1].split(" + ")[1]) == pytest.approx(0.3 * epsilon, rel=1e-3)
+    assert total == pytest.approx(mechanism.guarantee.epsilon, rel=1e-3)
+    assert result >= mechanism.guarantee.epsilon * (1 - 1e-12)
+    assert value(before.filled.split(" = ")[-1]) == pytest.approx(mechanism.guarantee.epsilon - 0.3 * epsilon, rel=1e-3)
+    without = lines_of(type(config)(rows=2, degree=1, histogram_share=0.0), dpsyn.PrivacySpec(epsilon), domain)[1]
+    assert "histograms" not in "".join(line.label for line in without)
+
+
 def test_theorem_4_1_decides_where_it_is_smaller():
     config = dpsyn.PrivateSampling(rows=1)
     mechanism = config.calibrate(dpsyn.PrivacySpec(2.0), CUBE, n=10**10)

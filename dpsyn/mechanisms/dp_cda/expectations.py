@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dpsyn.domain import Domain
+from dpsyn.domain import Domain, listed
 from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 
 
 def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
-    """What averages of numbers cannot keep, and what is known after the class counts only."""
+    """What averages of numbers and dates cannot keep, and what is known after the class counts only."""
     said = []
     if mechanism.rows_per_class is None:
         said.append(
@@ -20,6 +20,9 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
             f"A row is an average of {mechanism.config.order_of_mixture} with noise: means of numbers stay, but not values "
             "that stand out (a column of mostly zeros) nor long tails."
         )
+    dates = [attribute.name for attribute in mechanism.domain.attributes if attribute.keep]
+    if dates:
+        said.append(f"DP-CDA cannot keep the weekday or month of {listed(map(repr, dates))}: averages of days have neither.")
     return [("caption", sentence) for sentence in said]
 
 

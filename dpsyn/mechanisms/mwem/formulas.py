@@ -19,6 +19,7 @@ PAPER = Paper(
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
     """The lines of a record's settings."""
     rounds, choice, noise = whole(settings["rounds"]), float(settings["choice_scale"]), float(settings["noise_scale"])
+    spent = float(settings.get("epsilon_for_histograms", 0.0))
     once = up(2 / choice + 1 / noise)
     return (
         ClaimFormula(
@@ -32,7 +33,7 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
         ClaimFormula(
             "The claim",
             r"\varepsilon = T\,\varepsilon_t",
-            rf"\varepsilon = {rounds} {TIMES}{once} = {up(guarantee.epsilon)}",
+            rf"\varepsilon = {rounds} {TIMES}{once} = {up(guarantee.epsilon - spent)}",
             "Theorem 2.1",
             "T is the number of rounds.",
         ),

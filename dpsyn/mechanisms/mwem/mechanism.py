@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.calendar import with_calendar
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import (
@@ -147,6 +148,7 @@ class MWEM(Config):
                 "MWEM takes the number of rows as public, which it is not where neighbours add or remove one: "
                 "ask for neighbouring='replace_one'"
             )
+        domain = with_calendar(domain)
         if domain.size > MOST_POINTS:
             allowed = (
                 f"at most {MOST_POINTS:,} rows that are possible: MWEM keeps a weight for each. Leave out columns or bins"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from dpsyn import checks
+from dpsyn.calendar import with_calendar
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config, check_request
@@ -97,8 +98,8 @@ class NoisyReweighting(Config):
             of the fitted density.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`): they
             choose the bins, and say what is drawn inside one. With ``family`` or ``public`` the bins stay those of the
-            domain. 0 takes bins of equal width and draws uniformly. Nothing is spent where there is no such column, or as
-            published.
+            domain, and no weekday or month is kept. 0 takes bins of equal width and draws uniformly. Nothing is spent where
+            there is no such column, or as published.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -203,6 +204,8 @@ class NoisyReweighting(Config):
                 or time allow; the message has the estimate.
         """
         n = check_request(spec, domain, n, self.rows)
+        if self.family is None and self.public is None:
+            domain = with_calendar(domain)
         kind = self._kind(spec)
         family = self._family(domain, spec)
         plan = _planned(self, domain, family)

@@ -90,7 +90,7 @@ class Inside:
         """The tables that the statistics are made of, on which errors are measured."""
         cells = cells_of(self.mechanism.statistics)
         assert cells is not None
-        return TableFamily(self.table.domain.shape, cells.tables)
+        return TableFamily(self.mechanism.domain.shape, cells.tables)
 
     @cached_property
     def true_cells(self) -> Floats:
@@ -151,7 +151,7 @@ class Inside:
         """
         if (density, k, seed) not in self._drawn:
             generator = np.random.default_rng(seed)
-            found, masses, sizes = self.fitted(density), self.masses(density), self.table.domain.shape
+            found, masses, sizes = self.fitted(density), self.masses(density), self.mechanism.domain.shape
             repeats = _REPEATS if len(masses) <= _MOST_COUNTED else 1
             space: Space = WholeDomain(sizes, found.tables)
             if found.codes is not None:
@@ -263,10 +263,10 @@ def _label(run: Inside, number: int) -> str:
     """The cell of its table, or the columns of a Walsh function."""
     family = run.mechanism.statistics
     group = next(group for group in family.groups if number < group.stop)
-    names = [run.table.domain.names[j] for j in group.columns]
+    names = [run.mechanism.domain.names[j] for j in group.columns]
     if family.name == "walsh":
         return " · ".join(names) or "constant"
-    codes = np.unravel_index(number - group.start, [run.table.domain.shape[j] for j in group.columns])
+    codes = np.unravel_index(number - group.start, [run.mechanism.domain.shape[j] for j in group.columns])
     columns = zip(names, group.columns, codes, strict=True)
     return ", ".join(f"{name} = {run.labels(j)[code]}" for name, j, code in columns)
 
@@ -307,7 +307,7 @@ def _worst_tables(run: Inside, density: Density) -> pd.DataFrame:
     """Total variation of the fitted tables from the data's, the 12 worst first; of the noisy ones where they are tables."""
     fitted = run.table_errors(run.fitted(density).cells)
     order = np.argsort(-fitted, kind="stable")[:_MOST_TABLES]
-    names = [" × ".join(run.table.domain.names[j] for j in run.tables.tables[at]) for at in order]
+    names = [" × ".join(run.mechanism.domain.names[j] for j in run.tables.tables[at]) for at in order]
     found = pd.DataFrame({"name": names, _FITTED: fitted[order]})
     if run.mechanism.family == "contingency":
         found[_NOISY] = run.table_errors(run.noisy)[order]

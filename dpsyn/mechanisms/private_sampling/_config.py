@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpsyn import checks
+from dpsyn.calendar import with_calendar
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError
 from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config, check_request
@@ -115,7 +116,7 @@ class PrivateSampling(Config):
         """
         from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
 
-        n = check_request(spec, domain, n, self.rows)
+        n, domain = check_request(spec, domain, n, self.rows), with_calendar(domain)
         # What ignores the data has no use for bins that do not.
         degenerate = is_degenerate(self.floor, self.ceiling)
         stage, spec = staged(0.0 if degenerate else self.histogram_share, asked := spec, domain, n)

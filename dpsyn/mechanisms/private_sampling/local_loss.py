@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn import checks
+from dpsyn.calendar import without_calendar
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError, SolverError
 from dpsyn.mechanisms.base import no_progress
@@ -119,7 +120,7 @@ class LossMeter:
 
     Args:
         config: settings of private sampling; rows=None counts as one row.
-        table: X.
+        table: X. Weekdays and months that its dates keep are left out.
         neighbouring: ``"replace_one"`` or ``"add_remove"``.
         generator: draws S where it is not the whole domain; None takes the system's entropy.
 
@@ -142,6 +143,7 @@ class LossMeter:
         checks.instance("table", table, Table, "a dpsyn.Table")
         checks.choice("neighbouring", neighbouring, get_args(Neighbouring))
         generator = checks.generator("generator", generator)
+        table = table.with_domain(without_calendar(table.domain))
         self.rows = config.rows or 1
         self.neighbouring: Neighbouring = neighbouring
         mechanism = replace(config, rows=self.rows).calibrate(

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dpsyn
@@ -91,3 +92,15 @@ def test_the_number_of_rows_must_be_public() -> None:
     found = dpsyn.feasibility(BIG, spec)["mwem"]
     assert not found["public_n"].holds
     assert not found.holds
+
+
+def test_of_a_release_the_bound_is_about_the_epsilon_of_its_rounds() -> None:
+    domain = dpsyn.Domain.of([dpsyn.Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
+    stats, frame = DatasetStatistics(4, 100, 0.5, sizes=(10,)), pd.DataFrame()
+    for share in (0.0, 0.25):
+        config = dpsyn.MWEM(degree=1, histogram_share=share)
+        mechanism = config.calibrate(dpsyn.PrivacySpec(2.0), domain, 100)
+        spec, asked, words = theorems.of_release(mechanism.facts(), frame, stats, frame)
+        assert spec.epsilon == pytest.approx(mechanism.epsilon)
+        assert asked["rounds"] == mechanism.rounds
+        assert ("histograms" in words) is (share > 0)

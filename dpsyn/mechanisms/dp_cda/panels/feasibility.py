@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpsyn.kit import code, visit
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import DELTA, EPSILON, ROWS, Explorer, Slider
 from dpsyn.kit.show import show_chart
 from dpsyn.mechanisms.dp_cda import DPCDA

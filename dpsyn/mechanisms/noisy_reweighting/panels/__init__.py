@@ -224,7 +224,7 @@ draw_worst_tables(run, {density!r}).save("worst_tables.html")
     visit.offer(lambda: bench.script(body, "inside import Inside, draw_statistics, draw_worst_tables"))
     run = bench.run
     points = f"{len(run.masses(density)):,}"
-    whole = len(run.masses(density)) == run.table.domain.size
+    whole = len(run.masses(density)) == run.mechanism.domain.size
     deviation, several = widgets.number(run.deviations.max()), len(set(run.deviations)) > 1
     st.caption(
         f"{len(run.noisy):,} {'Walsh functions' if run.mechanism.family == 'walsh' else 'cells of tables'} of "
