@@ -36,10 +36,10 @@ def calibrate(epsilon: float = 1.0, delta: float = 1e-5, **settings: Any) -> Any
         ({"clip_norm": math.nan}, "1e+100; ", ParameterError),
         ({"clip_norm": math.inf}, "1e+100; ", ParameterError),
         ({"delta": 0.0}, "delta = ", CalibrationError),
-        ({"epsilon": 1e-300, "delta": 1e-300, "class_sizes": 80}, "epsilon = ", CalibrationError),
-        ({"epsilon": 1e-300, "delta": 1e-300, "class_sizes": 80, "scaling": "private"}, "epsilon = ", CalibrationError),
-        ({"epsilon": 1e-300}, "epsilon = ", CalibrationError),
-        ({"epsilon": 1e-300, "variant": "poisson"}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100, "delta": 1e-100, "class_sizes": 80}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100, "delta": 1e-100, "class_sizes": 80, "scaling": "private"}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100, "variant": "poisson"}, "epsilon = ", CalibrationError),
     ],
     ids=str,
 )
@@ -61,7 +61,7 @@ def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kin
 
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, 0.0, -1.0])
 def test_epsilon_is_a_positive_number(epsilon: float) -> None:
-    with pytest.raises(ParameterError, match="a finite number > 0"):
+    with pytest.raises(ParameterError, match="a finite number >= 1e-100"):
         calibrate(epsilon)
 
 
