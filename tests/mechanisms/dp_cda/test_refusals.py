@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, DataError, DomainError, ParameterError
+from dpsyn.mechanisms.dp_cda._budget import Budget
 
 N, CLASSES = 300, ("a", "b", "c")
 DOMAIN = Domain.of(
@@ -96,3 +99,13 @@ def test_no_refusal_depends_on_a_secret_n(settings: dict[str, Any]) -> None:
     assert all(found == facts[0] for found in facts)
     with pytest.raises(ParameterError, match="at most n = "):
         config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), DOMAIN, n=20)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_counts_and_the_rest_cost_no_last_bit_more_than_epsilon(neighbouring: Any) -> None:
+    moved = 2 if neighbouring == "replace_one" else 1
+    for epsilon in np.random.default_rng(0).uniform(0.1, 10, 200).tolist():
+        for share in (0.001, 0.1, 1 / 3):
+            spec = dpsyn.PrivacySpec(epsilon, 1e-5, neighbouring)
+            budget = Budget.split(dpsyn.DPCDA("k", count_share=share), spec, 1, 3, counted=True)
+            assert Fraction(moved) / Fraction(budget.count_noise_scale) + Fraction(budget.epsilon) <= Fraction(epsilon)
