@@ -36,7 +36,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """Largest ρ, to a relative 1e-12 and from below, for which ρ-zCDP implies (ε, δ)-DP.
+    """Largest ρ, to the last bit and from below, for which ρ-zCDP implies (ε, δ)-DP.
 
     Raises:
         ParameterError: δ = 0; no ρ > 0 gives pure differential privacy.
@@ -46,7 +46,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while zcdp_delta(high, epsilon) <= delta:
         low, high = high, 2 * high
-    while high - low > 1e-12 * high and low < (middle := (low + high) / 2) < high:
+    while low < (middle := (low + high) / 2) < high:
         if zcdp_delta(middle, epsilon) <= delta:
             low = middle
         else:
