@@ -244,7 +244,10 @@ def test_the_score_of_noisy_averages_is_the_logarithm_of_the_ratio_of_their_dens
     averages = np.array([[-1.2, 0.4], [0.0, -0.9]])
 
     def density(place):
-        at = [np.exp(-((averages - centre) ** 2) / (2 * sigma**2)) for centre in (base, base + ((place or base) - base) / order)]
+        at = [
+            np.exp(-((averages - centre) ** 2) / (2 * sigma**2))
+            for centre in (base, base + ((place or base) - base) / order)
+        ]
         return (at[0] if place is None else (1 - rate) * at[0] + rate * at[1]).prod(axis=1)
 
     one = _Class((np.zeros((0, 1)), np.zeros((0, 1))), places, base, 2, rate)
