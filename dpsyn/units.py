@@ -15,8 +15,8 @@ EXACT = 2.0**53
 """Whole numbers below this, and their quotients, are what they should be in double precision."""
 EXACT_DECIMALS = 2.0**50
 """Any 15 digits. Below this a decimal that no double is, divided by its unit, is off by less than half a unit."""
-_PROPOSED = (1.0, 0.1, 0.01, 0.001, 0.0001)
-"""Units that numbers may suggest, by their decimals."""
+_PROPOSED = (1.0, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001)
+"""Units that numbers may suggest; each is a multiple of the next."""
 
 
 @lru_cache(maxsize=100)
@@ -52,21 +52,21 @@ def written(count: int, unit: float) -> str:
     return f"{Decimal(count) * Decimal(repr(unit)):.{decimals(unit)}f}"
 
 
-def decimals_of(values: Floats) -> npt.NDArray[np.int64]:
-    """How many decimals each finite number is written with; 5 stands for more than 4."""
+def fineness(values: Floats) -> npt.NDArray[np.int64]:
+    """Place among the proposed units of the largest one that each finite number is a multiple of; one more for none."""
     found = np.full(len(values), len(_PROPOSED), dtype=np.int64)
     with np.errstate(over="ignore"):
-        for places in range(len(_PROPOSED) - 1, -1, -1):
-            found[multiples(counts(values, _PROPOSED[places]), _PROPOSED[places]) == values] = places
+        for place in range(len(_PROPOSED) - 1, -1, -1):
+            found[multiples(counts(values, _PROPOSED[place]), _PROPOSED[place]) == values] = place
     return found
 
 
 def unit_of(values: Floats) -> float | None:
     """The unit that finite numbers suggest, 1 to 0.0001; None if they have more decimals, or more digits than a double."""
-    most = 0
+    finest = 0
     for some in (values[:100], values):  # the first ones show most columns of real numbers
-        most = int(decimals_of(some).max(initial=0))
-        if most == len(_PROPOSED):
+        finest = int(fineness(some).max(initial=0))
+        if finest == len(_PROPOSED):
             return None
-    limit = EXACT_DECIMALS / 2 if most else EXACT
-    return _PROPOSED[most] if float(np.abs(values).max(initial=0)) / _PROPOSED[most] < limit else None
+    limit = EXACT_DECIMALS / 2 if finest else EXACT
+    return _PROPOSED[finest] if float(np.abs(values).max(initial=0)) / _PROPOSED[finest] < limit else None

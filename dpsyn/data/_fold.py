@@ -32,7 +32,7 @@ from dpsyn.data._words import (
 from dpsyn.data.infer import FEW_INTEGERS, Column, category_of, infer_texts
 from dpsyn.dates import days, local_moments, timed
 from dpsyn.errors import DataError
-from dpsyn.units import decimals_of
+from dpsyn.units import fineness
 
 CHANGED = "the file changed while it was read; read it again when nobody writes to it"
 
@@ -258,7 +258,7 @@ def _days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
 
 
 def _bounds(values: npt.NDArray[np.float64]) -> Mask:
-    """Infinite numbers, the extremes of the others, the first with the most decimals, and more than a few different ones."""
+    """Infinite numbers, the extremes of the others, the first of the finest unit, and more than a few different ones."""
     kept = np.isinf(values)
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite):
@@ -267,5 +267,5 @@ def _bounds(values: npt.NDArray[np.float64]) -> Mask:
         if len(few) <= FEW_INTEGERS:
             few = np.unique(numbers, return_index=True)[1]
         few = few[: FEW_INTEGERS + 1]
-        kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(decimals_of(numbers))]]] = True
+        kept[finite[[*few, np.argmin(numbers), np.argmax(numbers), np.argmax(fineness(numbers))]]] = True
     return kept

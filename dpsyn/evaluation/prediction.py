@@ -119,23 +119,24 @@ def can_be_predicted(attribute: Attribute) -> bool:
 
 
 def _truth(table: Table, target: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """What is to be predicted in every row, and in which rows it is known.
-
-    Numbers are laid on [-1, 1] by the public bounds: no sum of their squares can overflow.
-    """
+    """What is to be predicted in every row, and in which rows it is known."""
     attribute = table.domain[target]
     if attribute.is_binned:
-        middle, half = _scale(attribute)
-        numbers = (attribute.numbers(table.frame[target]) - middle) / half
+        numbers = _scaled(attribute, table)
         return numbers, np.flatnonzero(~np.isnan(numbers))
     labels = table.codes[:, table.domain.index(target)].astype(np.int64)
     return labels, np.flatnonzero(labels < len(attribute.categories))
 
 
-def _scale(attribute: Attribute) -> tuple[float, float]:
-    """Middle and half the width of the public range."""
-    low, high = float(attribute.edges[0]), float(attribute.edges[-1])
-    return low / 2 + high / 2, (high - low) / 2
+def _scaled(attribute: Attribute, table: Table) -> Floats:
+    """A column of numbers laid on [-1, 1] by the public bounds: no sum of their squares can overflow."""
+    middle = float(attribute.edges[0]) / 2 + float(attribute.edges[-1]) / 2
+    return (attribute.numbers(table.frame[attribute.name]) - middle) / _half(attribute)
+
+
+def _half(attribute: Attribute) -> float:
+    """Half the width of the public range."""
+    return float(attribute.edges[-1] - attribute.edges[0]) / 2
 
 
 def _rows(table: Table, target: str, most: int, seed: int) -> tuple[pd.DataFrame, npt.NDArray[Any], int]:
@@ -156,9 +157,9 @@ def _features(table: Table, target: str) -> pd.DataFrame:
         if not attribute.is_binned:
             columns["code", j] = table.codes[:, j]
             continue
-        numbers = attribute.numbers(table.frame[attribute.name])
+        numbers = _scaled(attribute, table)
         missing = np.isnan(numbers)
-        columns["number", j] = np.where(missing, _scale(attribute)[0], numbers)
+        columns["number", j] = np.where(missing, 0.0, numbers)
         if attribute.missing:
             columns["number", -1 - j] = missing.astype(np.float64)
     return pd.DataFrame({f"{kind} {j}": values for (kind, j), values in columns.items()})
@@ -258,8 +259,8 @@ def _scores(rows: Table, holdout: Table, target: str, seed: int, models: Sequenc
 
 
 def _of_numbers(attribute: Attribute, truth: Floats, predicted: Floats) -> dict[str, float]:
-    """Measures of numbers on the scale of :func:`_truth`."""
-    error = float(np.abs(truth - predicted).mean()) * _scale(attribute)[1]
+    """Measures of numbers on the scale of :func:`_scaled`."""
+    error = float(np.abs(truth - predicted).mean()) * _half(attribute)
     spread = float(((truth - truth.mean()) ** 2).sum())
     defined = {} if np.ptp(truth) == 0 else {"R²": 1 - float(((truth - predicted) ** 2).sum()) / spread}
     return defined | {"mean absolute error": error}

@@ -237,7 +237,11 @@ def _of_column(attribute: Attribute, real: Floats, other: Floats) -> ValueErrors
 def _moments(values: Floats) -> tuple[float, float, tuple[float, ...]]:
     if not len(values):
         return math.nan, math.nan, ()
-    return float(values.mean()), float(values.std()), tuple(map(float, np.quantile(values, QUANTILES)))
+    # A power of two brings them to [-1, 1] without rounding: neither their sum nor a square is then too large.
+    exponent = int(np.frexp(values)[1].max())
+    scaled = np.ldexp(values, -exponent)
+    mean, deviation = (math.ldexp(float(found), exponent) for found in (scaled.mean(), scaled.std()))
+    return mean, deviation, tuple(map(float, np.quantile(values, QUANTILES)))
 
 
 def _share_up_to(ordered: Floats, at: Floats) -> Floats:

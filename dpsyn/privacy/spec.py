@@ -53,7 +53,7 @@ class PrivacySpec:
     """The privacy asked for: ε, δ and between which datasets.
 
     Args:
-        epsilon: ε > 0, at most 1e100.
+        epsilon: ε, from 1e-100 to 1e100.
         delta: 0 <= δ < 1; 0 asks for pure ε-differential privacy.
         neighbouring: ``"replace_one"`` (one record changes, n is public) or ``"add_remove"``.
         unit: what one record is; ``"row"`` is the only unit so far.
@@ -68,7 +68,7 @@ class PrivacySpec:
     unit: str = "row"
 
     def __post_init__(self) -> None:
-        epsilon = checks.number("epsilon", self.epsilon, most=checks.LARGEST_SCALE, above=0.0)
+        epsilon = checks.scale("epsilon", self.epsilon)
         delta = checks.number("delta", self.delta, 0.0, below=1.0)
         # Python's own numbers stay as they are: cells of experiments that were kept are found by how they are written.
         for field, value in (("epsilon", epsilon), ("delta", delta)):

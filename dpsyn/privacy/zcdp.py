@@ -22,7 +22,8 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         alpha = 1 + excess
         return excess * (alpha * rho - epsilon) - t + alpha * math.log1p(-1 / alpha)
 
-    low, high = -20.0, 20.0
+    # The minimum lies near 1/√(2ρ) or ε/(2ρ), whichever is larger, where these are large.
+    low, high = -20.0, max(20.0, min(300.0, max(-math.log(rho) / 2, math.log(max(epsilon, 1e-300)) - math.log(rho))))
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(120):
         a, b = high - ratio * (high - low), low + ratio * (high - low)
@@ -35,7 +36,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """Largest ρ, to a relative 1e-12 and from below, for which ρ-zCDP implies (ε, δ)-DP.
+    """Largest ρ, to the last bit and from below, for which ρ-zCDP implies (ε, δ)-DP.
 
     Raises:
         ParameterError: δ = 0; no ρ > 0 gives pure differential privacy.
@@ -45,8 +46,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while zcdp_delta(high, epsilon) <= delta:
         low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         if zcdp_delta(middle, epsilon) <= delta:
             low = middle
         else:

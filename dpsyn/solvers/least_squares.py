@@ -119,7 +119,9 @@ def onto_simplex(point: npt.NDArray[np.floating]) -> Floats:
 def _curvature(space: Space, precision: Floats) -> float:
     """A bit more than the largest eigenvalue of Aᵀ S⁻² A, by power iteration from a positive start."""
     vector = np.ones(space.points) / math.sqrt(space.points)
-    size = 1.0
+    # No square of what is of size 1 gets lost.
+    largest, size = float(precision.max()), 1.0
+    precision = precision / largest
     for _ in range(30):
         vector = space.values(precision * space.expected(vector)).astype(np.float64)
         size = float(np.linalg.norm(vector))
@@ -128,4 +130,4 @@ def _curvature(space: Space, precision: Floats) -> float:
             vector = space.values(precision).astype(np.float64)
             size = float(np.linalg.norm(vector))
         vector /= size
-    return 1.05 * size
+    return 1.05 * size * largest

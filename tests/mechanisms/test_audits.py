@@ -11,9 +11,9 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
-from dpsyn.mechanisms.dp_cda.audit import audit_dp_cda, audit_published_dp_cda
+from dpsyn.mechanisms.dp_cda.audit import _Class, audit_dp_cda, audit_published_dp_cda
 from dpsyn.mechanisms.noisy_reweighting import Part
-from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, laplace_profile, worst_rows
+from dpsyn.mechanisms.noisy_reweighting.audit import _log_ratio, audit_noisy_reweighting, laplace_profile, worst_rows
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy import sensitivity
 
@@ -208,3 +208,48 @@ def test_wrong_input_names_the_field():
     with pytest.raises(ParameterError) as caught:
         audit_dp_cda(estimated)
     assert caught.value.field == "class_sizes"
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_the_score_of_noisy_sums_is_the_logarithm_of_the_ratio_of_their_densities(kind):
+    first, second, scales = np.array([3, 10]), np.array([4, 7]), np.array([1.5, 4.0])
+    outputs = np.array([[3.0, 9.0], [-2.0, 20.0]])
+
+    def log_density(centre):
+        apart = np.abs(outputs - centre) / scales
+        return -(apart**2 / 2 if kind == "gaussian" else apart).sum(axis=1)
+
+    assert _log_ratio(kind, outputs, first, second, scales) == pytest.approx(log_density(first) - log_density(second))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("p", [7, 10])
+def test_no_pair_of_rows_is_further_apart_than_the_worst_rows(noise, p):
+    mechanism = reweighting(cube(p), noise)
+    power = 2 if noise == "gaussian" else 1
+
+    def apart(one, other):
+        return ((np.abs(mechanism.exact(one) - mechanism.exact(other)) / mechanism.scales) ** power).sum()
+
+    # Of Walsh functions only the number of coordinates that change counts.
+    pairs = [(np.zeros((1, p), np.int32), (np.arange(p) < s)[None].astype(np.int32)) for s in range(1, p + 1)]
+    assert apart(*worst_rows(mechanism)) == pytest.approx(max(apart(*pair) for pair in pairs), rel=1e-12)
+    if noise == "laplace":
+        assert apart(*worst_rows(mechanism)) == pytest.approx(mechanism.guarantee.epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("places", [(1.0, -1.0), (1.0, None), (None, 1.0)])
+def test_the_score_of_noisy_averages_is_the_logarithm_of_the_ratio_of_their_densities(places):
+    rate, base, order, sigma = 0.3, -1.0, 4, 0.5
+    averages = np.array([[-1.2, 0.4], [0.0, -0.9]])
+
+    def density(place):
+        at = [
+            np.exp(-((averages - centre) ** 2) / (2 * sigma**2))
+            for centre in (base, base + ((place or base) - base) / order)
+        ]
+        return (at[0] if place is None else (1 - rate) * at[0] + rate * at[1]).prod(axis=1)
+
+    one = _Class((np.zeros((0, 1)), np.zeros((0, 1))), places, base, 2, rate)
+    expected = np.log(density(places[0]) / density(places[1]))
+    assert one.log_ratio(averages, order, sigma) == pytest.approx(expected)

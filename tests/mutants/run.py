@@ -207,8 +207,10 @@ class Hunt:
                 child, answer = self._start(lambda here=by_file[file]: self._reached(here), 3600.0)
                 running[child] = file, answer
             file, answer = running.pop(os.wait()[0])
-            known[keys[file]] = self._answer(answer)
-            assert isinstance(known[keys[file]], dict), file
+            told = self._answer(answer)
+            if not isinstance(told, dict):
+                raise RuntimeError(f"what {file.relative_to(ROOT)} reaches could not be recorded: {told or 'it was killed'}")
+            known[keys[file]] = told
             failed = [name for name, seen in known[keys[file]].items() if seen["failed"]]
             seconds = sum(one["seconds"] for one in known[keys[file]].values())
             print(f"{file.relative_to(ROOT)}: {seconds:.1f} s", *failed, flush=True)

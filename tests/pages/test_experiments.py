@@ -105,7 +105,7 @@ def test_a_workspace_keeps_what_a_reload_loses(open_page, tmp_path):
     other = quick(open_page)
     other = other.switch_page("comparison.py").run()
     other.text_input(key="workspace_folder").set_value(str(tmp_path)).run()
-    other.button(key="workspace_open").click().run()
+    finish_job(other.button(key="workspace_open").click().run())
     other.segmented_control(key="comparison_what").set_value("Experiments").run()
     assert not other.exception
     (found,) = other.session_state["experiments"]

@@ -38,7 +38,7 @@ def check(app: AppTest) -> None:
 
 def open_workspace(app: AppTest, folder: str) -> AppTest:
     app.text_input(key="workspace_folder").set_value(folder).run()
-    return quiet(app.button(key="workspace_open").click().run())
+    return quiet(finish_job(app.button(key="workspace_open").click().run()))
 
 
 def test_in_the_list_and_through_a_workspace(published, open_page, tmp_path):

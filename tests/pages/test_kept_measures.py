@@ -25,9 +25,7 @@ def upload(open_page):
 def open_workspace(app, folder):
     app = app.switch_page("comparison.py").run()
     app.text_input(key="workspace_folder").set_value(str(folder)).run()
-    app.button(key="workspace_open").click().run()
-    assert not app.exception
-    return app
+    return finish_job(app.button(key="workspace_open").click().run())
 
 
 def press(app, label):

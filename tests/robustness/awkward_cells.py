@@ -66,6 +66,7 @@ KEPT: dict[str, tuple[list[str], str]] = {
     "a minus that is a dash": (["\u22121", "\u22122"], ""),
     "whole numbers beyond 2^53": (["9007199254740993", "9007199254740992"], "2.53"),
     "large whole numbers among others": (["9007199254740993", "9007199254740992", "0.5"], "2.53"),
+    "the same with a point": (["9007199254740993.0", "9007199254740992.0"], "2.53"),
     "forty digits": (["1" * 40, "1" * 39 + "2"], "2.53"),
     "a truth and its number": (["1", "true", "0"], "mixes numbers"),
     "numbers and a question mark": (["1", "?", "2.5"], "mixes numbers"),

@@ -70,7 +70,7 @@ def _chooser(workspace: Workspace | None) -> None:
     )
     if st.button("Open", icon=":material/folder_open:", key="workspace_open", disabled=visit.job() is not None):
         try:
-            _take_over(Workspace(folder.strip()))
+            _open(Workspace(folder.strip()))
         except DpsynError as fault:
             st.warning(escape.markdown(fault), icon=":material/block:")
             return
@@ -80,10 +80,33 @@ def _chooser(workspace: Workspace | None) -> None:
         st.rerun(scope="app")
 
 
-def _take_over(opened: Workspace) -> None:
-    """The workspace's releases and experiments join the session's, and the other way about; its job is watched again."""
-    job = state.left_behind(opened)
-    releases, tried, st.session_state["set_aside"] = opened.read()
+def _open(folder: Workspace) -> None:
+    """At once where nothing is kept yet, or where a job of the folder goes on, which another one might wait for."""
+    job = state.left_behind(folder)
+    if job is not None or folder.is_empty:
+        _take_over({"folder": folder}, folder.read())
+        if job is not None:
+            state.watch_again(job)
+        return
+    context = {"done": _take_over, "folder": folder}
+    task, label = "dpsyn.app.lab.workspace:read_folder", f"Opening {folder.folder}"
+    visit.set_job(jobs.start(task, label=label, context=context, folder=folder))
+
+
+def read_folder(folder: Workspace, progress: Callable[[str, float], None]) -> Archive:
+    """Task of a background job, since a folder may hold any number of claims, and each is calibrated again.
+
+    Raises:
+        DpsynError: it cannot be read.
+    """
+    progress("computing its claims again", 0.0)
+    return folder.read()
+
+
+def _take_over(context: Mapping[str, Any], found: Archive) -> None:
+    """The workspace's releases and experiments join the session's, and the other way about."""
+    opened: Workspace = context["folder"]
+    releases, tried, st.session_state["set_aside"] = found
     st.session_state["workspace"] = opened
     st.session_state.pop("workspace_lost", None)
     mine: list[MadeRelease | Experiment] = [*state.made(), *state.experiments()]
@@ -97,8 +120,6 @@ def _take_over(opened: Workspace) -> None:
     state.with_workspace(keep)
     state.made().extend(_numbered(made) for made in releases if made.key not in here)
     state.experiments().extend(_numbered(e) for e in tried if e.key not in here)
-    if job is not None:
-        state.watch_again(job)
 
 
 def _numbered(thing: Kept) -> Kept:

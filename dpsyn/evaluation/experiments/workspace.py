@@ -55,11 +55,10 @@ class Workspace:
 
     Args:
         folder: an existing folder, or one to be made inside an existing one. What an earlier version kept in it (one SQLite
-            file) is taken over; that file stays under another name.
+            file) is taken over where it is read; that file stays under another name.
 
     Raises:
         ParameterError: the folder cannot be made or written to.
-        DataError: what an earlier version kept cannot be read, or is of a later one.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -74,18 +73,29 @@ class Workspace:
         except OSError as fault:
             what = "made" if not self.folder.is_dir() else "written to"
             raise ParameterError("folder", str(folder), f"a folder that can be {what} ({fault.strerror})") from fault
-        self._lost: list[str] = []
-        old = self.folder / _SQLITE
-        if old.exists():
-            for thing in _of_sqlite(old, self._lost):
-                self.keep(thing)
-            with suppress(FileNotFoundError):  # another visit has taken it over at the same time
-                old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept in it yet."""
+        kept = ("releases/*.json", "experiments/*/experiment.json", _SQLITE)
+        with self._there():
+            return not any(path for pattern in kept for path in self.folder.glob(pattern))
 
     def read(self) -> Archive:
-        """All releases, and all experiments with their results, oldest first; what is wrong is set aside, untouched."""
-        found = Archive([], [], list(self._lost))
+        """All releases, and all experiments with their results, oldest first; what is wrong is set aside, untouched.
+
+        It takes its time: every claim is calibrated again. What an earlier version kept is taken over.
+
+        Raises:
+            DataError: what an earlier version kept cannot be read, or is of a later one.
+        """
+        found, old = Archive([], [], []), self.folder / _SQLITE
         with self._there():
+            if old.exists():
+                for thing in _of_sqlite(old, found.set_aside):
+                    self.keep(thing)
+                with suppress(FileNotFoundError):  # another visit has taken it over at the same time
+                    old.rename(old.with_name(f"{_SQLITE}.taken-over-{now().replace(':', '')}"))
             for path in self._releases.glob("*.json"):
                 for archive in _load(path, _not_empty, found.set_aside):
                     found.releases.extend(replace(made, key=path.stem) for made in archive.releases[:1])

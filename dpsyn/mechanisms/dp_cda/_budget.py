@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OVERSTATED_SHARE = 0.1
 """Share of δ for the event that privately estimated class sizes, less their margin, overstate a true one."""
 
+_ROUNDING = 1e-12
+"""By how much the noise on counts is larger than it has to be: rounding in its scale cannot cost more than ε."""
+
 
 @dataclass(frozen=True)
 class StandardRelease:
@@ -108,7 +111,7 @@ class Budget:
         """The shares that the configuration asks for."""
         first = config.count_share * spec.epsilon if counted else 0.0
         beta = OVERSTATED_SHARE * spec.delta if counted and config.variant == "fixed_size" else 0.0
-        scale = (2 if spec.neighbouring == "replace_one" else 1) / first if counted else 0.0
+        scale = (2 if spec.neighbouring == "replace_one" else 1) / first * (1 + _ROUNDING) if counted else 0.0
         epsilon, delta = spec.epsilon - first, spec.delta - beta
         standard = None
         if config.scaling == "private" and numbers > 0:

@@ -140,13 +140,11 @@ def per_class(field: str, value: object) -> dict[Any, int] | int | None:
     return checks.whole_or_none(field, value)
 
 
-def check_delta(spec: PrivacySpec, n: int) -> None:
-    """Raise unless δ > 0."""
+def check_delta(spec: PrivacySpec, n: int | None) -> None:
+    """Raise unless δ > 0; n is None where it is a secret, which no refusal may tell."""
     if spec.delta == 0:
-        raise CalibrationError(
-            "DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. "
-            f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
-        )
+        usual = "delta = 1e-05 is usual" if n is None else f"delta = {min(1e-5, 0.1 / n):.1g} is usual for {n} records"
+        raise CalibrationError(f"DP-CDA needs delta > 0: Gaussian noise gives no pure epsilon-differential privacy. {usual}")
 
 
 def check_count_noise(epsilon: float, scale: float) -> None:

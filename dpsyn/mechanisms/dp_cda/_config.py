@@ -168,7 +168,9 @@ class DPCDA(Config):
                 a single value, or ``rows`` is None and n is not public.
         """
         n = check_request(spec, domain, n, sum(self.rows.values()) if isinstance(self.rows, Mapping) else self.rows)
-        check_delta(spec, n)
+        # Under add_remove n is a secret, and a refusal that depends on it would tell.
+        known = n if spec.neighbouring == "replace_one" else None
+        check_delta(spec, known)
         if self.rows is None and spec.neighbouring == "add_remove":
             allowed = "a number fixed without looking at the data: under add_remove n is a secret, so it cannot be n"
             raise ParameterError("rows", None, allowed)
@@ -177,8 +179,6 @@ class DPCDA(Config):
         features = FeatureMap(domain.project([name for name in domain.names if name != self.target]))
         rows, rows_per_class = rows_of_classes(self.rows, self.rows_by, attribute, n)
         # Poisson rates are l/size, so a size below l is refused alike.
-        # Under add_remove n is a secret, and a refusal that depends on it would tell.
-        known = n if spec.neighbouring == "replace_one" else None
         sizes = public_class_sizes(self.class_sizes, attribute, known, self.order_of_mixture, rows_per_class)
         if sizes is not None and rows_per_class is None:
             rows_per_class = in_proportion(rows, sizes)

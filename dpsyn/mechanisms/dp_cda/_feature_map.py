@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +20,9 @@ Floats = npt.NDArray[np.float64]
 SMALLEST_SPREAD = 1e-3
 """In units of half the distance between the bounds: a constant column must not be divided by nothing."""
 
+_REMEMBERED = 100
+"""Categories up to which the vertices of their simplex are remembered."""
+
 _CELLS = 1 << 17
 """Coordinates that are scaled at a time, so that they stay in the processor's cache."""
 
@@ -32,6 +35,9 @@ def simplex(size: int) -> Floats:
     entry of the one-hot vector that the point stands for.
     """
     return _vertices(np.arange(size, dtype=np.int32), size)
+
+
+_few = lru_cache(_REMEMBERED)(simplex)
 
 
 def _vertices(codes: Codes, size: int) -> Floats:
@@ -104,7 +110,9 @@ class FeatureMap:
         points = np.empty((table.n, self.dimension))
         for attribute, at in self._blocks:
             if not attribute.is_binned:
-                points[:, at] = _vertices(table.codes[:, table.domain.index(attribute.name)], attribute.size)
+                codes = table.codes[:, table.domain.index(attribute.name)]
+                few = attribute.size <= _REMEMBERED
+                points[:, at] = _few(attribute.size)[codes] if few else _vertices(codes, attribute.size)
         self._fill_numbers(points, table)
         middle, half, bound = self._units
         missing = any(attribute.missing for attribute in self.numbers)

@@ -94,7 +94,7 @@ def test_folders_that_cannot_be(tmp_path: Path) -> None:
         Workspace(tmp_path / "no" / "such")
     (tmp_path / "dpsyn.sqlite").write_bytes(b"something else altogether" * 100)
     with pytest.raises(DataError, match="not a workspace"):
-        Workspace(tmp_path)
+        Workspace(tmp_path).read()
 
 
 def test_a_result_of_an_experiment_that_is_gone_is_not_kept(tmp_path: Path) -> None:
@@ -190,5 +190,5 @@ def test_an_earlier_workspace_of_a_later_version_is_left_alone(tmp_path: Path) -
         database.execute("PRAGMA user_version = 99")
     database.close()
     with pytest.raises(DataError, match="later dpsyn"):
-        Workspace(tmp_path)
+        Workspace(tmp_path).read()
     assert (tmp_path / "dpsyn.sqlite").exists()

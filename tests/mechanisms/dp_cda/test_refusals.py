@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, DataError, DomainError, ParameterError
+from dpsyn.mechanisms.dp_cda._budget import Budget
 
 N, CLASSES = 300, ("a", "b", "c")
 DOMAIN = Domain.of(
@@ -36,10 +39,10 @@ def calibrate(epsilon: float = 1.0, delta: float = 1e-5, **settings: Any) -> Any
         ({"clip_norm": math.nan}, "1e+100; ", ParameterError),
         ({"clip_norm": math.inf}, "1e+100; ", ParameterError),
         ({"delta": 0.0}, "delta = ", CalibrationError),
-        ({"epsilon": 1e-300, "delta": 1e-300, "class_sizes": 80}, "epsilon = ", CalibrationError),
-        ({"epsilon": 1e-300, "delta": 1e-300, "class_sizes": 80, "scaling": "private"}, "epsilon = ", CalibrationError),
-        ({"epsilon": 1e-300}, "epsilon = ", CalibrationError),
-        ({"epsilon": 1e-300, "variant": "poisson"}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100, "delta": 1e-100, "class_sizes": 80}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100, "delta": 1e-100, "class_sizes": 80, "scaling": "private"}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100}, "epsilon = ", CalibrationError),
+        ({"epsilon": 1e-100, "variant": "poisson"}, "epsilon = ", CalibrationError),
     ],
     ids=str,
 )
@@ -61,7 +64,7 @@ def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kin
 
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, 0.0, -1.0])
 def test_epsilon_is_a_positive_number(epsilon: float) -> None:
-    with pytest.raises(ParameterError, match="a finite number > 0"):
+    with pytest.raises(ParameterError, match="a finite number >= 1e-100"):
         calibrate(epsilon)
 
 
@@ -96,3 +99,13 @@ def test_no_refusal_depends_on_a_secret_n(settings: dict[str, Any]) -> None:
     assert all(found == facts[0] for found in facts)
     with pytest.raises(ParameterError, match="at most n = "):
         config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), DOMAIN, n=20)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_counts_and_the_rest_cost_no_last_bit_more_than_epsilon(neighbouring: Any) -> None:
+    moved = 2 if neighbouring == "replace_one" else 1
+    for epsilon in np.random.default_rng(0).uniform(0.1, 10, 200).tolist():
+        for share in (0.001, 0.1, 1 / 3):
+            spec = dpsyn.PrivacySpec(epsilon, 1e-5, neighbouring)
+            budget = Budget.split(dpsyn.DPCDA("k", count_share=share), spec, 1, 3, counted=True)
+            assert Fraction(moved) / Fraction(budget.count_noise_scale) + Fraction(budget.epsilon) <= Fraction(epsilon)

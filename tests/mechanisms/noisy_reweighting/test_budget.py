@@ -14,7 +14,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, Part, _ledger
 from dpsyn.mechanisms.noisy_reweighting._ledger import Parts, calibrated_ledger
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
-from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
 from dpsyn.table import Table
@@ -66,6 +66,9 @@ def test_the_record_says_where_no_neighbour_moves_a_statistic():
         for noise in ("laplace", "gaussian"):
             facts = dpsyn.NoisyReweighting(noise=noise).calibrate(spec, domain, n=50).calibrated()
             assert facts.get("nothing_moves", False) is still
+            if still:  # the noise of one count stands for none
+                alone = gaussian_scale((Moved(1, 1),), 1.0, 1e-5)[0] if noise == "gaussian" else 1.0
+                assert facts["noise_scale_on_sums"] == pytest.approx(alone, rel=1e-12)
 
 
 def moves_and_parts(mechanism: NoisyReweightingMechanism) -> tuple[np.ndarray, np.ndarray]:

@@ -209,6 +209,7 @@ def test_degenerate_ends_ignore_the_data_and_say_so(floor: float, ceiling: float
     assert first.guarantee.epsilon == 0
     assert first.guarantee.source == DEGENERATE_SOURCE
     assert IGNORES_DATA in first.guarantee.assumptions
+    assert first.diagnostics["note"] == IGNORES_DATA
     assert first.diagnostics["shrinkage"] == 1.0
     assert first.diagnostics["density"] == pytest.approx(np.full(6, 1 / 6), abs=1e-15)
 

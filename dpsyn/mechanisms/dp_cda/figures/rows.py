@@ -31,7 +31,9 @@ _GAP = 1
 _MOST_DRAWN = 1_000_000
 """Coordinates of the points of one stage, in all."""
 _WHOLE_SPECTRUM = 500
-"""Coordinates up to which all principal axes are found: 0.05 s; of more, the first two alone."""
+"""Coordinates or rows up to which all principal axes are found: 0.05 s; of more, the first two alone."""
+_NOTHING = 1e-6
+"""Share of the largest deviation below which another direction is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +260,11 @@ def _principal(points: Floats) -> Floats:
         found = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :2]
     elif min(centred.shape) <= 2 or not centred.any():
         found = np.eye(dimension, 2)
+    elif len(centred) <= _WHOLE_SPECTRUM:
+        # Few rows: their products have the same spectrum.
+        found = centred.T @ np.linalg.eigh(centred @ centred.T)[1][:, ::-1][:, :2]
+        lengths = np.linalg.norm(found, axis=0)
+        found = np.where(lengths > _NOTHING * lengths[0], found, 0.0) / np.maximum(lengths, _NOTHING * lengths[0])
     else:
         start = np.random.default_rng(0).normal(size=min(centred.shape))
         found = svds(centred, k=2, v0=start)[2][::-1].T

@@ -113,10 +113,11 @@ def test_nothing_to_project_is_said(car: Records) -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 20), (40, 20), (12, 30), (1, 8), (9, 8)])
-def test_two_axes_alone_are_those_of_the_whole_spectrum(monkeypatch, shape):
+@pytest.mark.parametrize("few", [0, 1], ids=["iterated", "by the products of few rows"])
+def test_two_axes_alone_are_those_of_the_whole_spectrum(monkeypatch, shape, few):
     points = np.random.default_rng(1).normal(size=shape) * np.arange(1, shape[1] + 1)
     whole = figures._principal(points)
-    monkeypatch.setattr(figures, "_WHOLE_SPECTRUM", 0)
+    monkeypatch.setattr(figures, "_WHOLE_SPECTRUM", (shape[1] - 1) * few)
     found = figures._principal(points)
     assert found.T @ found == pytest.approx(np.eye(2))
     if shape[0] > 2:
@@ -129,3 +130,9 @@ def test_of_many_coordinates_fewer_points_are_drawn(car, monkeypatch):
     monkeypatch.setattr(figures, "_MOST_DRAWN", 7 * 4 * inside.records.dimension)
     info = figures.points_info(inside, 1, classes=[0, 1, 2, 3])
     assert [len(points) for points in info.points[0]] == [7] * 4
+
+
+def test_rows_on_one_line_have_one_axis():
+    found = figures._principal(np.outer([1.0, 2, 4, 7], np.arange(600.0)))
+    assert found[:, 0] == pytest.approx(np.arange(600) / np.linalg.norm(np.arange(600)))
+    assert (found[:, 1] == 0).all()
