@@ -12,9 +12,10 @@ st.markdown(
     "What may everybody know **without looking at these rows**? Mechanisms take categories, bounds and units for "
     "public. Correct what was read off the rows, and say where you know it from."
 )
+part = editor.part_of_names(current)
 with st.form(f"domain_{current.revision}", border=False):
     order = ("column", "kind", "categories", "lower", "upper", "unit", "missing", "source", "bins")
-    lines, cut = editor.lines(current, "lines", order)
+    lines, cut = editor.lines(current, "lines", order, part)
     if cut:
         st.caption(cut)
     open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import finish_job, other_rows, press
 from tests.pages.test_experiments import quick
 
 
 def generate(app, name):
-    app = app.switch_page("generator.py").run()
+    app = other_rows(app.switch_page("generator.py").run())
     app.segmented_control(key="mechanism").set_value(name).run()
     app.button(key="run").click().run()
     return finish_job(app)
@@ -22,14 +22,18 @@ def generate(app, name):
 
 def measure(app):
     app = app.switch_page("comparison.py").run()
-    next(b for b in app.button if b.label == "Measure").click().run()
-    assert not app.exception
-    return finish_job(app)
+    return finish_job(press(app, "Measure"))
 
 
-def test_without_a_release_it_points_to_the_generator(open_page):
+def says_there_is_none(app):
+    return "no release of this data yet" in " ".join(m.value for m in app.markdown)
+
+
+def test_without_a_release_it_offers_to_run_all_mechanisms_or_the_generator(open_page):
     app = open_page("comparison")
-    assert "no release of this data yet" in app.info[0].value
+    assert says_there_is_none(app)
+    assert "one by every mechanism, each with ε = 1, δ = 10⁻⁵" in " ".join(m.value for m in app.markdown)
+    assert [link.proto.page for link in app.get("page_link")][-1:] == ["generator"]
     assert not [b for b in app.button if b.label == "Measure"]
 
 
@@ -64,7 +68,7 @@ def test_releases_of_other_data_are_not_mixed_in(open_page):
     app.pills(key="sample").set_value("car").run()
     app = app.switch_page("comparison.py").run()
     assert not app.exception
-    assert "no release of this data yet" in app.info[0].value
+    assert says_there_is_none(app)
     app = app.switch_page("generator.py").run()
     assert len(app.session_state["releases"]) == 1
 

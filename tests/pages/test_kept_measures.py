@@ -10,7 +10,7 @@ import pytest
 
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Workspace
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import confirm, finish_job, press
 
 ROWS = load_sample("asia").take(np.arange(600)).frame
 
@@ -30,12 +30,6 @@ def open_workspace(app, folder):
     return app
 
 
-def press(app, label):
-    next(b for b in app.button if b.label.startswith(label)).click().run()
-    assert not app.exception
-    return app
-
-
 def said(app):
     found = " ".join(e.value for kind in (app.info, app.caption, app.markdown, app.warning) for e in kind)
     return found.replace("\\", "")
@@ -50,7 +44,7 @@ def kept_once(open_page, tmp_path_factory):
         folder = tmp_path_factory.mktemp("kept")
         app = upload(open_page)
         if confirm:
-            press(app, "Apply and confirm")
+            confirm(app)
         app = open_workspace(app, folder)
         app = app.switch_page("generator.py").run()
         app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
@@ -112,7 +106,7 @@ def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     assert [column.public for column in made.domain.attributes] == [False] * 8
     assert made.release.guarantee.status == "unconfirmed_domain"
     app = upload(open_page)
-    press(app, "Apply and confirm")
+    confirm(app)
     app = open_workspace(app, folder)
     assert "read off the data and are not confirmed as public" in said(app)
     assert "confirmed as public now and not then" in said(app)
