@@ -48,7 +48,7 @@ elif not releases:
     widgets.watch_job()
     widgets.show_message()
     spec = widgets.budget()
-    budget = f"ε = {spec.epsilon:g}, δ = {widgets.number(spec.delta)}"
+    budget = widgets.said(f"ε = {spec.epsilon:g}, δ = {spec.delta:g}")
     st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Run all mechanisms", type="primary", icon=":material/play_arrow:", disabled=visit.job() is not None):

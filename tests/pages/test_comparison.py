@@ -41,7 +41,8 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     app = generate(generate(open_page("data"), "noisy_reweighting"), "dp_cda")
     app = measure(app)
     assert not app.error
-    table = app.dataframe[1].value
+    (names,) = (list(shown.value["Name"]) for shown in app.dataframe if "Name" in shown.value)
+    table = next(shown.value for shown in app.dataframe if "2-way mean" in shown.value)
     assert [line.split(" · ")[1] for line in table["Compared"][:2]] == ["Noisy reweighting", "DP-CDA"]
     assert table["Compared"].iloc[2].startswith("Sampling noise")
     for degree in (1, 2, 3):
@@ -53,9 +54,9 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     assert scores.real.constant.measures["accuracy"] == pytest.approx(0.56, abs=0.05)
     # Errors, the worst table of three degrees, two releases and the floor as maps, scores, one column.
     assert len(app.get("plotly_chart")) == 1 + 3 + 3 + 1 + 1
-    brier = app.dataframe[2].value.set_index(["Trained on", "Model"])["Brier score"]
+    scored = next(shown.value for shown in app.dataframe if "Brier score" in shown.value)
+    brier = scored.set_index(["Trained on", "Model"])["Brier score"]
     assert 0 < brier["Real rows"].min() < 0.5
-    names = list(app.dataframe[0].value["Name"])
     assert names == list(reports)
     floor = next(c.value for c in app.caption if "Sampling noise is" in c.value)
     assert "5,000 held-out real rows against the 15,000" in floor

@@ -62,8 +62,11 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     **{f"feasibility, {name}": ("feasibility", view("f_section", name, FEASIBILITY)) for name in FEASIBILITY},
     "feasibility, typed in": ("feasibility", {"f_data": ["Typed in", "ADULT"]}),
     "feasibility, DP-CDA of what is typed in": ("feasibility", {"f_data": ["Typed in"], "f_section": "DP-CDA"}),
-    "private sampling": ("generator", {"demo": "true"}),
-    "private sampling, all of it": ("generator", {"ps_most": "false", "ps_whole": "false"}),
+    "private sampling": ("generator", {"mechanism": "Private sampling", "epsilon": "10", "demo": "true"}),
+    "private sampling, all of it": (
+        "generator",
+        {"mechanism": "Private sampling", "ps_most": "false", "ps_whole": "false"},
+    ),
     "noisy reweighting": ("generator", {"mechanism": "Noisy reweighting", "nr_default_m": "false"}),
     "noisy reweighting, marginals": (
         "generator",
