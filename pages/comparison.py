@@ -10,7 +10,6 @@ from dpsyn.app.lab.releases import code_of, other_releases, runs_panel
 from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
-from dpsyn.notation import readable
 
 st.title("Comparison", anchor=False)
 current = widgets.dataset_bar()
@@ -53,7 +52,7 @@ elif not releases:
     widgets.watch_job()
     widgets.show_message()
     spec = widgets.budget()
-    budget = f"ε = {spec.epsilon:g}, δ = {readable(f'{spec.delta:g}')}"
+    budget = widgets.said(f"ε = {spec.epsilon:g}, δ = {spec.delta:g}")
     st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Run all mechanisms", type="primary", icon=":material/play_arrow:", disabled=visit.job() is not None):

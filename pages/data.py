@@ -41,8 +41,9 @@ visit.offer(lambda: code.data(current))
 notes = columns.notes_in_use(current)
 if notes:
     st.info("\n".join(f"- {escape.markdown(note)}" for note in notes), icon=":material/info:")
+part = editor.part_of_names(current)
 with st.form(f"columns_{current.revision}", border=False):
-    lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
+    lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"), part)
     if cut:
         st.caption(cut)
     first, second = st.columns(2, gap="large")

@@ -12,6 +12,7 @@ st.markdown(
     "What may everybody know **without looking at these rows**? Mechanisms take categories, bounds and units for "
     "public. Correct what was read off the rows, and say where you know it from."
 )
+part = editor.part_of_names(current)
 with st.form(f"domain_{current.revision}", border=False):
     open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)
     source = columns.READ_OFF
@@ -25,7 +26,7 @@ with st.form(f"domain_{current.revision}", border=False):
         )
     dates = ["keep"] if any(attribute.kind == "date" for attribute in current.table.domain.attributes) else []
     order = ("column", "kind", "categories", "lower", "upper", "unit", *dates, "missing", "source", "bins")
-    lines, cut = editor.lines(current, "lines", order)
+    lines, cut = editor.lines(current, "lines", order, part)
     if cut:
         st.caption(cut)
     with st.container(horizontal=True):

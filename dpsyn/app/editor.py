@@ -72,13 +72,15 @@ _CONFIG: Mapping[str, Any] = {
 }
 
 
-def lines(current: Dataset, key: str, order: tuple[str, ...]) -> tuple[pd.DataFrame, str | None]:
-    """The columns as a table to be edited; and a sentence if that is not all of them."""
-    part = ""
-    if len(current.full.domain) > SHOWN_COLUMNS:
-        part = st.text_input(
-            "Columns with this in their name", key="columns_part", placeholder="all", persist_state="session"
-        )
+def part_of_names(current: Dataset) -> str:
+    """Which of very many columns to show, by a part of their names. Outside of the form, whose fields wait for its button."""
+    if len(current.full.domain) <= SHOWN_COLUMNS:
+        return ""
+    return st.text_input("Columns with this in their name", key="columns_part", placeholder="all", persist_state="session")
+
+
+def lines(current: Dataset, key: str, order: tuple[str, ...], part: str) -> tuple[pd.DataFrame, str | None]:
+    """The columns with this part in their names as a table to be edited; and a sentence if that is not all of them."""
     shown, cut = columns.shown_columns(current.table.domain if key == "lines" else current.full.domain, part)
     every = editor_lines(current.full, current.table.domain, shown, current.sources)
     edited = st.data_editor(

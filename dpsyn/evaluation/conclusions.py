@@ -105,11 +105,12 @@ def _prediction(found: Prediction | str) -> Finding | None:
 
 
 def _numbers(report: Report) -> Finding | None:
-    if not report.values:
+    values = [errors for errors in report.values if errors.real_rows or errors.rows]
+    if not values:
         return None
-    ruined = [errors.column for errors in report.values if errors.warning]
-    count = len(report.values)
-    worst = max(report.values, key=lambda errors: errors.kolmogorov_smirnov)
+    ruined = [errors.column for errors in values if errors.warning]
+    count = len(values)
+    worst = max(values, key=lambda errors: errors.kolmogorov_smirnov)
     figure = f"{count - len(ruined)} of {count}"
     if not ruined:
         said = "The column of numbers keeps its" if count == 1 else f"All {count} columns of numbers keep their"

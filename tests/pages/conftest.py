@@ -15,6 +15,7 @@ from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.app import road
 from dpsyn.kit.local import SWITCH
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,23 @@ def at_this_machine() -> Iterator[None]:
         patch.setattr(type(st.context), "ip_address", None)
         config.set_option("client.showErrorDetails", "full")  # a test that fails says why
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_score_cards() -> Iterator[None]:
+    """Rows are not measured after every run, which takes longer than most runs; :func:`score_cards` brings it back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(road, "measure", lambda *_: None)
+        yield
+
+
+_MEASURE = road.measure
+
+
+@pytest.fixture
+def score_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are measured after every run, as in the app."""
+    monkeypatch.setattr(road, "measure", _MEASURE)
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +83,22 @@ def finish_job(app: AppTest, seconds: float = 90) -> AppTest:
         app.run()
         assert not app.exception, app.exception
     return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """Press the first button whose label begins so."""
+    next(button for button in app.button if button.label.startswith(label)).click().run()
+    assert not app.exception, app.exception
+    return app
+
+
+def confirm(app: AppTest, source: str = "code book") -> AppTest:
+    """Say on the page Domain where all columns that are read off the rows are known from; the Generator opens."""
+    app = app.switch_page("domain.py").run()
+    next(control for control in app.segmented_control if control.key.startswith("source_")).set_value(source)
+    return press(app, "Next")
+
+
+def other_rows(app: AppTest) -> AppTest:
+    """From the release that was just made back to the settings, if that is what the Generator shows."""
+    return press(app, "Make other rows") if any(button.key == "again" for button in app.button) else app

@@ -99,7 +99,7 @@ def guarantee(app: AppTest) -> list[str]:
 
 SMALL: Query = {"is_columns_asia": ["smoke", "lung", "bronc"], "is_floor": "0.1"}
 FEW: Query = {"inside_mechanism": "Noisy reweighting", "in_nr_columns_asia_2": ["smoke", "lung", "bronc"], "in_nr_seed": "3"}
-MIXED: Query = {"inside_mechanism": "DP-CDA", "order": "8"}
+MIXED: Query = {"inside_mechanism": "DP-CDA", "epsilon": "10"}
 EVERY_FEASIBILITY, EVERY_SAMPLING = list(FEASIBILITY), list(SAMPLING)
 EVERY_REWEIGHTING, EVERY_MIXING = list(REWEIGHTING), list(MIXING)
 Case = tuple[str, Query, Callable[[AppTest], Iterable[str]]]
@@ -114,7 +114,11 @@ CASES: dict[str, Case] = {
             *inside(words(app), r"Mechanisms see ([\d,]+) rows; ([\d,]+)"),
         ],
     ),
-    "private sampling": ("generator", {"epsilon": "10", "ps_floor": "0.4", "demo": "true"}, guarantee),
+    "private sampling": (
+        "generator",
+        {"mechanism": "Private sampling", "epsilon": "10", "ps_floor": "0.4", "demo": "true"},
+        guarantee,
+    ),
     "noisy reweighting": (
         "generator",
         {"data": "car", "mechanism": "Noisy reweighting", "degree": "1", "nr_noise": "Laplace", "demo": "true"},

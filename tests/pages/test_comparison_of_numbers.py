@@ -10,7 +10,7 @@ import pytest
 
 import dpsyn
 from dpsyn.evaluation.experiments import MadeRelease
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import confirm, finish_job
 
 
 def wages(rows: int = 400) -> bytes:
@@ -27,7 +27,7 @@ def measured(open_page):
     """Such a table with a release whose columns do not depend on each other, measured for the prediction of a number."""
     app = open_page("data")
     app.file_uploader(key="upload").upload("wages.csv", wages(), "text/csv").run()
-    next(b for b in app.button if b.label.startswith("Apply and confirm")).click().run()
+    app = confirm(app)
     current = app.session_state["dataset"]
     learn, config = current.parts[0], dpsyn.NoisyReweighting(degree=1, rows=200)
     made = config.calibrate(dpsyn.PrivacySpec(10.0), learn.domain, n=learn.n)(np.random.default_rng(0), learn)

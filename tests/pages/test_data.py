@@ -1,4 +1,4 @@
-"""The data page: samples, uploads good and bad, the domain editor."""
+"""The first two steps: samples, uploads good and bad, the columns, the domain and where it is known from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit import jobs
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import confirm, finish_job, press
 
 
 def metrics(app):
@@ -16,6 +16,10 @@ def metrics(app):
 def test_opens_on_bundled_data_with_its_statistics(open_page):
     app = open_page("data")
     assert metrics(app) == {"p": "8", "n": "20,000", "‖fₙ‖∞": "0.291", "Distinct rows": "69"}
+
+
+def not_yet_public(app):
+    return any("Read off these rows, not yet public" in m.value for m in app.markdown)
 
 
 @pytest.mark.parametrize(("name", "p"), [("car", "25"), ("digits", "266"), ("breast_cancer", "302")])
@@ -35,10 +39,16 @@ def test_an_upload_replaces_the_data_and_waits_for_confirmation(open_page):
     assert metrics(app)["p"] == "4"
     dataset = app.session_state["dataset"]
     assert not dataset.table.domain.is_public
-    confirm = next(b for b in app.button if "confirm everything" in b.label)
-    confirm.click().run()
-    assert not app.exception
-    assert app.session_state["dataset"].table.domain.is_public
+    assert not_yet_public(app)
+    app = press(app, "Next: state the domain")
+    assert [t.value for t in app.title] == ["Domain"]
+    assert not app.session_state["dataset"].table.domain.is_public
+    app = confirm(app, "law of nature")
+    assert [t.value for t in app.title] == ["Generator"]
+    dataset = app.session_state["dataset"]
+    assert not not_yet_public(app)
+    assert dataset.table.domain.is_public
+    assert dataset.sources == {"who": "law of nature", "ill": "law of nature"}
 
 
 @pytest.mark.parametrize(
@@ -72,12 +82,11 @@ def test_counting_two_valued_columns_as_bits_changes_p(open_page):
 
 def test_target_and_held_out_share_are_kept(open_page):
     app = open_page("data")
-    target = next(s for s in app.selectbox if s.label.startswith("Target"))
+    target = next(s for s in app.selectbox if s.label.startswith("Column to predict"))
     held_out = next(s for s in app.slider if s.label.startswith("Held-out"))
     target.set_value("smoke")
     held_out.set_value(0.4)
-    next(b for b in app.button if b.label == "Apply").click().run()
-    assert not app.exception
+    app = press(app, "Next")
     dataset = app.session_state["dataset"]
     assert dataset.target == "smoke"
     assert dataset.parts[1].n == 8000
@@ -93,8 +102,8 @@ def test_the_target_says_which_columns_it_leaves_out_and_why(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
     assert not app.exception
-    assert next(s for s in app.selectbox if s.label.startswith("Target")).options == ["ill"]
-    (said,) = [c.value for c in app.caption if c.value.startswith("Not among the choices")]
+    assert next(s for s in app.selectbox if s.label.startswith("Column to predict")).options == ["ill"]
+    (said,) = [c.value.partition("Not among the choices")[2] for c in app.caption if "Not among the choices" in c.value]
     assert "dose (numbers or dates)" in said
     assert "id" not in said.split()
     assert "place (one value only)" in said
@@ -169,8 +178,7 @@ def test_a_larger_file_is_read_in_the_background(open_page):
 
     app.text_input(key="columns_part").set_value("C39").run()
     assert "the first 11 of the 11 columns with “C39” in their name" in " ".join(c.value for c in app.caption)
-    next(b for b in app.button if b.label == "Apply changes").click().run()
-    assert not app.exception
+    app = press(app, "Next")
     assert app.session_state["dataset"].table.domain == current.table.domain
 
 

@@ -75,7 +75,7 @@ def test_no_green_privacy_before_the_domain_is_confirmed(open_page, confirmed):
     text = "who,ill\n" + "ann,yes\nbob,no\ncid,no\n" * 100
     app.file_uploader(key="upload").upload("people.csv", text.encode(), "text/csv").run()
     if confirmed:
-        next(b for b in app.button if "confirm everything" in b.label).click().run()
+        app = confirm(app)
         assert app.session_state["dataset"].table.domain.is_public
     app = app.switch_page("feasibility.py").run()
     app.select_slider(key="epsilon").set_value(1000.0)

@@ -24,6 +24,7 @@ from dpsyn.kit import widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.feasibility import feasibility, verdict_markdown
 from dpsyn.mechanisms.registry import MECHANISMS
+from tests.pages.conftest import confirm
 from tests.pages.test_settings_in_links import FEASIBILITY, MIXING, REWEIGHTING, SAMPLING, bound, protos
 from tests.pages.test_share import at
 
@@ -43,6 +44,8 @@ UNSEEN = ("id", "form_id", "url", "query_param_key", "spec_id", "element_id")
 FIRST = {"f_section": FEASIBILITY, "is_section": SAMPLING, "in_nr_view": REWEIGHTING, "in_cda_view": MIXING}
 STATES: list[tuple[str, dict[str, Any]]] = [
     ("data", {"upload_fault": MARK}),
+    ("domain", {}),
+    ("generator", {"newest": 1}),
     *(("feasibility", {"f_section": name}) for name in FEASIBILITY),
     ("feasibility", {"f_section": next(iter(FEASIBILITY)), "f_data": ["Loaded data", "Counted file 1"]}),
     *(("generator", {"mechanism": name}) for name in MECHANISMS),
@@ -75,7 +78,7 @@ def visit() -> AppTest:
     """A visit with such a table, and with releases, measures and experiments of it and of other data."""
     app = at("data")
     app.file_uploader(key="upload").upload(f"{FILE}.csv", rows().to_csv(index=False).encode(), "text/csv").run()
-    next(b for b in app.button if b.label.startswith("Apply and confirm")).click().run()
+    app = confirm(app)
     current: Dataset = app.session_state["dataset"]
     releases = [release(current, number, name) for number, name in ((1, current.table.name), (2, MARK))]
     learn, held_out = current.parts

@@ -22,7 +22,7 @@ def texts(app):
     ],
 )
 def test_the_generator_works_out_the_claim(open_page, mechanism, formula, link):
-    app = open_page("generator")
+    app = open_page("generator", epsilon="3.16")
     shown = texts(app.segmented_control(key="mechanism").set_value(mechanism).run())
     assert formula in shown
     paper = OTHERS[1] if link == "discrete_gaussian" else offered(link, "formulas:PAPER")
@@ -44,7 +44,7 @@ def test_every_condition_of_a_verdict_has_a_link(open_page):
 
 
 def test_inside_the_step_and_the_certificates_are_worked_out(open_page):
-    app = open_page("inside")
+    app = open_page("inside", epsilon="10", order="4")
     assert r"16 \ge \frac{\sqrt{256}}{2e^{2}} = 1.08" in texts(app)
     app.segmented_control(key="is_section").set_value("4 · Privacy")
     assert r"\varepsilon = \min(2.08,\ " in texts(app.run())

@@ -8,7 +8,7 @@ import pytest
 
 from dpsyn.kit.widgets import humanise
 from dpsyn.mechanisms.registry import MECHANISMS, title
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import finish_job, other_rows
 
 
 def messages(app):
@@ -23,7 +23,7 @@ def run(app):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
-    app = open_page("generator")
+    app = open_page("generator", epsilon="10")
     app.segmented_control(key="mechanism").set_value(name).run()
     assert not app.exception
     (before,) = [m for m in messages(app) if "The release will be" in m]
@@ -35,6 +35,10 @@ def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     dataset = app.session_state["dataset"]
     dataset.table.domain.encode(made.release.rows)
     assert any(f"The release is **{humanise(str(made.release.guarantee))}**" in m for m in messages(app))
+    assert f"## {made.name}" in [m.value for m in app.markdown]
+    assert made.label not in [e.label for e in app.expander]
+    app = other_rows(app)
+    assert app.segmented_control(key="mechanism").value == name
     assert made.label in [e.label for e in app.expander]
     record = made.release.record()
     assert "seed" not in json.loads(json.dumps(record))
@@ -44,7 +48,9 @@ def test_a_demonstration_is_repeatable_and_says_so(open_page):
     app = open_page("generator")
     app.segmented_control(key="mechanism").set_value("noisy_reweighting").run()
     app.toggle(key="demo").set_value(True).run()
-    app = run(run(app))
+    app = run(app)
+    assert "not for publication" in " ".join(m.value for m in app.markdown)
+    app = run(other_rows(app))
     first, second = app.session_state["releases"]
     assert first.release.rows.equals(second.release.rows)
     assert (first.seed, first.release.guarantee.status) == (7, "demonstration")
@@ -52,7 +58,7 @@ def test_a_demonstration_is_repeatable_and_says_so(open_page):
 
 
 def test_settings_without_a_guarantee_cannot_run(open_page):
-    app = open_page("generator")
+    app = open_page("generator", mechanism="Private sampling")
     app.select_slider(key="epsilon").set_value(1.0).run()
     assert not app.exception
     (warning,) = [w.value for w in app.warning]

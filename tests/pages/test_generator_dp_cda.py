@@ -7,11 +7,11 @@ import json
 import pytest
 
 from dpsyn.mechanisms.dp_cda.form import WAYS
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import finish_job, other_rows
 
 
 def at(open_page, sample="breast_cancer"):
-    return open_page("generator", data=sample, mechanism="DP-CDA")
+    return open_page("generator", data=sample, mechanism="DP-CDA", epsilon="3.16")
 
 
 def quiet(app):
@@ -69,6 +69,8 @@ def test_as_published_is_a_demonstration_only(open_page):
     assert "no guarantee · demonstration" in made.label
     assert "publishing it costs everything" in " ".join(c.value for c in app.caption)
     assert json.loads(json.dumps(made.release.record(), default=str))["guarantee"]["epsilon"] is None
+    app = other_rows(app)
+    assert app.segmented_control(key="cda_way").value == "as_published"
     quiet(app.segmented_control(key="cda_way").set_value("poisson").run())
     assert not app.toggle(key="demo").value
 

@@ -14,7 +14,8 @@ from tests.pages.conftest import finish_job
 
 
 def at(open_page, sample="asia"):
-    return open_page("inside", data=sample, inside_mechanism="DP-CDA")
+    """At the ε of the lessons: at 1, the theorem of the paper says nothing."""
+    return open_page("inside", data=sample, inside_mechanism="DP-CDA", epsilon="10", order="4")
 
 
 def upload(open_page, text):

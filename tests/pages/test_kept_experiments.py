@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpsyn.data.samples import load_sample
 from dpsyn.evaluation.experiments import Workspace
 from dpsyn.kit.scheduler import scheduler
-from tests.pages.conftest import finish_job
+from tests.pages.conftest import finish_job, press
 from tests.pages.test_experiments import plan, small, wait_for_results
 from tests.pages.test_kept_measures import open_workspace, said
 
@@ -26,7 +26,7 @@ def filled(open_page, tmp_path_factory):
     path = tmp_path_factory.mktemp("filled")
     app = small(open_page)
     app.slider(key=f"roles_share_{app.session_state['dataset'].revision}").set_value(0.35)
-    next(b for b in app.button if b.label == "Apply").click().run()
+    app = press(app, "Next")
     app = open_workspace(app, path)
     app = plan(app, repeats=1)
     finish_job(app.button(key="lab_start").click().run())

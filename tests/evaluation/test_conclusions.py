@@ -1,0 +1,182 @@
+"""The score card: what a report comes to, for reports made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsyn.evaluation.conclusions import advice, best_score, conclusions, ranking, table_error
+from dpsyn.evaluation.distances import MarginalError, RangeError
+from dpsyn.evaluation.prediction import Prediction, RealScores, Score
+from dpsyn.evaluation.report import Closeness, Report
+from dpsyn.evaluation.values import ValueErrors
+
+
+def closeness(errors: dict[int, float], values: tuple[ValueErrors, ...] = ()) -> Closeness:
+    found = {d: MarginalError(d, mean, mean, ("a", "b")[:d], 1, 1, None, (), 0) for d, mean in errors.items()}
+    return Closeness(1000, found, pd.DataFrame(), RangeError(0.0, 0.0, 0.5, 10, 2), values, {})
+
+
+def report(
+    error: float | dict[int, float],
+    floor: float | None = 0.01,
+    prediction: Prediction | str = "no target",
+    values: tuple[ValueErrors, ...] = (),
+) -> Report:
+    errors = error if isinstance(error, dict) else {1: error / 2, 2: error, 3: error * 2}
+    beside = None if floor is None else closeness(dict.fromkeys(errors, floor))
+    return Report(3000, closeness(errors, values), beside, prediction, ())
+
+
+def scores(synthetic: dict[str, float], real: float, constant: float, measure: str = "accuracy") -> Prediction:
+    made = tuple(Score(model, {measure: value}, 100) for model, value in synthetic.items())
+    models = tuple(Score(model, {measure: real}, 100) for model in synthetic)
+    classes = ("no", "yes") if measure == "accuracy" else ()
+    return Prediction(made, RealScores("ill", classes, models, Score("constant", {measure: constant}, 100), 500))
+
+
+def column(name: str, far: float) -> ValueErrors:
+    """A column whose law is off by so much, with the mean and deviation of the real one."""
+    return ValueErrors(name, False, 5000, 5000, 0.0, 0.0, 1.0, 1.0, (), (), (), far / 2, far)
+
+
+def card(made: Report) -> dict[str, tuple[str, str]]:
+    return {found.about: (found.grade, found.sentence) for found in conclusions(made)}
+
+
+@pytest.mark.parametrize(
+    ("error", "floor", "grade"),
+    [
+        (0.020, 0.001, "good"),  # small, whatever a sample would miss
+        (0.060, 0.030, "good"),  # twice what a sample misses
+        (0.061, 0.030, "fair"),
+        (0.100, 0.001, "fair"),
+        (0.101, 0.001, "bad"),  # large, and six times what a sample misses
+        (0.120, 0.020, "fair"),
+        (0.121, 0.020, "bad"),
+        (0.010, 0.0, "good"),
+        (0.500, 0.0, "bad"),
+        (0.020, None, "good"),
+        (0.100, None, "fair"),
+        (0.101, None, "bad"),
+    ],
+)
+def test_tables_are_graded_beside_a_fresh_sample(error: float, floor: float | None, grade: str) -> None:
+    assert card(report(error, floor))["tables"][0] == grade
+
+
+def test_tables_are_told_beside_a_fresh_sample() -> None:
+    (found,) = conclusions(report(0.045, 0.015))
+    assert found.figure == "4.5 %"
+    assert found.sentence == (
+        "Tables of two columns are off by 4.5 % on average; a fresh real sample of 1,000 rows is off by 1.5 %."
+    )
+    assert "they are closer, because" in card(report(0.01, 0.015))["tables"][1]
+    assert card(report(0.045, None))["tables"][1] == "Tables of two columns are off by 4.5 % on average."
+
+
+@pytest.mark.parametrize(
+    ("errors", "which", "error"),
+    [
+        ({1: 0.01, 2: 0.02, 3: 0.03}, "Tables of two columns", 0.02),
+        ({1: 0.01}, "Tables of 1 column are", 0.01),
+        ({3: 0.03, 4: 0.04}, "Tables of 3 columns are", 0.03),
+    ],
+)
+def test_tables_of_two_columns_count_or_those_nearest(errors: dict[int, float], which: str, error: float) -> None:
+    assert card(report(errors))["tables"][1].startswith(which)
+    assert table_error(report(errors)) == error
+
+
+@pytest.mark.parametrize(
+    ("value", "grade", "said"),
+    [
+        (0.60, "bad", "is worse than guessing the majority class: 0.6 against 0.7."),
+        (0.70, "bad", "is no better than guessing the majority class: 0.7 against 0.7."),
+        (0.75, "bad", "reaches accuracy 0.75 (trees); real rows give 0.9, guessing the majority class 0.7."),  # a quarter
+        (0.77, "fair", "reaches accuracy 0.77"),
+        (0.87, "fair", "reaches accuracy 0.87"),
+        (0.89, "good", "reaches accuracy 0.89"),
+        (0.95, "good", "reaches accuracy 0.95"),
+    ],
+)
+def test_predictions_are_graded_by_their_share_of_what_real_rows_gain(value: float, grade: str, said: str) -> None:
+    found = card(report(0.01, prediction=scores({"trees": value}, real=0.9, constant=0.7)))["prediction"]
+    assert found[0] == grade
+    assert found[1].startswith("Predicting 'ill' ")
+    assert said in found[1]
+
+
+def test_a_number_is_predicted_beside_the_mean() -> None:
+    found = card(report(0.01, prediction=scores({"ridge": -0.2}, real=0.5, constant=-0.001, measure="R²")))["prediction"]
+    assert found == ("bad", "Predicting 'ill' is worse than guessing the mean: -0.2 against -0.001.")
+
+
+def test_the_best_model_counts_and_real_rows_that_gain_nothing_are_no_yardstick() -> None:
+    several = scores({"trees": 0.75, "linear": 0.89}, real=0.9, constant=0.7)
+    assert best_score(several.synthetic) == ("accuracy", several.synthetic[1])
+    assert card(report(0.01, prediction=several))["prediction"][0] == "good"
+    assert card(report(0.01, prediction=scores({"trees": 0.71}, real=0.69, constant=0.7)))["prediction"][0] == "good"
+
+
+def test_what_was_not_measured_is_left_out() -> None:
+    assert [found.about for found in conclusions(report(0.01))] == ["tables"]
+    nothing = Prediction((Score("trees", {}, 0, "one class only"),), scores({"trees": 0.8}, 0.9, 0.7).real)
+    assert [found.about for found in conclusions(report(0.01, prediction=nothing))] == ["tables"]
+
+
+@pytest.mark.parametrize(
+    ("far", "grade", "figure"),
+    [
+        ((0.01, 0.02, 0.01), "good", "3 of 3"),
+        ((0.90, 0.02, 0.01), "fair", "2 of 3"),
+        ((0.90, 0.90, 0.01), "bad", "1 of 3"),
+        ((0.90,), "bad", "0 of 1"),
+    ],
+)
+def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...], grade: str, figure: str) -> None:
+    values = tuple(column("xyz"[i], each) for i, each in enumerate(far))
+    assert [bool(each.warning) for each in values] == [each > 0.5 for each in far]
+    (found,) = [found for found in conclusions(report(0.01, values=values)) if found.about == "numbers"]
+    assert (found.grade, found.figure) == (grade, figure)
+    assert ("came out far from the real ones: 'x'" in found.sentence) == (max(far) > 0.5)
+    if max(far) <= 0.5:
+        assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2 %."
+
+
+def test_a_column_without_any_number_is_not_the_furthest() -> None:
+    nan = float("nan")
+    empty = replace(column("x", nan), real_rows=0, rows=0, wasserstein=nan)
+    found = card(report(0.01, values=(empty, column("y", 0.02))))["numbers"]
+    assert found == ("good", "The column of numbers keeps its shape; furthest is 'y', by 2 %.")
+    assert "numbers" not in card(report(0.01, values=(empty,)))
+
+
+def test_the_smallest_error_of_tables_comes_first() -> None:
+    made = {"far": report(0.3), "near": report(0.01), "between": report(0.05)}
+    assert ranking(made) == ["near", "between", "far"]
+    assert np.all(np.diff([table_error(made[name]) for name in ranking(made)]) > 0)
+
+
+WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
+
+
+@pytest.mark.parametrize(
+    ("reports", "said"),
+    [
+        ({"A": report(0.01), "B": report(0.4)}, "A is the closest of these: take it, or try a smaller ε."),
+        ({"A": report(0.01)}, "A is close to the real rows: take it, or try a smaller ε."),
+        ({"A": report(0.05), "B": report(0.4)}, "A is the closest of these: more ε brings it closer."),
+        ({"A": report(0.3), "B": report(0.4)}, "No release is close to the real rows: leave out columns"),
+        ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "but do not rely on its predictions: raise ε"),
+        (
+            {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},
+            "but do not rely on its predictions or its columns of numbers: raise ε",
+        ),
+    ],
+)
+def test_what_to_do_next_follows_from_the_best_release(reports: dict[str, Report], said: str) -> None:
+    assert said in advice(reports)

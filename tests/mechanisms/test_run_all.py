@@ -1,0 +1,55 @@
+"""One release of every mechanism in one job: what stands in the way of one does not take the others along."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpsyn
+from dpsyn.mechanisms.base import Mechanism, Release, run_all
+
+CAR = dpsyn.load_sample("car").project(["buying", "safety", "class"])
+SPEC = dpsyn.PrivacySpec(3.0, 1e-5)
+TOO_LITTLE = dpsyn.PrivacySpec(0.01, 1e-5)
+"""For DP-CDA to find a class with enough rows, which it says in the run: the sizes of classes are private."""
+
+
+def mechanisms() -> dict[str, Mechanism]:
+    configs = (dpsyn.NoisyReweighting(rows=50), dpsyn.DPCDA(target="class"), dpsyn.MWEM(rows=40))
+    specs = (SPEC, TOO_LITTLE, SPEC)
+    return {c.name: c.calibrate(spec, CAR.domain, n=CAR.n) for c, spec in zip(configs, specs, strict=True)}
+
+
+def test_one_that_fails_does_not_take_the_others_along() -> None:
+    steps: list[tuple[str, float]] = []
+    made = run_all(mechanisms(), CAR, lambda step, share: steps.append((step, share)))
+    assert list(made) == ["noisy_reweighting", "dp_cda", "mwem"]
+    refused, _ = made["dp_cda"]
+    assert isinstance(refused, str)
+    assert "class" in refused
+    for name, rows in (("noisy_reweighting", 50), ("mwem", 40)):
+        release, seconds = made[name]
+        assert isinstance(release, Release)
+        assert (release.mechanism, len(release.rows), release.seeded) == (name, rows, False)
+        assert release.guarantee.status == "proven"
+        assert seconds > 0
+    shares = [share for _, share in steps]
+    assert 0 <= min(shares) <= max(shares) <= 1
+    assert [step.partition(":")[0] for step, share in steps if share >= 2 / 3][-1] == "MWEM"
+    assert max(share for step, share in steps if step.startswith("Noisy reweighting")) <= 1 / 3 + 1e-9
+
+
+def test_what_is_no_fault_of_the_request_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = mechanisms()["mwem"]
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(type(one), "_run", broken)
+    with pytest.raises(ZeroDivisionError):
+        run_all({"mwem": one}, CAR, lambda *_: None)
+
+
+def test_rows_of_two_runs_differ() -> None:
+    one = {"mwem": mechanisms()["mwem"]}
+    first, second = (run_all(one, CAR, lambda *_: None)["mwem"][0] for _ in range(2))
+    assert not first.rows.equals(second.rows)

@@ -1,0 +1,87 @@
+"""ε, δ, d and l are the same on all pages: they go along from page to page, in links, and under their earlier names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpsyn.kit.widgets import DELTA, EPSILON
+from tests.pages.test_share import at
+
+DEFAULTS = {"epsilon": 1.0, "delta": 1e-5, "degree": 2, "order": 8}
+SHOWN = {
+    ("generator", ()): ("epsilon", "delta", "degree"),
+    ("generator", ("mechanism", "Private sampling")): ("epsilon", "delta", "degree"),
+    ("generator", ("mechanism", "Noisy reweighting")): ("epsilon", "delta", "degree"),
+    ("generator", ("mechanism", "DP-CDA")): ("epsilon", "delta", "order"),
+    ("generator", ("mechanism", "MWEM")): ("epsilon", "delta", "degree"),
+    ("feasibility", ()): ("epsilon", "delta", "degree", "order"),
+    ("inside", ("inside_mechanism", "Noisy reweighting")): ("epsilon", "delta", "degree"),
+    ("inside", ("inside_mechanism", "DP-CDA")): ("epsilon", "delta", "order"),
+}
+"""Of a page, with what a link to it says, the settings that it shows."""
+EARLIER = ["f", "ps", "nr", "mwem", "cda", "is", "in_nr", "in_cda", "lab"]
+
+
+def values(app: AppTest) -> dict[str, Any]:
+    """The shared settings on the page, and those in a form among them."""
+    return {s.key: s.value for s in (*app.select_slider, *app.slider) if s.key in DEFAULTS}
+
+
+def address(app: AppTest) -> dict[str, str]:
+    """What the address says of them."""
+    found = {name: app.query_params[name] for name in DEFAULTS if name in app.query_params}
+    return {name: text if isinstance(text, str) else text[-1] for name, text in found.items()}
+
+
+@pytest.mark.parametrize("place", SHOWN, ids=str)
+def test_every_page_has_the_same_defaults_and_takes_a_link(place: tuple[str, tuple[str, ...]]) -> None:
+    page, state = place
+    query = dict([state]) if state else {}
+    assert values(at(page, **query)) == {name: DEFAULTS[name] for name in SHOWN[place]}
+    other = {"epsilon": 0.1, "delta": 1e-8, "degree": 1, "order": 16}
+    app = at(page, **query, epsilon="0.1", delta="1e-8", degree="1", order="16")
+    assert values(app) == {name: other[name] for name in SHOWN[place]}
+    assert not [warning for warning in app.warning if "Not taken from the link" in warning.value]
+
+
+def test_what_is_set_on_one_page_goes_to_all_others_and_back() -> None:
+    app = at("generator", mechanism="Noisy reweighting")
+    app.select_slider(key=EPSILON).set_value(3.16)
+    app.select_slider(key=DELTA).set_value(1e-8)
+    app.slider(key="degree").set_value(1).run()
+    app = app.switch_page("feasibility.py").run()
+    assert values(app) == {"epsilon": 3.16, "delta": 1e-8, "degree": 1, "order": 8}
+    app.select_slider(key="order").set_value(32).run()
+    app = app.switch_page("data.py").run()
+    app = app.switch_page("lessons.py").run()
+    app = app.switch_page("inside.py").run()
+    app.segmented_control(key="inside_mechanism").set_value("dp_cda").run()
+    assert values(app) == {"epsilon": 3.16, "delta": 1e-8, "order": 32}
+    app.select_slider(key=EPSILON).set_value(10.0).run()
+    app = app.switch_page("generator.py").run()
+    assert values(app)["epsilon"] == 10.0
+    app = app.switch_page("comparison.py").run()
+    assert "by every mechanism, each with ε = 10, δ = 10⁻⁸" in " ".join(m.value for m in app.markdown)
+    app.segmented_control(key="comparison_what").set_value("Experiments").run()
+    assert values(app)["delta"] == 1e-8
+
+
+def test_a_link_to_a_page_that_shows_no_budget_sets_that_of_the_others() -> None:
+    app = at("data", epsilon="3.16", delta="1e-8")
+    app.query_params.clear()  # as a browser does on the way to another page
+    app = app.switch_page("generator.py").run()
+    assert values(app)["epsilon"] == 3.16
+    assert values(app)["delta"] == 1e-8
+
+
+@pytest.mark.parametrize("page", EARLIER)
+def test_links_of_earlier_versions_are_understood(page: str) -> None:
+    earlier = {f"{page}_epsilon": "3.16", f"{page}_delta": "1e-8", f"{page}_degree": "1", f"{page}_order": "32"}
+    app = at("feasibility", **earlier)
+    assert values(app) == {"epsilon": 3.16, "delta": 1e-8, "degree": 1, "order": 32}
+    assert not set(app.query_params) & earlier.keys()
+    assert address(app) == {"epsilon": "3.16", "delta": "1e-8", "degree": "1", "order": "32"}
+    assert not [warning for warning in app.warning if "Not taken from the link" in warning.value]
