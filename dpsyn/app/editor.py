@@ -73,7 +73,7 @@ _CONFIG: Mapping[str, Any] = {
 
 
 def part_of_names(current: Dataset) -> str:
-    """Which of very many columns to show, by a part of their names. Outside of the form, whose fields wait for its button."""
+    """Which of very many columns to show, by a part of their names. Not in the form, whose fields wait for its button."""
     if len(current.full.domain) <= SHOWN_COLUMNS:
         return ""
     return st.text_input("Columns with this in their name", key="columns_part", placeholder="all", persist_state="session")
