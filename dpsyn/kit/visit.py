@@ -116,7 +116,8 @@ class Dataset:
     @cached_property
     def predictable(self) -> tuple[str, ...]:
         """Columns that a model can be asked for: the classes, numbers and dates."""
-        return tuple(a.name for a in self.table.domain.attributes if a.is_binned or a.name in self.classes)
+        classes = set(self.classes)
+        return tuple(a.name for a in self.table.domain.attributes if a.is_binned or a.name in classes)
 
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column."""

@@ -116,7 +116,7 @@ def test_bounds_bins_and_public_are_taken(full):
 
 def test_the_unit_is_proposed_shown_and_taken(full):
     lines = lines_of(full).set_index("column")
-    assert (lines.at["age", "unit"], lines.at["score", "unit"]) == (1, 0.01)
+    assert (lines.at["age", "unit"], lines.at["score", "unit"]) == (1, 0.05)
     assert pd.isna(lines.at["born", "unit"])
     half, none = (edited_domain(edit(full, "score", unit=unit), full, full.domain)["score"] for unit in (0.5, None))
     assert (half.unit, none.unit) == (0.5, None)
@@ -124,7 +124,7 @@ def test_the_unit_is_proposed_shown_and_taken(full):
     assert edited_domain(editor_lines(full, halved), full, halved) == halved
     as_text = edited_domain(edit(full, "score", kind="categorical"), full, full.domain)
     back = edited_domain(edit(full.with_domain(as_text), "score", kind="numeric"), full, as_text)["score"]
-    assert (back.unit, back.public) == (0.01, False)
+    assert (back.unit, back.public) == (0.05, False)
 
 
 @pytest.mark.parametrize("before", [None, 1, 0.01])
