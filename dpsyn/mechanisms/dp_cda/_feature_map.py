@@ -208,6 +208,19 @@ class FeatureMap:
         return pieces
 
 
+def changed_by_noise(noise_scale: float, columns: int) -> float:
+    """At least this share of the categories of a column comes out as another one, because of the noise alone: Φ(-1/(√q σ)).
+
+    No category is further than 1/√q from where another one is as near, and noise of deviation σ goes that way. Averaging
+    brings rows nearer to it.
+
+    Args:
+        noise_scale: σ on an average.
+        columns: q, columns that are mixed.
+    """
+    return math.erfc(1 / (noise_scale * math.sqrt(2 * columns))) / 2
+
+
 def _number_type(attribute: Attribute) -> type | None:
     """The type of a column that can be decoded together with its neighbours; None for all others."""
     if attribute.kind != "numeric" or attribute.unit not in (None, 1) or (attribute.integer and attribute.missing):

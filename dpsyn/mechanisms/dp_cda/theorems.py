@@ -10,19 +10,26 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.dp_cda._feature_map import changed_by_noise
 from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
 from dpsyn.notation import short
-from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_up
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Headline, Remedy, Verdict
 from dpsyn.theory.logarithms import exp_of, float_of, format_log, log_of, nearest_float
 from dpsyn.theory.thresholds import single_change, summarise, threshold, whole_threshold
 
+_NOTICEABLE = 0.005
+"""Share of values that the noise changes from which on the headline says so."""
+
 
 @dataclass(frozen=True)
 class MixingSetting:
-    """What DP-CDA's guarantee depends on: the arguments of :func:`verdict`, and the sizes as the accountants know them."""
+    """What DP-CDA's guarantee depends on: the arguments of :func:`verdict`, and the sizes as the accountants know them.
+
+    ``columns``: how many are mixed, where some of them have two values; else 0. No guarantee depends on it.
+    """
 
     n: int
     spec: PrivacySpec
@@ -33,6 +40,7 @@ class MixingSetting:
     noise_scale: float | None = None
     clip_norm: float = 1.0
     exact: bool | None = None
+    columns: int = 0
     sizes: Sizes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -189,7 +197,7 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
         title="DP-CDA",
         conditions=found,
         summary=summarise(found, promise, change, provided=_balanced(setting) if setting.takes_balance_for_granted else ""),
-        headline=_headline(setting, found, "" if bound or scale is None else f"{format_log(log_of(scale), 3, 'at_least')}"),
+        headline=_headline(setting, found, None if bound else scale),
         change=change,
         facts=facts,
         notes=(
@@ -209,19 +217,23 @@ def dp_cda_verdict(setting: MixingSetting) -> Verdict:
     )
 
 
-def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: str) -> Headline:
+def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float | None) -> Headline:
     """No theorem is about the error, so nothing is promised of it."""
     missed = [c for c in found if not c.holds]
     if missed:
         return Headline("—", f"Not private. Main obstacle: {missed[0].label[0].lower()}{missed[0].label[1:]}.", "bad")
-    order = setting.order_of_mixture
-    words = "no theorem bounds the error" + (
-        f": each row averages {order} records, which blurs relations between columns." if order > 1 else "."
-    )
-    given = "with this noise" if scale else "with enough noise"
+    sigma = f"σ = {format_log(log_of(scale), 3, 'at_least')}" if scale else "no bound"
+    given = f"with noise {sigma}" if scale else "with enough noise"
     if setting.takes_balance_for_granted:
         given += f" {_balanced(setting)}"
-    return Headline(f"σ = {scale}" if scale else "no bound", f"Private {given}, but {words}", "open")
+    share = changed_by_noise(scale, setting.columns) if scale and setting.columns else 0.0
+    if share >= _NOTICEABLE:
+        least = f"{rounded_down(100 * share, 2)} %"
+        words = f"but the noise alone changes at least {least} of yes/no values, and no theorem bounds the error."
+        return Headline(f"≥ {least}", f"Private {given}, {words}", "open")
+    order = setting.order_of_mixture
+    blurred = f": each row averages {order} records, which blurs relations between columns" if order > 1 else ""
+    return Headline(sigma, f"Private {given}, but no theorem bounds the error{blurred}.", "open")
 
 
 def _changed(setting: MixingSetting, parameter: str, log_value: float) -> MixingSetting:
@@ -264,8 +276,10 @@ def verdict(
             sampling, which can be a hundred times larger (False), or the former where it is quick (None). With a
             ``noise_scale`` its ε is always by the exact accountant.
     """
+    mixed = sum(size > 1 for size in stats.sizes or ()) - (classes > 1)
+    columns = max(mixed, 0) if 2 in (stats.sizes or ()) else 0
     setting = MixingSetting(
-        stats.n, spec, classes, smallest_class, order_of_mixture, rows, noise_scale, clip_norm, exact_accounting
+        stats.n, spec, classes, smallest_class, order_of_mixture, rows, noise_scale, clip_norm, exact_accounting, columns
     )
     return dp_cda_verdict(setting)
 

@@ -4,9 +4,12 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from dpsyn.data.samples import load_sample
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, changed_by_noise
 from dpsyn.mechanisms.dp_cda.theorems import (
     MixingSetting,
     conditions,
@@ -14,6 +17,7 @@ from dpsyn.mechanisms.dp_cda.theorems import (
     exact_epsilon,
     exact_sigma,
     plain_gaussian_sigma,
+    verdict,
 )
 from dpsyn.privacy.spec import PrivacySpec
 from tests.mechanisms.dp_cda import changes
@@ -159,3 +163,35 @@ def test_meaningless_values_name_their_field(field: str, value: float) -> None:
     with pytest.raises(ParameterError) as caught:
         replace(SETTING, **{field: value})
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("scale", [0.15, 0.28, 0.5])
+def test_noise_changes_at_least_so_many_values(scale: float) -> None:
+    table = load_sample("asia").project(["asia", "tub", "smoke", "lung", "bronc"])
+    features = FeatureMap(table.domain)
+    generator = np.random.default_rng(5)
+    points = features.encode(table)
+    noisy = features.decode(points + generator.normal(0, scale, points.shape), generator)
+    changed = np.mean([(noisy[name].to_numpy() != table.frame[name].to_numpy()).mean() for name in table.domain.names])
+    # 100,000 values: the standard error is below 0.0016. Here all records are vertices, so that it is equal.
+    assert changed == pytest.approx(changed_by_noise(scale, 5), abs=0.006)
+    averages = (points[::2] + points[1::2]) / 2
+    plain = features.decode(averages.copy(), generator)
+    noisy = features.decode(averages + generator.normal(0, scale, averages.shape), generator)
+    assert np.mean([(noisy[n] != plain[n]).mean() for n in table.domain.names]) > changed_by_noise(scale, 5) - 0.006
+
+
+def test_the_headline_never_calls_unbounded_rows_good() -> None:
+    stats = load_sample("asia").statistics()
+    said = verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000, smallest_class=8000, exact_accounting=True).headline
+    assert said is not None
+    share = changed_by_noise(verdict(stats, PrivacySpec(1.0, 1e-5), rows=1000, smallest_class=8000).facts["sigma_exact"], 7)
+    assert said.level == "open"
+    assert float(said.number.removeprefix("≥ ").removesuffix(" %")) == pytest.approx(100 * share, rel=0.06)
+    quiet = verdict(stats, PrivacySpec(1000.0, 1e-5), rows=1000, smallest_class=8000).headline
+    assert quiet is not None
+    assert quiet.number.startswith("σ = ")
+    assert quiet.level == "open"
+    without = verdict(stats, PrivacySpec(1.0), rows=1000, smallest_class=8000).headline
+    assert without is not None
+    assert (without.level, "Not private" in without.sentence) == ("bad", True)
