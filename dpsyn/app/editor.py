@@ -66,7 +66,7 @@ _CONFIG: Mapping[str, Any] = {
 
 
 def part_of_names(current: Dataset) -> str:
-    """Which of very many columns to show, by a part of their names. Outside of the form, whose fields wait for its button."""
+    """Which of very many columns to show, by a part of their names; outside of a form, whose fields wait for its button."""
     if len(current.full.domain) <= SHOWN_COLUMNS:
         return ""
     return st.text_input("Columns with this in their name", key="columns_part", placeholder="all", persist_state="session")
@@ -100,15 +100,15 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = columns.READ_OFF,
     """
     try:
         domain = edited_domain(lines, current.full, current.table.domain)
+        said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
+        said |= {attribute.name: source for attribute in domain.attributes if not attribute.public}
         if source != columns.READ_OFF:
             domain = domain.confirmed()
         table = current.full.with_domain(domain)
     except InputError as fault:
         st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
         return False
-    said = {str(name): str(text) for name, text in zip(lines["column"], lines["source"], strict=True) if text}
-    sources = {**dict.fromkeys(domain.names, source), **current.sources}
-    sources |= {name: source if text == columns.READ_OFF else text for name, text in said.items()}
+    sources = {name: text for name, text in said.items() if text != columns.READ_OFF}
     if domain != current.table.domain or changes.items() - {("target", current.target), ("held_out", current.held_out)}:
         visit.use(current.changed(table=table, sources=sources, **changes))
     else:

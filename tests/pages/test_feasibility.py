@@ -6,6 +6,7 @@ import pytest
 
 import dpsyn
 from dpsyn.theory.datasets import BUILT_IN
+from tests.pages.conftest import confirm
 
 
 def verdict_titles(app):
