@@ -9,14 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 pytestmark = pytest.mark.browser
 
 WAIT = 90_000
-PAGES = {
-    "Data": "What can differentially private synthetic data do with your data?",
-    "Feasibility": "Feasibility",
-    "Generator": "Generator",
-    "Inside": "Inside the mechanisms",
-    "Lessons": "Lessons",
-    "Comparison": "Comparison",
-}
+PAGES = ("", "data", "domain", "feasibility", "generator", "comparison", "lessons", "inside")
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 
 
@@ -36,10 +29,9 @@ def test_no_serious_finding_and_no_request_elsewhere(browser: Browser, app_url: 
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(app_url)
-    for name, heading in PAGES.items():
-        page.get_by_role("link", name=name, exact=True).first.click(timeout=WAIT)
-        expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible(timeout=WAIT)
+    for name in PAGES:
+        page.goto(f"{app_url}/{name}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
         assert (name, serious(page)) == (name, [])
     assert [url for url in asked if not url.startswith((app_url, "data:", f"blob:{app_url}"))] == []

@@ -15,7 +15,7 @@ from tests.browser.test_walk import RUN, settled
 
 pytestmark = pytest.mark.browser
 
-NAVIGATION = ("Data", "Feasibility", "Generator", "Inside", "Lessons", "Comparison")
+NAVIGATION = ("Start", "Data", "Feasibility", "Generator", "Comparison", "Learn")
 
 
 def feasibility(page: Page) -> None:

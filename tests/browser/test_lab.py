@@ -18,7 +18,7 @@ FILES = {
     "left": "secretleft,kind\n" + "yes,a\nno,b\nno,c\n" * 60,
     "right": "secretright,colour\n" + "yes,red\nno,blue\nyes,green\nno,red\n" * 50,
 }
-PAGES = ("Data", "Feasibility", "Generator", "Inside", "Comparison")
+PAGES = ("Data", "Feasibility", "Generator", "Learn", "Comparison")
 
 
 def settled(page: Page) -> None:
@@ -34,12 +34,12 @@ def at(page: Page, name: str) -> None:
 
 def upload(page: Page, url: str, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 1100})
-    page.goto(url)
+    page.goto(f"{url}/data")
     expect(page.get_by_test_id("stFileUploaderDropzoneInput").first).to_be_attached(timeout=WAIT)
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
         {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": FILES[name].encode()}
     )
-    expect(page.get_by_text("Inferred from private data — not confirmed").first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Read off these rows, not yet public").first).to_be_visible(timeout=WAIT)
     settled(page)
 
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Page, Request, expect
 
 from tests.browser.conftest import ROOT, serving
-from tests.browser.test_walk import RUN, settled, upload, visit
+from tests.browser.test_walk import NOT_PUBLIC, RUN, settled, upload, visit
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +21,7 @@ PICTURE = "![i](http://evil.example/x)"
 SCRIPT = "<img src=http://evil.example/y onerror=alert(1)>"
 ROWS = "\n".join(f'"{SCRIPT if i % 2 else PICTURE}",{(":violet-badge[Public]", "**b**", "$x$")[i % 3]}' for i in range(40))
 TABLE = f'"q {PICTURE}","q {SCRIPT} [l](http://evil.example/z) :violet-badge[Public domain]"\n{ROWS}\n'
-PAGES = ("Data", "Feasibility", "Generator", "Inside", "Lessons", "Comparison")
+PAGES = ("Start", "Data", "Feasibility", "Generator", "Learn", "Comparison")
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def watched(page: Page, app_url: str) -> list[str]:
 
 def test_hostile_names_ask_nobody_and_put_nothing_on_any_page(page: Page, app_url: str, watched: list[str]) -> None:
     page.set_viewport_size({"width": 1440, "height": 1000})
-    page.goto(app_url)
+    page.goto(f"{app_url}/data")
     expect(page.get_by_text("asia").first).to_be_visible(timeout=RUN)
     upload(page, f"{SCRIPT} **f**.csv".replace("/", "_"), TABLE.encode())
-    expect(page.get_by_text("Inferred from private data — not confirmed").first).to_be_visible(timeout=RUN)
+    expect(page.get_by_text(NOT_PUBLIC).first).to_be_visible(timeout=RUN)
     page.get_by_test_id("stDataFrame").first.hover()
     own_csv = page.get_by_label(re.compile("^Download as CSV"))  # of Streamlit, with cells that a spreadsheet runs
     expect(own_csv.first).to_be_attached()

@@ -150,3 +150,17 @@ def generate_small(open_page):
     app.toggle(key="demo").set_value(True).run()
     app.button(key="run").click().run()
     return finish_job(app)
+
+
+def test_one_button_runs_and_measures_all_mechanisms_and_says_which_did_not_run(open_page, score_cards):
+    app = open_page("comparison", data="car", data_columns='{"doors":null,"persons":null}', epsilon="3.16")
+    app = finish_job(press(app, "Run all mechanisms"))
+    made = app.session_state["releases"]
+    assert [one.release.mechanism for one in made] == ["noisy_reweighting", "dp_cda", "mwem"]
+    assert [one.release.guarantee.epsilon for one in made] == pytest.approx([3.16] * 3, rel=0.02)
+    assert list(app.session_state["comparison"]["reports"]) == [one.label for one in made]
+    (said,) = [e.value for e in app.error]
+    assert "not run: Private sampling: " in said
+    shown = " ".join(m.value for m in app.markdown)
+    assert not says_there_is_none(app)
+    assert "the closest of these" in shown or "No release is close" in shown

@@ -98,3 +98,42 @@ def test_one_row_and_one_column_are_survived(open_page, name):
     assert title(name)
     if not app.button(key="run").disabled:
         run(app)
+
+
+def card(app):
+    """Names, figures and grades of the score card."""
+    names = ("Tables", "Prediction", "Columns of numbers")
+    return {metric.label: metric.value for metric in app.metric if metric.label in names}
+
+
+def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comparison(open_page, score_cards):
+    app = open_page("generator", data="car", mechanism="Noisy reweighting", data_columns='{"doors":null,"persons":null}')
+    assert not card(app)
+    app = run(app)
+    first = card(app)
+    assert list(first) == ["Tables", "Prediction"]
+    assert any("a fresh real sample of 432 rows is off by" in c.value for c in app.caption)
+    assert any("guessing the majority class" in c.value for c in app.caption)
+    assert any("**:primary[4 Rows]**" in m.value for m in app.markdown)
+    app = other_rows(app)
+    assert not card(app)
+    assert any("**:primary[3 Mechanism]**" in m.value for m in app.markdown)
+    app.segmented_control(key="mechanism").set_value("mwem").run()
+    app = run(app)
+    assert card(app) != first
+    found = app.session_state["comparison"]["reports"]
+    assert list(found) == [made.label for made in app.session_state["releases"]]
+    app = app.switch_page("comparison.py").run()
+    said = " ".join(m.value for m in app.markdown)
+    assert "the closest of these" in said or "No release is close" in said
+    assert all(made.label in said.replace("\\", "") for made in app.session_state["releases"])
+
+
+def test_other_data_have_no_score_card_of_these(open_page, score_cards):
+    app = run(open_page("generator", data="car", mechanism="MWEM"))
+    assert card(app)
+    app = app.switch_page("data.py").run()
+    app.pills(key="sample").set_value("asia").run()
+    app = app.switch_page("generator.py").run()
+    assert not card(app)
+    assert app.button(key="run")  # the settings for these data, and not the rows of the others

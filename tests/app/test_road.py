@@ -1,0 +1,168 @@
+"""The road from data to rows: what each mechanism offers before a run, what a column costs, where it is known from."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.app import editor, share
+from dpsyn.app.columns import READ_OFF, SOURCES, cell_shares, editor_lines
+from dpsyn.app.road import Offer, best_of, offers
+from dpsyn.data.read import read_table
+from dpsyn.domain import Attribute, Domain
+from dpsyn.kit import visit
+from dpsyn.kit.visit import Dataset
+from dpsyn.mechanisms.registry import MECHANISMS
+
+ASIA = visit.bundled("asia")
+
+
+def offered(current: Dataset, epsilon: float, delta: float = 1e-5) -> dict[str, Offer]:
+    return {offer.name: offer for offer in offers(current, dpsyn.PrivacySpec(epsilon, delta))}
+
+
+def table(columns: int, rows: int = 40) -> Dataset:
+    """The user's own table, read off its rows."""
+    names = ",".join(f"c{j}" for j in range(columns))
+    cells = [",".join("ab"[(i >> j % 5) % 2] for j in range(columns)) for i in range(rows)]
+    full = read_table("\n".join([names, *cells]).encode(), name="wide.csv")
+    return Dataset(table=full, full=full, target="c0")
+
+
+def test_every_mechanism_is_offered_and_what_cannot_run_says_what_it_would_need() -> None:
+    found = offered(ASIA, 1.0)
+    assert list(found) == list(MECHANISMS)
+    # At floor 1/4 and ceiling 2 a row costs ln 8 = 2.0794.
+    assert found["private_sampling"].refused == "15,000 rows would need ε = 31,191.6"
+    assert found["private_sampling"].error is None
+    assert not any(offer.refused for name, offer in found.items() if name != "private_sampling")
+    few = table(3)
+    assert (few.parts[0].n, offered(few, 62.0)["private_sampling"].refused) == (30, "30 rows would need ε = 62.4")
+    assert not offered(few, 62.5)["private_sampling"].refused
+
+
+def test_what_says_nothing_before_a_run_is_offered_without_figures() -> None:
+    found = offered(ASIA, 1.0)
+    for name in ("dp_cda", "mwem"):
+        assert found[name] == Offer(name)
+    numbers = Domain.of([Attribute(name, "numeric", lower=0, upper=1, bins=4, public=True) for name in "xy"])
+    full = dpsyn.Table(pd.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(0, 1, 40)}), numbers, "numbers")
+    assert offered(Dataset(table=full, full=full), 1.0)["dp_cda"].refused == "needs a column of classes"
+
+
+def test_the_error_to_expect_falls_with_the_budget() -> None:
+    errors = []
+    for epsilon in (0.1, 1.0, 10.0):
+        error, bound = offered(ASIA, epsilon)["noisy_reweighting"].error or (np.nan, "")
+        assert bound == "or less"
+        errors.append(error)
+    assert 0 < errors[2] < errors[1] < errors[0]
+
+
+def test_the_error_of_private_sampling_is_that_of_few_rows_from_a_uniform_table() -> None:
+    """Against 30 rows drawn so, over the 4 cells of two columns with two categories."""
+    counts = np.random.default_rng(0).multinomial(30, [0.25] * 4, 20_000)
+    drawn = np.abs(counts / 30 - 0.25).sum(axis=1).mean() / 2
+    error, bound = offered(table(3), 100.0)["private_sampling"].error or (np.nan, "")
+    assert bound == "or more"
+    assert error == pytest.approx(drawn, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("found", "best"),
+    [
+        ([Offer("a", error=(0.02, "or less")), Offer("b", error=(0.01, "or more"))], "b"),
+        ([Offer("a", refused="too few rows", error=(0.01, "or less")), Offer("b", error=(0.5, "or less"))], "b"),
+        ([Offer("a"), Offer("b", error=(0.9, "or less"))], "b"),
+        ([Offer("a", refused="no"), Offer("b")], "b"),
+        ([Offer("a"), Offer("b", error=(1.2, "or less"))], "a"),
+        ([Offer("a", refused="no"), Offer("b", refused="no")], "a"),
+    ],
+)
+def test_the_best_can_run_and_promises_the_smallest_error(found: list[Offer], best: str) -> None:
+    assert best_of(found) == best
+
+
+def test_a_column_costs_its_share_of_the_cells_of_all_tables_of_two() -> None:
+    sizes = (2, 5, 3, 17)
+    attributes = [
+        Attribute(f"c{j}", "categorical", tuple(f"v{i}" for i in range(size)), public=True) for j, size in enumerate(sizes)
+    ]
+    domain = Domain.of(attributes)
+    cells = {pair: sizes[pair[0]] * sizes[pair[1]] for pair in combinations(range(4), 2)}
+    expected = [sum(count for pair, count in cells.items() if j in pair) / sum(cells.values()) for j in range(4)]
+    assert cell_shares(domain) == pytest.approx(expected)
+    assert cell_shares(domain).sum() == pytest.approx(2)  # every table has two columns
+    assert cell_shares(Domain.of(attributes[:1])) == pytest.approx([0])
+    lines = editor_lines(dpsyn.load_sample("asia"), dpsyn.load_sample("asia").domain.project(["smoke", "lung"]))
+    assert lines.set_index("column")["cost"].to_dict() == {
+        name: 100.0 if name in ("smoke", "lung") else 0.0 for name in dpsyn.load_sample("asia").domain.names
+    }
+
+
+def applied(current: Dataset, part: str = "", source: str = READ_OFF, **edits: Any) -> Dataset:
+    """After the columns with this part in their names were edited, and the button pressed."""
+    names = [name for name in current.full.domain.names if part in name]
+    lines = editor_lines(current.full, current.table.domain, names, current.sources)
+    for name, (field, value) in edits.items():
+        lines.at[lines.index[lines["column"] == name][0], field] = value
+    assert editor.apply(current, lines, source)
+    return visit.dataset()
+
+
+def sources(current: Dataset) -> dict[str, str]:
+    lines = editor_lines(current.full, current.table.domain, None, current.sources)
+    return dict(zip(lines["column"], lines["source"], strict=True))
+
+
+def test_where_a_column_is_known_from_survives_later_edits() -> None:
+    current = applied(table(3))
+    assert sources(current) == dict.fromkeys(("c0", "c1", "c2"), READ_OFF)
+    assert not current.table.domain.is_public
+    current = applied(current, c0=("source", "law of nature"))
+    assert [attribute.public for attribute in current.table.domain.attributes] == [True, False, False]
+    current = applied(current, source="code book")
+    assert sources(current) == {"c0": "law of nature", "c1": "code book", "c2": "code book"}
+    assert current.table.domain.is_public
+    before = current.revision
+    current = applied(current)
+    assert (current.revision, sources(current)["c0"]) == (before, "law of nature")
+    current = applied(current, c1=("use", False))
+    assert "c1" not in current.table.domain
+    current = applied(current, c1=("use", True))
+    assert sources(current)["c0"] == "law of nature"
+    current = applied(current, c0=("source", READ_OFF))
+    assert not current.table.domain["c0"].public
+
+
+def test_columns_that_were_not_on_the_page_stay_public() -> None:
+    """Only some of very many columns stand on the page: the source is said for the others, too, and they keep it."""
+    current = applied(table(12))
+    current = applied(current, part="c1", source="law of nature")
+    assert current.table.domain.is_public
+    assert set(sources(current).values()) == {"law of nature"}
+    current = applied(current, part="c0")
+    assert current.table.domain.is_public
+    assert set(sources(applied(current)).values()) == {"law of nature"}
+    assert applied(current).table.domain.is_public
+
+
+def test_the_source_of_a_bundled_column_is_public_from_the_start() -> None:
+    assert set(sources(ASIA).values()) == {SOURCES[0]}
+    assert applied(ASIA).table.domain == ASIA.table.domain
+
+
+def test_a_share_link_keeps_what_is_read_off_these_rows_and_what_is_public() -> None:
+    current = applied(ASIA, smoke=("source", READ_OFF), xray=("use", False), lung=("source", "law of nature"))
+    again, refused = share.restored(share.described(current))
+    assert again is not None
+    assert refused == []
+    assert again.table.domain == current.table.domain
+    assert sources(again)["smoke"] == READ_OFF
+    assert not again.table.domain.is_public
+    assert share.described(applied(table(3), source="code book")) == {"data": "own"}
