@@ -2,11 +2,15 @@
 
 import streamlit as st
 
+from dpsyn.app.lessons import player
 from dpsyn.kit import widgets
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 
 st.title("Inside the mechanisms")
 current = widgets.dataset_bar()
+back = player.way_back()
+label = f"Back to {back['lesson']}, step {back['step']}" if back else "The lessons show it step by step"
+st.page_link("lessons.py", label=label, icon=":material/school:", query_params=back)
 st.caption(
     ":material/school: For teaching: these pictures read the private rows and follow every slider at once. "
     "Only what the Generator releases may be published."

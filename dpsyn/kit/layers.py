@@ -273,7 +273,7 @@ def bar_axis(title: str, largest: float) -> Any:
     unit = 10.0 ** math.floor(math.log10(max(largest, 1e-12)))
     step = next(s for s in (0.2 * unit, 0.5 * unit, unit, 2 * unit, 5 * unit) if largest / s <= 6)
     ticks = [i * step for i in range(math.floor(largest / step * (1 + 1e-12)) + 1)]
-    return alt.Axis(title=title, titleAnchor="start", values=ticks, grid=False, domain=False, format="~g")
+    return alt.Axis(title=title, titleAnchor="start", values=ticks, grid=False, domain=False, format=",~r")
 
 
 def fine_ticks(domain: Domain) -> dict[str, Any]:

@@ -1,45 +1,83 @@
-"""Lessons in a real browser: a link reopens the same numbers, a draw changes them, larger type stays in the address."""
+"""Lessons in a real browser: a walk to the end, the lab and back, a projector; larger type stays in the address."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.test_walk import RUN, settled, until
 
 pytestmark = pytest.mark.browser
 
 
-def proof(page: Page) -> str:
-    found = page.get_by_text(re.compile(r"^λ = 0\.\d{4}, and this is the proof"))
-    expect(found).to_be_visible(timeout=RUN)
-    settled(page)
-    return found.inner_text()
+_PICTURES = "[class*='st-key-lesson_picture'] :is(.vega-embed svg, .js-plotly-plot)"
+
+_HEIGHTS = """texts => texts.filter(text => text.textContent.trim()).map(text => text.getBoundingClientRect())
+  .map(box => Math.min(box.width, box.height))"""
 
 
-def test_a_lesson_link_reopens_the_same_numbers(page: Page, app_url: str, browser: Browser) -> None:
+def test_a_lesson_is_walked_to_its_end_in_one_tab_with_a_pinned_comparison(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{app_url}/lessons")
-    page.get_by_role("radio", name="What λ does").click(timeout=RUN)
-    expect(page.get_by_text("A lower floor mixes in less")).to_be_visible(timeout=RUN)
+    page.get_by_role("link", name="What ε does").click(timeout=RUN)
+    expect(page.get_by_role("heading", name="Everybody lies a little")).to_be_visible(timeout=RUN)
+    expect(page.locator(_PICTURES)).to_be_visible(timeout=RUN)
     settled(page)
-    assert "lesson=" in page.url
-    with page.expect_popup() as caught:
-        page.get_by_role("link", name="Open step 2").click(timeout=RUN)
-    step = caught.value
-    expect(step.get_by_role("heading", name="Inside the mechanisms")).to_be_visible(timeout=RUN)
-    first = proof(step)
-    again = browser.new_page()
-    again.goto(step.url)
-    assert proof(again) == first
-    again.get_by_role("slider", name="floor").press("ArrowRight")
-    expect(again.get_by_text(first)).to_have_count(0, timeout=RUN)
-    expect(again).to_have_url(re.compile("is_floor=0.06"))
-    changed = proof(again)
-    again.reload()
-    assert proof(again) == changed
-    again.close()
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight <= main.clientHeight")
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.get_by_text("Pinned")).to_be_visible(timeout=RUN)
+    page.get_by_role("slider", name="ε").press("ArrowLeft")
+    expect(page.get_by_text("Now. At ε = 0.5 each")).to_be_visible(timeout=RUN)
+    expect(page.get_by_text("Pinned, step 1, ε 1, Draw 2. At ε = 1 each")).to_be_visible()
+    expect(page.locator(_PICTURES)).to_have_count(2)
+    expect(page).to_have_url(re.compile("histogram_1_epsilon=0.5"))
+    page.get_by_role("button", name="Unpin").click()
+    for step, answer, because in ((2, "Half", "1,728 lies"), (3, "1.2 times", "Right. e^0.2")):
+        page.get_by_role("button", name="Next", exact=True).click()
+        expect(page).to_have_url(re.compile(f"step={step}"), timeout=RUN)
+        assert page.get_by_text(because).count() == 0
+        page.get_by_role("radio", name=answer, exact=True).click(timeout=RUN)
+        expect(page.get_by_text(because)).to_be_visible(timeout=RUN)
+        expect(page.locator(_PICTURES)).to_have_count(1)
+    expect(page.get_by_role("button", name="Next lesson")).to_be_visible()
+    settled(page)
+    assert len(page.context.pages) == 1
+    page.reload()
+    expect(page.get_by_role("heading", name="What ε promises")).to_be_visible(timeout=RUN)
+    expect(page.get_by_text(because)).to_be_visible(timeout=RUN)
+    page.get_by_role("button", name="All lessons").click()
+    expect(page.get_by_role("link", name="The cube")).to_be_visible(timeout=RUN)
+
+
+def test_the_lab_opens_in_the_same_tab_and_leads_back_to_the_step(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/lessons?lesson=What+%CE%BB+does&step=2")
+    page.get_by_role("link", name="Open in the lab").click(timeout=RUN)
+    expect(page.get_by_text("Which cells bind", exact=True)).to_be_visible(timeout=RUN)
+    expect(page).to_have_url(re.compile("is_floor=0.1"))
+    page.get_by_role("link", name="Back to What λ does, step 2").click()
+    expect(page.get_by_role("heading", name="Which cells force λ up")).to_be_visible(timeout=RUN)
+    assert len(page.context.pages) == 1
+
+
+def test_a_lesson_on_a_projector_is_its_picture_sliders_and_one_caption(page: Page, app_url: str) -> None:
+    for width, height, least in ((1280, 720, 14), (1920, 1080, 20)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{app_url}/lessons?lesson=Noise+against+n&present=true")
+        expect(page.locator(_PICTURES)).to_be_visible(timeout=RUN)
+        settled(page)
+        assert page.get_by_test_id("stTopNavLink").first.is_hidden()
+        assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight <= main.clientHeight")
+        picture = page.locator(_PICTURES).bounding_box()
+        assert picture is not None
+        assert picture["width"] > 0.9 * width
+        assert picture["width"] < width
+        assert picture["height"] > 0.6 * height
+        # In SVG a size does not show the zoom that the picture has; the height of a word does.
+        assert sorted(page.locator(f"{_PICTURES} text").evaluate_all(_HEIGHTS))[3] >= least
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.get_by_text("how many times the rows")).to_be_visible(timeout=RUN)
 
 
 def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: str) -> None:

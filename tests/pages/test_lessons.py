@@ -1,120 +1,224 @@
-"""Every step of every lesson opens, sets what it says, and shows the same numbers when it is opened again."""
+"""Every step of every lesson opens, follows its sliders, keeps its answer back, and can be compared with a pinned state."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 
-from dpsyn.app.lessons import LESSONS, Step
+from dpsyn.app.lessons import lessons
+from dpsyn.app.lessons.histogram import column, noisy, off, randomised, shares
+from dpsyn.app.lessons.player import PICTURES
+from dpsyn.app.lessons.practice import small, tried
+from dpsyn.errors import ParameterError
+from dpsyn.kit.lesson import MOST_SLIDERS, Slider, Step, rows
 from dpsyn.kit.verdicts import DOCS, DOCUMENTS
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
-from dpsyn.mechanisms.noisy_reweighting.inside import Inside
-from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from tests.pages.test_share import at
 
-STEPS = {f"{name} {i}": step for name, steps in LESSONS.items() for i, step in enumerate(steps, start=1)}
+STEPS = [(title, at) for title, lesson in lessons().items() for at in range(1, len(lesson.steps) + 1)]
+ASKED = [(title, at) for title, at in STEPS if lessons()[title].steps[at - 1].question is not None]
 
 
-def opened(step: Step):
-    url = urlsplit(step.address)
-    app = at(url.path, **parse_qs(url.query))
-    # A parameter that fits no widget is dropped: then the step would not show what it talks about.
-    for name, values in parse_qs(url.query).items():
-        found = app.session_state["dataset"].sample if name == "data" else app.session_state[name]
-        shown = (
-            [str(value) for value in found]
-            if isinstance(found, list)
-            else [f"{found:g}" if isinstance(found, float) else str(found)]
-        )
-        if name not in ("inside_mechanism",):
-            assert [s.replace(",", "") for s in shown] == [
-                f"{float(v):g}" if v.replace(".", "").isdigit() else v for v in values
-            ]
+SHARED = {"epsilon", "degree", "order"}
+"""Keys that the lab has from the budget that all pages share."""
+
+
+def opened(title: str, step: int, **query: str):
+    app = at("lessons", lesson=title, step=str(step), **query)
+    assert not app.exception
+    assert not app.error  # a fragment that fails shows an error in its place
+    assert not app.warning
     return app
 
 
-def numbers(app) -> list[str]:
-    """What the page says, but for how long it took."""
-    said = [m.value for m in app.metric] + [c.value for c in app.caption] + [m.value for m in app.markdown]
-    return [re.sub(r"in [\d.e-]+ s\b", "in some time", text) for text in said]
+def charts(app) -> int:
+    return len(app.get("vega_lite_chart")) + len(app.get("plotly_chart"))
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_a_step_opens_with_its_settings_and_the_same_numbers(name):
-    step = STEPS[name]
-    app = opened(step)
-    assert not app.exception
+def test_there_are_eight_lessons_with_a_picture_each():
+    assert len(lessons()) >= 8
+    for lesson in lessons().values():
+        assert 2 <= len(lesson.steps) <= 4
+        assert (PICTURES / f"{lesson.key}.png").is_file()
+    app = at("lessons")
+    assert [link.proto.label for link in app.get("page_link")] == list(lessons())
+    assert charts(app) == 0  # the gallery is pictures that were made before
+
+
+@pytest.mark.parametrize(("title", "number"), STEPS)
+def test_a_step_opens_with_one_picture_and_at_most_two_sliders(title, number):
+    step = lessons()[title].steps[number - 1]
+    app = opened(title, number)
+    assert charts(app) == 1
+    assert len(app.select_slider) == len(step.sliders) <= 2
+    assert all(slider.disabled == (step.question is not None) for slider in app.select_slider)
+    assert any(step.text in m.value for m in app.markdown)
+
+
+@pytest.mark.parametrize(("title", "number"), STEPS)
+def test_a_slider_moves_the_picture(title, number):
+    lesson = lessons()[title]
+    step = lesson.steps[number - 1]
+    guess = {} if step.question is None else {f"{lesson.key}_{number}_guess": step.question.answers[0]}
+    app = opened(title, number, **guess)
+    before = app.caption[0].value
+    for slider in step.sliders:
+        shown = app.select_slider(key=f"{lesson.key}_{number}_{slider.name}")
+        assert not shown.disabled
+        other = next(value for value in slider.values[::-1] if value != slider.value)
+        app = shown.set_value(other).run()
+        assert not app.error
+    assert app.caption[0].value != before
+
+
+@pytest.mark.parametrize(("title", "number"), ASKED)
+def test_the_answer_comes_after_the_guess(title, number):
+    lesson = lessons()[title]
+    question = lesson.steps[number - 1].question
+    app = opened(title, number)
+    before = app.caption[0].value
+    assert question.because not in " ".join(m.value for m in app.markdown)
+    wrong = next(answer for at, answer in enumerate(question.answers) if at != question.right)
+    app = app.pills(key=f"{lesson.key}_{number}_guess").set_value(wrong).run()
+    said = " ".join(m.value for m in app.markdown)
+    assert f"**{question.answers[question.right]}.** {question.because}" in said
+    if question.before.keys() != {"measured"}:  # that caption names the data only
+        assert app.caption[0].value != before
+    app = app.pills(key=f"{lesson.key}_{number}_guess").set_value(question.answers[question.right]).run()
+    assert "Right." in " ".join(m.value for m in app.markdown)
+
+
+def test_next_leads_through_the_lesson_and_on_to_the_next_one():
+    title, following = list(lessons())[:2]
+    app = opened(title, 1)
+    assert app.button(key="lesson_back").disabled
+    for step in range(2, len(lessons()[title].steps) + 1):
+        app = app.button(key="lesson_next").click().run()
+        assert str(step) in app.query_params["step"]
+    app = app.button(key="lesson_next").click().run()
+    assert following in app.query_params["lesson"]
+    assert "step" not in app.query_params
+    app = app.button(key="lesson_leave").click().run()
+    assert "lesson" not in app.query_params
+    assert app.get("page_link")
+
+
+def test_a_pinned_state_stays_beside_the_live_one_until_it_is_unpinned():
+    app = opened("Noise against n", 1)
+    app = app.button(key="lesson_pin").click().run()
+    app = app.select_slider(key="noise_1_epsilon").set_value(0.1).run()
+    assert charts(app) == 2
+    pinned, now = (c.value for c in app.caption[:2])
+    assert pinned.startswith("**Pinned**, step 1, n, rows 20,000, ε 1.")
+    assert now.startswith("**Now**. At n = 20,000")
+    app = app.button(key="lesson_next").click().run()
+    assert charts(app) == 2  # from one step to the next
+    app = app.button(key="lesson_unpin").click().run()
+    assert charts(app) == 1
+
+
+def test_a_presentation_is_the_picture_its_sliders_and_one_caption():
+    app = opened("Noise against n", 1, present="true")
+    assert charts(app) == 1
+    assert len(app.select_slider) == 2
+    text = [m.value for m in app.markdown if not m.value.startswith("<style>")]
+    assert len(text) == 1
+    assert text[0].startswith("At n = 20,000")
+    app = app.button(key="lesson_unpresent").click().run()
+    assert app.session_state["present"] is False
+
+
+def test_a_link_to_a_lesson_of_before_opens_it_and_a_wrong_one_is_named():
+    assert any("Three bits are a cube" in m.value for m in at("lessons", lesson="The cube").markdown)
+    for query, named in (({"lesson": "The moon"}, "lesson"), ({"lesson": "The cube", "step": "9"}, "step")):
+        app = at("lessons", **query)
+        assert f"such a value: {named}." in app.warning[0].value
+
+
+@pytest.mark.parametrize(("title", "number"), STEPS)
+def test_the_lab_opens_with_the_settings_of_the_step(title, number):
+    step = lessons()[title].steps[number - 1]
+    if step.lab is None:
+        return
+    query = step.in_lab({slider.name: slider.value for slider in step.sliders})
+    app = at("inside", **query)
     assert not app.error
-    assert numbers(app) == numbers(opened(step))
+    assert "Not taken from the link" not in " ".join(w.value for w in app.warning)
+    for slider in step.sliders:
+        if slider.lab and (slider.lab in app.session_state or slider.lab not in SHARED):
+            assert float(app.session_state[slider.lab]) == float(slider.value)
 
 
-def test_mixing_digits_says_what_each_setting_does_to_the_noise():
-    """The second step changes l alone; the third T and ε, named with the noise that each leaves."""
-    first, more, stays = LESSONS["Mixing digits"][:3]
-    assert {**first.query, "order": "64"} == more.query
-    assert {k for k, v in stays.query.items() if more.query.get(k) != v} == {"in_cda_rows_digits", "epsilon"}
-
-    def sigma(**query):
-        app = at("inside", data="digits", **query)
-        return float(next(m.value for m in app.metric if m.label == "σ, exact accounting"))
-
-    assert "from about 0.29 to 0.12" in more.text
-    assert sigma(**first.query) == pytest.approx(0.29, abs=0.005)
-    assert sigma(**more.query) == pytest.approx(0.12, abs=0.005)
-    assert "falls to about 0.04." in stays.text
-    assert sigma(**more.query, in_cda_rows_digits="100") == pytest.approx(0.04, abs=0.005)
-    assert "falls to about 0.008." in stays.text
-    assert sigma(**stays.query) == pytest.approx(0.008, abs=0.0006)
+def test_the_lab_leads_back_to_the_step():
+    app = opened("The cube", 2).switch_page("inside.py").run()
+    back = next(link.proto for link in app.get("page_link") if "Back to" in link.proto.label)
+    assert back.label == "Back to The cube, step 2"
+    assert parse_qs(back.query_string) == {"lesson": ["The cube"], "step": ["2"]}
 
 
-def test_the_fit_is_nearer_to_the_truth_with_nearly_every_seed():
-    """Step 3 of “Noise against n”: with the columns that its link opens, and about every other time with four."""
-    step = LESSONS["Noise against n"][2]
-    app = at("inside", data="asia", **step.query)
-    (shown,) = app.session_state["reweighting_runs"].values()
-    rows = app.session_state["dataset"].parts[0]
-
-    def nearer(columns):
-        table = rows.project(columns)
-        mechanism = NoisyReweighting(degree=2, noise="laplace").calibrate(PrivacySpec(0.1), table.domain, n=table.n)
-        found = [Inside(mechanism, table, seed).errors("entropy") for seed in range(5, 13)]
-        return sum(after < before for before, after in found)
-
-    assert len(shown.table.domain.names) == 8
-    before, after = shown.errors("entropy")
-    assert after < before
-    assert nearer(shown.table.domain.names) >= 6
-    assert 2 <= nearer(["smoke", "lung", "bronc", "dysp"]) <= 6
+def test_a_step_of_three_sliders_or_too_many_words_is_refused():
+    slider = Slider("a", "a", (1, 2), 1)
+    with pytest.raises(ParameterError, match="sliders"):
+        Step("", "", lambda: None, (slider,) * (MOST_SLIDERS + 1))
+    with pytest.raises(ParameterError, match="text"):
+        Step("", "word " * 61, lambda: None)
+    with pytest.raises(ParameterError, match="value"):
+        Slider("a", "a", (1, 2), 3)
 
 
-def test_the_cube_says_which_columns_its_histogram_has():
-    def said(**query):
-        app = at("inside", **{"data": "asia", "inside_mechanism": "Private sampling", "is_section": "3 · Density", **query})
-        return next(c.value for c in app.caption if c.value.startswith("λ = "))
-
-    three = ["smoke", "lung", "bronc"]
-    assert said(is_columns_asia=three, is_cube_asia=three).endswith("for these columns; as for the histogram.")
-    fewer = said(is_columns_asia=[*three, "dysp"], is_cube_asia=three)
-    assert fewer.endswith("for these columns alone, each as one bit; the histogram has the 4 columns chosen above.")
+def test_captions_fit_in_two_lines():
+    for title, number in STEPS:
+        step = lessons()[title].steps[number - 1]
+        if title != "No free lunch":
+            assert len(step.picture(**{s.name: s.value for s in step.sliders})[1]) <= 125
 
 
-def test_the_page_offers_every_lesson_with_its_links():
-    for name, steps in LESSONS.items():
-        app = at("lessons", lesson=name)
-        links = [element.proto.url for element in app.get("link_button")]
-        assert links == [step.address for step in steps]
+def test_randomised_answers_are_without_bias_and_as_private_as_they_say():
+    values, codes = column()
+    draws = [randomised(codes, len(values), 1.0, np.random.default_rng(seed)) for seed in range(400)]
+    assert np.mean(draws, axis=0) == pytest.approx(shares(), abs=0.004)
+    # One value alone: how often each answer is given, by the true value, never differs by more than e^ε.
+    said = [randomised(np.full(40_000, value), 3, 1.0, np.random.default_rng(value)) for value in (0, 1)]
+    given = [found * (np.e - 1) / (np.e + 2) + 1 / (np.e + 2) for found in said]
+    assert given[0] / given[1] == pytest.approx([np.e, 1 / np.e, 1], rel=0.05)
 
 
-def test_links_keep_the_larger_type_while_it_is_on():
-    app = at("lessons", present="true")
-    links = [element.proto.url for element in app.get("link_button")]
-    assert links == [f"{step.address}&present=true" for step in LESSONS["The cube"]]
-    url = urlsplit(links[0])
-    assert at(url.path, **parse_qs(url.query)).session_state["present"] is True
-    app.toggle(key="present").set_value(False).run()
-    assert "present" not in " ".join(element.proto.url for element in app.get("link_button"))
+def test_what_the_lessons_say_of_their_numbers():
+    values, codes = column()
+    worst = [off(randomised(codes, len(values), 0.5, np.random.default_rng(s))) for s in range(40)]
+    added = [off(noisy(0.5, np.random.default_rng(s))[0]) for s in range(40)]
+    assert np.mean(worst) > 10 * np.mean(added)  # "a tenth or less"
+    one, hundred = (off(noisy(0.02, np.random.default_rng(5), k).mean(axis=0)) for k in (1, 100))
+    assert 4 < one / hundred < 25  # "ten times better"
+    records = Records(rows("digits"), "digit")
+    sigma = {order: Inside(records, 10.0, 1e-5, order, 1_259).sigma for order in (4, 64)}
+    assert sigma == {4: pytest.approx(0.29, abs=0.005), 64: pytest.approx(0.12, abs=0.005)}
+    claim = lessons()["The published DP-CDA claim"].steps[1]
+    assert "1,953" in claim.picture(order=4, epsilon=10.0)[1]
+    fits = [
+        re.findall(r"[\d.]+", lessons()["Noise against n"].steps[3].picture(epsilon=0.1, seed=s)[1]) for s in range(1, 9)
+    ]
+    assert sum(float(after.rstrip(".")) < float(before) for before, after, *_ in fits) >= 6  # "in nearly every draw"
+    for box, shrinkage in (((0.25, 2.0), "0.67"), ((0.25, 4.0), "0.49"), ((0.25, 8.0), "0.49")):
+        assert f"λ = {shrinkage}" in lessons()["What λ does"].steps[2].picture(floor=box[0], ceiling=box[1])[1]
+
+
+def test_theorems_promise_more_than_runs_need_on_the_bundled_data():
+    for name in ("asia", "car"):
+        found = tried(small(rows(name), 4), 3.0, 2)
+        assert {one.name for one in found} == {"Private sampling", "Noisy reweighting", "MWEM"}
+        for one in found:
+            if one.name != "Private sampling":  # which makes one row
+                assert one.measured * 5 < one.promised
+    assert tried(small(rows("asia"), 4), 1.0, 2)[0].measured is None  # not even one row
+
+
+def test_data_without_columns_of_few_values_are_replaced_by_asia():
+    assert small(rows("digits"), 4, "digit").name == "asia"
+    assert small(rows("car"), 3, "class").domain.names[0] == "class"
 
 
 @pytest.mark.parametrize("title", DOCUMENTS)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsyn.app.lessons import LESSONS
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
@@ -153,5 +152,4 @@ def test_an_empty_cell_of_more_than_d_columns_forces_nothing() -> None:
     table = Table(frame, Domain.of(Attribute(c, "truth", ("no", "yes"), public=True) for c in frame.columns), "xor")
     assert run_of(table, degree=2).shrinkage(0.25, 2.0) == pytest.approx(0, abs=1e-9)
     assert run_of(table, degree=3).shrinkage(0.25, 2.0) >= 0.5 - 1e-9
-    for said in (EMPTY, LESSONS["What λ does"][0].look):
-        assert "up to d columns" in said
+    assert "up to d columns" in EMPTY

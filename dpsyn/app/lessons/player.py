@@ -1,0 +1,256 @@
+"""The gallery, and a lesson as one screen: the picture, the text beside it, two sliders, a guess, a pinned state."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from urllib.parse import urlencode
+
+import altair as alt
+import streamlit as st
+
+from dpsyn.app import address
+from dpsyn.app.lessons import lessons
+from dpsyn.kit import show, verdicts, visit
+from dpsyn.kit.lesson import Lesson, Step, plain
+
+LESSON, STEP = "lesson", "step"
+PICTURES = verdicts.DOCS / "images" / "lessons"
+_PIN, _LEFT = "_lesson_pinned", "_lesson_left_at"
+_RULES = """<style>
+[class*='st-key-lesson_picture'] {flex: none !important; height: calc(100vh - 13.2rem); min-height: 20rem}
+.st-key-lesson_text {gap: 0.55rem}
+.st-key-lesson_text h2 {padding: 0 !important}
+.st-key-lesson_text p {line-height: 1.45}
+.st-key-lesson_top h1 {font-size: 1.25rem !important; padding: 0 !important}
+[data-testid='stMainBlockContainer']:has(.st-key-lesson_top, .st-key-gallery) {padding-top: 4rem; padding-bottom: 1rem}
+.st-key-gallery h1 {font-size: 1.6rem !important; padding: 0 !important}
+.st-key-gallery [data-testid='stPageLink'] p {font-weight: 600}
+.st-key-gallery img {width: 100%; height: 6.3rem; object-fit: contain}
+@media (max-width: 62rem) {[class*='st-key-lesson_picture'] {height: 24rem}}
+</style>"""
+_STAGE = """<style>
+[data-testid='stHeader'], .st-key-tools {display: none}
+[data-testid='stMainBlockContainer'] {padding: 1rem 1.5rem 0 !important}
+[class*='st-key-lesson_picture'] {height: calc(100vh - UNDER); min-height: 0}
+.st-key-lesson_caption p {font-size: 1.1rem}
+.st-key-lesson_corner {flex-wrap: nowrap}
+@media (min-width: 100rem) {
+  html {font-size: 29px !important}
+  [class*='st-key-lesson_picture'] > [data-testid='stElementContainer']
+    {zoom: 1.4; height: 71.4% !important; flex: none !important}
+  /* Vega measures what is seen, so that it makes up for the zoom twice. */
+  [class*='st-key-lesson_picture'] > [data-testid='stElementContainer']:has([data-testid='stVegaLiteChart'])
+    {width: 71.4% !important}
+}
+</style>"""
+
+
+@st.fragment
+def show_lessons() -> None:
+    """The lesson that the address names, or the gallery."""
+    st.html(_RULES)
+    title = st.query_params.get(LESSON)
+    if title not in lessons():
+        visit.write(LESSON, None)
+        visit.write(STEP, None)
+        if title is not None:
+            address.refuse([LESSON])
+        _gallery()
+        return
+    lesson, asked = lessons()[title], st.query_params.get(STEP, "1")
+    at = int(asked) if asked in map(str, range(1, len(lesson.steps) + 1)) else 1
+    if str(at) != asked:
+        visit.write(STEP, None)
+        address.refuse([STEP])
+    st.session_state[_LEFT] = {LESSON: title, STEP: str(at)}
+    (_stage if visit.presenting() else _screen)(lesson, at)
+
+
+def way_back() -> dict[str, str]:
+    """Where the lesson was left, as the address has it; empty if none was open in this visit."""
+    left: dict[str, str] = st.session_state.get(_LEFT, {})
+    return left
+
+
+def _gallery() -> None:
+    with st.container(key="gallery", gap="small"):
+        st.markdown("# Learn", anchors=False)
+        every = list(lessons().values())
+        for first in range(0, len(every), 4):
+            for column, lesson in zip(st.columns(4, gap="small"), every[first : first + 4], strict=False):
+                with column.container(border=True, height="stretch", gap="xsmall"):
+                    st.html(_image(lesson.key))
+                    query = {LESSON: lesson.title, **visit.presenting()}
+                    st.page_link("lessons.py", label=lesson.title, query_params=query)
+                    st.caption(lesson.promise)
+    verdicts.show()
+
+
+def _image(key: str) -> str:
+    file = PICTURES / f"{key}.png"
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}">'
+
+
+def _screen(lesson: Lesson, at: int) -> None:
+    step = lesson.steps[at - 1]
+    with st.container(key="lesson_top", horizontal=True, vertical_alignment="center"):
+        st.button(
+            "All lessons", icon=":material/grid_view:", key="lesson_leave", on_click=_go, args=("", 0), type="tertiary"
+        )
+        st.markdown(f"# {lesson.title}", width="content", anchors=False)
+        st.markdown(f"Step {at} of {len(lesson.steps)}", width="stretch")
+        _turn(lesson, at)
+    left, right = st.columns([2, 1], gap="medium")
+    with right.container(key="lesson_text", gap="small"):
+        st.markdown(f"## {step.title}", anchors=False)
+        st.markdown(step.text)
+        guessed = _question(lesson, at, step)
+        chosen = _sliders(lesson, at, step, guessed=guessed)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            settings = step.settings(chosen, guessed=guessed)
+            _pin(lesson, at, settings)
+            if step.lab is not None:
+                _lab(step, chosen)
+        if lesson.reads:
+            st.caption(f":material/lock_open: For teaching: {lesson.reads}")
+    with left:
+        _pictures(lesson, at, settings)
+
+
+def _stage(lesson: Lesson, at: int) -> None:
+    """The picture, its sliders and one caption, for a projector."""
+    step = lesson.steps[at - 1]
+    st.html(_STAGE.replace("UNDER", "11.5rem" if step.question is None else "15rem"))
+    picture, caption = st.container(), st.container(key="lesson_caption")
+    with st.container(key="stage_sliders"):
+        *places, corner = st.columns([4] * len(step.sliders) + [2], gap="medium", vertical_alignment="bottom")
+    with caption:
+        guessed = _question(lesson, at, step)
+    chosen = _sliders(lesson, at, step, guessed=guessed, places=places)
+    with picture:
+        said = _pictures(lesson, at, step.settings(chosen, guessed=guessed), caption=False)
+    if step.question is None:
+        caption.markdown(said)
+    with corner.container(key="lesson_corner", horizontal=True, gap="xsmall", horizontal_alignment="right"):
+        _turn(lesson, at)
+        if st.button(
+            "", icon=":material/close:", key="lesson_unpresent", on_click=_unpresent, help="Leave the presentation"
+        ):
+            st.rerun()
+
+
+def _unpresent() -> None:
+    st.session_state[visit.PRESENT] = False
+
+
+def _go(title: str, at: int) -> None:
+    visit.write(LESSON, title or None)
+    visit.write(STEP, str(at) if at > 1 else None)
+
+
+def _turn(lesson: Lesson, at: int) -> None:
+    last, titles = at == len(lesson.steps), list(lessons())
+    to = (titles[(titles.index(lesson.title) + 1) % len(titles)], 1) if last else (lesson.title, at + 1)
+    st.button("Back", key="lesson_back", disabled=at == 1, on_click=_go, args=(lesson.title, at - 1))
+    st.button("Next lesson" if last else "Next", key="lesson_next", type="primary", on_click=_go, args=to)
+
+
+def _key(lesson: Lesson, at: int, name: str) -> str:
+    return f"{lesson.key}_{at}_{name}"
+
+
+def _question(lesson: Lesson, at: int, step: Step) -> bool:
+    """Whether the picture may show everything: there is nothing to guess, or somebody has guessed."""
+    question = step.question
+    if question is None:
+        return True
+    large = bool(visit.presenting())
+    with st.container(horizontal=large, vertical_alignment="center"):
+        if large:
+            st.markdown(question.ask, width="content")
+        guess = st.pills(
+            question.ask, question.answers, key=_key(lesson, at, "guess"), bind="query-params",
+            label_visibility="collapsed" if large else "visible",
+        )  # fmt: skip
+    if guess is None:
+        return False
+    right = question.answers[question.right]
+    st.markdown((":green[**Right.**] " if guess == right else f"**{right}.** ") + question.because)
+    return True
+
+
+def _sliders(lesson: Lesson, at: int, step: Step, *, guessed: bool, places: Any = ()) -> dict[str, Any]:
+    """The values that the sliders have; they wait for the guess."""
+    chosen = {}
+    for number, slider in enumerate(step.sliders):
+        chosen[slider.name] = (places[number] if places else st).select_slider(
+            slider.label, slider.values, slider.value, format_func=plain, key=_key(lesson, at, slider.name),
+            bind="query-params", disabled=not guessed,
+        )  # fmt: skip
+    return chosen
+
+
+def _pin(lesson: Lesson, at: int, settings: dict[str, Any]) -> None:
+    def pin(state: Any) -> None:
+        st.session_state[_PIN] = state
+
+    if _pinned(lesson):
+        st.button("Unpin", icon=":material/keep_off:", key="lesson_unpin", on_click=pin, args=(None,))
+    else:
+        state = (lesson.title, at, settings)
+        st.button(
+            "Pin",
+            icon=":material/keep:",
+            key="lesson_pin",
+            on_click=pin,
+            args=(state,),
+            help="Keep this picture to compare.",
+        )
+
+
+def _pinned(lesson: Lesson) -> tuple[int, dict[str, Any]] | None:
+    title, *state = st.session_state.get(_PIN) or ("",)
+    return (state[0], state[1]) if title == lesson.title else None
+
+
+def _lab(step: Step, chosen: dict[str, Any]) -> None:
+    query = step.in_lab(chosen)
+    if visit.dataset().sample is None:  # the lab would put its data in the place of the user's own
+        st.link_button("Open in the lab", f"inside?{urlencode(query, doseq=True)}", icon=":material/open_in_new:")
+    else:
+        st.page_link("inside.py", label="Open in the lab", icon=":material/biotech:", query_params=query)
+
+
+def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, caption: bool = True) -> str:
+    """The picture, beside the pinned one if there is one, and what it says."""
+    figure, said = lesson.steps[at - 1].picture(**settings)
+    pinned = _pinned(lesson)
+    places = st.columns(2) if pinned else [st.container()]
+    if pinned:
+        kept, before = pinned
+        old, words = lesson.steps[kept - 1].picture(**before)
+        _draw(places[0], old, "pinned", f"**Pinned**, step {kept}{_named(lesson.steps[kept - 1], before)}. {words}")
+    _draw(places[-1], figure, "now", f"{'**Now**. ' if pinned else ''}{said}" if caption else "")
+    return said
+
+
+def _named(step: Step, settings: dict[str, Any]) -> str:
+    return "".join(f", {slider.label} {plain(settings[slider.name])}" for slider in step.sliders)
+
+
+def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
+    """A figure without its own title, as high as the screen allows."""
+    large = visit.presenting()
+    with place:
+        with st.container(key=f"lesson_picture_{key}"):
+            if hasattr(figure, "update_layout"):
+                drawn = show.larger_figure(figure, show.LARGER) if large else figure
+                drawn.update_layout(title=None, height=None)
+                st.plotly_chart(drawn, height="stretch", config={"displayModeBar": False}, key=f"lesson_{key}")
+            else:
+                drawn = show.larger_chart(figure, show.LARGER) if large else figure.copy(deep=False)
+                drawn["title"], drawn["height"] = alt.Undefined, "container"
+                st.altair_chart(drawn, height="stretch", key=f"lesson_{key}")
+        if caption:
+            st.caption(caption)

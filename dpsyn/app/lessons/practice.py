@@ -1,0 +1,178 @@
+"""Theorems against practice, on the data at hand: what each mechanism's theorem promises beside what a run of it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpsyn import escape
+from dpsyn.errors import DpsynError
+from dpsyn.evaluation.figures import table_shares
+from dpsyn.kit import layers, visit
+from dpsyn.kit.layers import BLUE, GUIDE, HERE
+from dpsyn.kit.lesson import Lesson, Question, Slider, Step, rows
+from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.notation import short
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
+
+PROMISED, MEASURED = "promised by the theorem", "measured in one run"
+_SEED, _MOST_POINTS, _MOST_VALUES, _MOST_ROWS = 3, 3_000, 12, 20_000
+_WORST = 1.0
+
+
+@dataclass(frozen=True)
+class Try:
+    """The largest error of a cell of a mechanism's tables: promised (infinity: nothing is), measured, or why not."""
+
+    name: str
+    promised: float
+    measured: float | None
+    why: str = ""
+
+
+def small(table: Table, columns: int, first: str | None = None) -> Table:
+    """So many columns of a few values each, ``first`` among them; ASIA's where the data have fewer than two."""
+    names: list[str] = []
+    for name in dict.fromkeys([*([first] if first else []), *table.domain.names[::-1]]):
+        column, chosen = table.domain[name], [*names, name]
+        size = math.prod(table.domain[one].size for one in chosen)
+        if not column.is_binned and 2 <= column.size <= _MOST_VALUES and size <= _MOST_POINTS and len(names) < columns:
+            names.append(name)
+    return table.project(names) if len(names) > 1 else small(rows("asia"), columns)
+
+
+def largest_error(table: Table, made: Table, degree: int) -> float:
+    """Of a cell's share, over all tables of ``degree`` columns."""
+    pairs = (
+        table_shares(table.domain, names, [table.codes, made.codes])[1] for names in combinations(table.domain.names, degree)
+    )
+    return max(float(np.abs(real - other).max()) for real, other in pairs)
+
+
+def tried(table: Table, epsilon: float, degree: int) -> list[Try]:
+    """Every mechanism that says what its theorem is about, run once with a fixed seed."""
+    found, stats = [], table.statistics()
+    for name in MECHANISMS:
+        promise = offered(name, "lessons:promised")
+        if promise is None:
+            continue
+        config, promised = promise(stats, epsilon, degree)
+        try:
+            mechanism = config.calibrate(PrivacySpec(epsilon), table.domain, table.n)
+            made = Table(mechanism(np.random.default_rng(_SEED), table).rows, table.domain)
+            found.append(Try(title(name), promised, largest_error(table, made, degree)))
+        except DpsynError as fault:
+            found.append(Try(title(name), promised, None, str(fault)))
+    return found
+
+
+def draw(tries: Sequence[Try], *, measured: bool = True) -> Any:
+    """An Altair chart: a line for each mechanism from the measured to the promised error, on a log10 axis that ends at 1."""
+    import altair as alt
+
+    marks = [
+        {"name": one.name, "x": math.log10(min(max(value, 1e-4), _WORST)), "kind": kind, "text": text}
+        for one in tries
+        for kind, value, text in (
+            (PROMISED, one.promised, short(one.promised, 2) if one.promised < _WORST else "nothing promised"),
+            (MEASURED, one.measured, "" if one.measured is None else short(one.measured, 2)),
+        )
+        if value is not None and (measured or kind == PROMISED)
+    ]
+    names, kinds, domain = [one.name for one in tries], [PROMISED, MEASURED], (-4.05, 0.6)
+    base = alt.Chart(pd.DataFrame(marks)).encode(
+        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8)),
+        x=alt.X(
+            "x:Q", axis=layers.log_axis("largest error of a cell", values=[-4, -3, -2, -1, 0]), scale=layers.scale(domain)
+        ),
+    )
+    shared = {"title": None, "sort": None, "legend": layers.legend(kinds)}
+    dots = base.mark_point(filled=True, size=220, opacity=1).encode(
+        color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[HERE, BLUE]), **shared),
+        shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle"]), **shared),
+        tooltip=[alt.Tooltip("kind:N"), alt.Tooltip("text:N", title="error")],
+    )
+    lines = base.mark_line(color=GUIDE, strokeWidth=2).encode(detail=alt.Detail("name:N"))
+    said = alt.Text("text:N")
+    words = [
+        base.mark_text(dy=dy, color=GUIDE, fontWeight="bold").encode(text=said).transform_filter(alt.datum.kind == kind)
+        for kind, dy in ((PROMISED, -18), (MEASURED, 20))
+    ]
+    return layers.finish(alt.layer(lines, dots, *words), "Promised and measured", legend_labels=kinds)
+
+
+def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
+    """The picture for the loaded data; what was run is kept in the visit."""
+    current = visit.dataset()
+    memory: dict[object, tuple[Table, list[Try]]] = st.session_state.setdefault("_practice", {})
+    key = (current.revision, columns, epsilon, share, degree)
+    if key not in memory:
+        table = small(current.parts[0], columns, current.target)
+        count = max(2, round(min(table.n, _MOST_ROWS) * share))
+        table = table.take(np.sort(np.random.default_rng(_SEED).permutation(table.n)[:count]))
+        memory[key] = table, tried(table, epsilon, min(degree, len(table.domain)))
+    table, tries = memory[key]
+    named = ", ".join(map(escape.markdown, table.domain.names))
+    says = f"{escape.markdown(table.name)}: {table.n:,} rows of {named}, ε = {epsilon:g}."
+    missing = [one.name for one in tries if one.measured is None]
+    return draw(tries, measured=measured), says + (f" {missing[0]} cannot make a row at this ε." if missing else "")
+
+
+_EPSILONS = (0.1, 1.0, 3.0, 10.0, 30.0)
+_E, _C = Slider("epsilon", "ε", _EPSILONS, 3.0), Slider("columns", "Columns", (2, 3, 4, 5, 6), 4)
+
+LESSONS = (
+    Lesson(
+        "practice",
+        "No free lunch",
+        "What theorems promise on your data, and what the mechanisms really do.",
+        (
+            Step(
+                "A promise holds for the worst data",
+                "A theorem bounds the error on every dataset there is; yours is kinder. Diamonds: the error that each "
+                "theorem promises not to exceed. Circles: what one run on your data does. At 1 a promise says nothing: "
+                "ignoring the data is as good.",
+                _here,
+                (_E, _C),
+                Question(
+                    "How far below the promises will the measured errors lie?",
+                    ("Hardly", "By half", "Five times or more"),
+                    2,
+                    "Mostly much smaller. The promise is safe, and far from what happens.",
+                    {"measured": False},
+                ),
+            ),
+            Step(
+                "Few rows, small ε: something must give",
+                "Noise hides one person among n at strength ε, so what counts is n·ε. Take 1 % of the rows and you need 100 "
+                "times the ε for the same noise. No mechanism escapes this: there is no free lunch.",
+                lambda share, epsilon: _here(4, epsilon, share),
+                (Slider("share", "Share of your rows", (0.01, 0.03, 0.1, 0.3, 1.0), 0.01), _E),
+                Question(
+                    "Keep 1 % of the rows. What happens to the measured errors?",
+                    ("Nothing", "They grow", "They shrink"),
+                    1,
+                    "The same noise on fewer rows is more of a share. Raise ε and see what it takes to win it back.",
+                    {"share": 1.0},
+                ),
+            ),
+            Step(
+                "Many columns at once",
+                "Each table more takes a part of the same budget. And there are data whose two-way tables no fast method "
+                "can keep privately in synthetic rows (Ullman and Vadhan 2011). Mechanisms work because real data "
+                "are not those.",
+                lambda columns, degree: _here(columns, 1.0, degree=degree),
+                (Slider("columns", "Columns", (3, 4, 5, 6), 6), Slider("degree", "d, columns in a table", (1, 2, 3), 2)),
+            ),
+        ),
+        "the pictures read the rows that are loaded, and errors measured on them are not for publication.",
+    ),
+)

@@ -1,0 +1,114 @@
+"""The lesson on noise against n. The first two steps are formulas; the last one reads ASIA's rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from dpsyn.kit.lesson import Lesson, Question, Slider, Step, rows
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.inside import Inside, draw_statistics
+from dpsyn.mechanisms.noisy_reweighting.theorems import verdict
+from dpsyn.notation import short
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+
+_EPSILONS, _ROWS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (100, 1_000, 5_000, 20_000, 100_000, 1_000_000)
+_LAB = {"inside_mechanism": "Noisy reweighting"}
+
+
+def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[NoisyReweighting, float]:
+    """The mechanism on tables of d columns, and 8·accuracy: within that, at best, Theorem 2.3 promises every cell."""
+    facts = verdict(stats, PrivacySpec(epsilon), degree=degree, statistics="contingency").facts
+    return NoisyReweighting(degree=degree, statistics="contingency", noise="laplace"), float(facts["smallest_error"])
+
+
+def _noise(n: int, epsilon: float = 1.0, degree: int = 2) -> tuple[Any, str]:
+    families = noise_by_family(rows("asia").domain, PrivacySpec(epsilon), degree=degree)
+    best = families[0]
+    ratio = best.at(n) * n**0.5
+    return draw_noise(families, n), (
+        f"At n = {n:,} the least noise is {short(best.at(n), 2)} on an average, {short(ratio, 2)} times the error of "
+        f"chance. They meet at n = {best.drowned_below:,.0f}."
+    )
+
+
+@lru_cache(maxsize=32)
+def _fit(epsilon: float, seed: int) -> Inside:
+    table = rows("asia")
+    mechanism = NoisyReweighting(noise="laplace").calibrate(PrivacySpec(epsilon), table.domain, table.n)
+    return Inside(mechanism, table, seed)
+
+
+def _fitted(epsilon: float, seed: int) -> tuple[Any, str]:
+    run = _fit(epsilon, seed)
+    before, after = run.errors("entropy")
+    return draw_statistics(run, "entropy"), (
+        f"Error of the noisy numbers: {short(before, 2)}; after the fit: {short(after, 2)} (root mean square)."
+    )
+
+
+_AT = Slider("n", "n, rows", _ROWS, 20_000)
+
+LESSONS = (
+    Lesson(
+        "noise",
+        "Noise against n",
+        "More rows drown the noise: it falls as 1/n, chance only as 1/√n.",
+        (
+            Step(
+                "Noise falls faster than chance",
+                "One person moves an average over n rows by at most 1/n, so noise of that size hides everybody. Chance "
+                "alone, who happened to be asked, moves it by 1/√n. With enough rows privacy costs less than chance "
+                "does anyway.",
+                _noise,
+                (_AT, Slider("epsilon", "ε", _EPSILONS, 1.0, "epsilon")),
+                lab=_LAB | {"in_nr_view": "Noise and budget"},
+            ),
+            Step(
+                "A tenth of the ε takes 100 times the rows",
+                "The noise is proportional to 1/ε. The grey dotted line is chance; where it meets the noise, both cost the "
+                "same. Watch how far that crossing moves.",
+                _noise,
+                (Slider("epsilon", "ε", _EPSILONS, 0.1, "epsilon"), _AT),
+                Question(
+                    "From ε = 1 to ε = 0.1: how many times the rows until noise and chance are equal again?",
+                    ("√10 times", "10 times", "100 times"),
+                    2,
+                    "Ten times the noise must be matched by 1/n against 1/√n, so √n grows tenfold and n a hundredfold.",
+                    {"epsilon": 1.0},
+                ),
+                lab=_LAB | {"in_nr_view": "Noise and budget"},
+            ),
+            Step(
+                "Every column more is a question more",
+                "All tables of d columns share one budget. With eight columns there are 8 tables of one column, 28 of two "
+                "and 56 of three, so each gets less of the budget and more noise.",
+                _noise,
+                (Slider("degree", "d, columns in a table", (1, 2, 3), 1, "degree"), _AT),
+                lab=_LAB | {"in_nr_view": "Noise and budget"},
+            ),
+            Step(
+                "A fit takes noise away for free",
+                "Noisy tables contradict each other: shares below 0, totals that differ. Real rows cannot. The mechanism "
+                "looks for one density that agrees with all of them as well as any can, and that uses only the noisy "
+                "numbers, so it costs no privacy.",
+                _fitted,
+                (
+                    Slider("epsilon", "ε", (0.03, 0.1, 0.3, 1.0), 0.1, "epsilon"),
+                    Slider("seed", "Draw", tuple(range(1, 9)), 7),
+                ),
+                Question(
+                    "Is the fitted number nearer to the truth than the noisy one?",
+                    ("Farther", "As far", "Nearer"),
+                    2,
+                    "With all eight columns it is nearer in nearly every draw. Try some.",
+                    {"epsilon": 1.0, "seed": 7},
+                ),
+                lab=_LAB | {"in_nr_view": "Fitted statistics"},
+            ),
+        ),
+        "the last step reads the rows of ASIA, which are made up.",
+    ),
+)

@@ -1,0 +1,198 @@
+"""Lessons about private sampling: the cube with its Walsh functions, and what λ does. They read ASIA's rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from dpsyn.kit.lesson import Lesson, Question, Slider, Step, rows
+from dpsyn.mechanisms.private_sampling import PrivateSampling
+from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon
+from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density
+from dpsyn.mechanisms.private_sampling.figures.hypercube import (
+    as_bits,
+    draw_averages,
+    draw_hypercube,
+    draw_walsh,
+    hypercube_info,
+    walsh_info,
+)
+from dpsyn.mechanisms.private_sampling.figures.shrinkage import binding_info, draw_binding, draw_shrinkage, shrinkage_info
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
+from dpsyn.mechanisms.private_sampling.theorems import verdict
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+
+_THREE, _FOUR = ["smoke", "lung", "bronc"], ["smoke", "lung", "bronc", "dysp"]
+_READS = "the pictures read the rows of ASIA, 20,000 patients of a chest clinic, made up."
+_BOX: dict[str, Any] = {"inside_mechanism": "Private sampling"}
+_FLOORS, _CEILINGS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4), (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+_FUNCTIONS = ("smoke", "lung", "bronc", "smoke × lung", "smoke × bronc", "lung × bronc", "smoke × lung × bronc")
+
+
+def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[PrivateSampling, float]:
+    """As many rows as ε allows, and 4·floor, within which Theorem 4.2 promises every table; infinity for no promise."""
+    found = verdict(stats, PrivacySpec(epsilon), degree=degree)
+    return PrivateSampling(degree=degree), found.facts["marginal_error"] if found.holds else math.inf
+
+
+@cache
+def _run(columns: tuple[str, ...], degree: int = 2) -> SmallRun:
+    return SmallRun(small_space((2,) * len(columns), degree), as_bits(rows("asia"), dict.fromkeys(columns)))
+
+
+def _cube(floor: float, ceiling: float = 2.0) -> tuple[Any, str]:
+    run = _run(tuple(_THREE))
+    info = hypercube_info(run, floor, ceiling)
+    rarest = min(info.corners, key=lambda corner: corner.data)
+    return draw_hypercube(info), (
+        f"λ = {run.matched(floor, ceiling).shrinkage:.2f}. Rings: data, discs: synthetic rows. The rarest corner has "
+        f"{rarest.data:.1%} of the data and {rarest.density:.1%} of the rows. Drag to turn."
+    )
+
+
+def _walsh(function: str) -> tuple[Any, str]:
+    info = walsh_info(_run(tuple(_THREE)), function.split(" × "), 0.25, 2.0)
+    return draw_walsh(info), (
+        f"Blue minus yellow, the average of {function}: {info.here.data:+.3f} in the data (rings), "
+        f"{info.here.density:+.3f} in the synthetic rows (discs)."
+    )
+
+
+def _averages(degree: int) -> tuple[Any, str]:
+    columns = tuple(_FOUR)
+    info = walsh_info(_run(columns, degree), ["bronc", "dysp"], 0.1, 6.0)
+    matched = sum(0 < len(average.columns) <= degree for average in info.averages)
+    return draw_averages(info), (
+        f"At d = {degree} the discs follow the rings in {matched} of 15 functions, shrunk by 1 − λ = "
+        f"{1 - info.shrinkage:.2f}. Grey: bronc × dysp."
+    )
+
+
+def _density(floor: float, ceiling: float) -> tuple[Any, str]:
+    info = density_info(_run(tuple(_FOUR)), floor, ceiling)
+    return draw_density(info), (
+        f"λ = {info.shrinkage:.2f}. {info.at_floor:.0%} of the cells stand at the floor, "
+        f"{info.at_ceiling:.0%} at the ceiling."
+    )
+
+
+def _against_ceiling(floor: float, ceiling: float) -> tuple[Any, str]:
+    info = shrinkage_info(_run(tuple(_FOUR)), "ceiling", floor=floor, ceiling=ceiling)
+    cost = bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling)
+    return draw_shrinkage(info), (
+        f"Floor {floor:g}, ceiling {ceiling:g}: λ = {info.here[1]:.2f}, and each row costs ε = ln({ceiling:g}/{floor:g}) = "
+        f"{cost:.2f}."
+    )
+
+
+def _binding(floor: float, ceiling: float) -> tuple[Any, str]:
+    info = binding_info(_run(tuple(_FOUR)), floor=floor, ceiling=ceiling)
+    if not info.cells:  # nothing to draw: the density that fits is the data's own
+        return _against_ceiling(floor, ceiling)
+    first = info.cells[0]
+    return draw_binding(info), (
+        f"λ = {info.shrinkage:.2f}. The first cell, {first.text}, has {first.data:.1%} of the rows; the box allows "
+        f"{first.least:.1%} to {first.most:.1%}."
+    )
+
+
+_FLOOR, _CEILING = (
+    Slider("floor", "Floor", _FLOORS, 0.25, "is_floor"),
+    Slider("ceiling", "Ceiling", _CEILINGS, 2.0, "is_ceiling"),
+)
+
+LESSONS = (
+    Lesson(
+        "cube",
+        "The cube",
+        "A table of yes/no columns is a cube, and Walsh functions are what one can measure on it.",
+        (
+            Step(
+                "Three bits are a cube",
+                "Each patient answers three yes/no questions, so each row is a corner of a cube. A table is only how much "
+                "weight each corner has. Private sampling gives every corner at least the floor, even where nobody is. "
+                "Lower the floor: the discs move to the rings.",
+                _cube,
+                (Slider("floor", "Floor", _FLOORS, 0.25, "is_floor"),),
+                lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _THREE, "is_cube_asia": _THREE},
+            ),
+            Step(
+                "A Walsh function is a pattern of signs",
+                "Count yes as +1 and no as −1, and multiply over some of the columns. That gives every corner a sign, here "
+                "blue or yellow. The average of the signs over the rows is one number about the data: how much more often "
+                "the columns agree than differ.",
+                _walsh,
+                (Slider("function", "Multiply the columns", _FUNCTIONS, "smoke × bronc"),),
+                Question(
+                    "Smokers get bronchitis more often. What is the average of smoke × bronc?",
+                    ("Above 0", "0", "Below 0"),
+                    0,
+                    "The two answers agree more often than they differ: blue outweighs yellow.",
+                    {"function": "smoke"},
+                ),
+                lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _THREE, "is_cube_asia": _THREE},
+            ),
+            Step(
+                "Few functions say what all small tables say",
+                "Four columns have 16 corners and 15 Walsh functions. Those of up to d columns hold every table of up to d "
+                "columns, and they are all that the mechanism looks at. What larger groups of columns do together is lost, "
+                "unless it follows from the smaller ones.",
+                _averages,
+                (Slider("degree", "d, columns at a time", (1, 2, 3), 1, "degree"),),
+                Question(
+                    "At d = 1 only single columns count. Where does the disc of bronc × dysp go?",
+                    ("To its ring", "Near 0", "Beyond its ring"),
+                    1,
+                    "Nothing holds the pair any more: most bronchitis patients are short of breath, and the rows forget it.",
+                    {"degree": 2},
+                ),
+                lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _FOUR, "is_cube_asia": _FOUR},
+            ),
+        ),
+        _READS,
+    ),
+    Lesson(
+        "lambda",
+        "What λ does",
+        "Privacy by a box: no row may be too rare or too common, and λ is the price.",
+        (
+            Step(
+                "The density must fit in a box",
+                "Every possible row gets a probability between the floor and the ceiling, as multiples of the uniform one. "
+                "What is possible anyway betrays nobody. Real data do not fit: they have empty cells and heaps. So they are "
+                "mixed with uniform noise until they fit. λ is the share of it.",
+                _density,
+                (replace(_FLOOR, value=0.05), replace(_CEILING, value=3.0)),
+                lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _FOUR},
+            ),
+            Step(
+                "Which cells force λ up",
+                "The mechanism takes the smallest λ that works. These bars say which cells of the data stand in the way: "
+                "rare ones that must come up to the floor, and common ones that must come down to the ceiling.",
+                _binding,
+                (replace(_FLOOR, value=0.1), replace(_CEILING, value=3.0)),
+                lab=_BOX | {"is_section": "2 · Why λ", "is_columns_asia": _FOUR},
+            ),
+            Step(
+                "A wider box is closer to the data, and less private",
+                "One row drawn from the box costs at most ε = ln(ceiling/floor), whatever the data are. Widen the box and λ "
+                "falls, so the rows get better; but each of them costs more. Pin one box and compare.",
+                _against_ceiling,
+                (_FLOOR, replace(_CEILING, value=8.0)),
+                Question(
+                    "Raise the ceiling from 2 to 8. What does λ do?",
+                    ("It falls to 0", "It falls to 0.49 and stays", "It stays at 0.67"),
+                    1,
+                    "Hardly any non-smoker has lung cancer, and that cell must come up to the floor. Now only a lower floor "
+                    "helps.",
+                    {"floor": 0.25, "ceiling": 2.0},
+                ),
+                lab=_BOX | {"is_section": "4 · Privacy", "is_columns_asia": _FOUR},
+            ),
+        ),
+        _READS,
+    ),
+)
