@@ -28,7 +28,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from benchmarks.visitors import Tally, Visitor, connected, served
 from dpsyn.kit.scheduler import MEMORY, Limits
 
-JOB = "data=breast_cancer&mechanism=private_sampling&degree=1&ps_whole=false&ps_m=10000000"
+JOB = "data=breast_cancer&mechanism=private_sampling&epsilon=3.16&degree=1&ps_whole=false&ps_m=10000000"
 TICK = 0.2
 
 

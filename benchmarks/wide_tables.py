@@ -27,7 +27,9 @@ from dpsyn.mechanisms.registry import MECHANISMS
 
 ROUTER = str(Path(__file__).parents[1] / "pages" / "_router.py")
 VIEWS: list[tuple[str, dict[str, Any]]] = [
+    ("start", {}),
     ("data", {}),
+    ("domain", {}),
     ("feasibility", {}),
     ("feasibility", {"f_section": "Export"}),
     *(("generator", {"mechanism": name}) for name in MECHANISMS),
@@ -59,7 +61,7 @@ def dataset(frame: pd.DataFrame, revision: int) -> Dataset:
 def opened(page: str, chosen: dict[str, Any], current: Dataset | None) -> tuple[list[tuple[float, float]], list[str]]:
     """Clock and processor seconds of the first and the second answer, and what went wrong."""
     app = AppTest.from_file(ROUTER, default_timeout=600).run()
-    if page != "data":
+    if page != "start":
         app.switch_page(f"{page}.py")
     for key, value in chosen.items():
         app.session_state[key] = value

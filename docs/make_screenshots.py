@@ -43,6 +43,13 @@ def open_formulas(page: Page) -> None:
     page.get_by_text("This guarantee is proven").evaluate("e => e.scrollIntoView({block: 'center'})")
 
 
+def run_and_score(page: Page) -> None:
+    """The release of the recommended mechanism with its score card."""
+    page.locator(".st-key-run button").click()
+    expect(page.get_by_text("on average").first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
+
+
 PAGES: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "feasibility": ("feasibility?data=asia", "light", None),
     "comparison": ("comparison?data=asia&comparison_what=Experiments", "light", run_experiment),
@@ -53,6 +60,8 @@ PAGES: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
         "dark",
         None,
     ),
+    "data": ("data?data=breast_cancer", "light", None),
+    "score_card": ("generator?data=asia", "light", run_and_score),
     "generator": ("generator?data=asia&mechanism=Noisy+reweighting", "dark", open_formulas),
     "lessons": ("lessons?data=asia", "light", None),
 }

@@ -108,7 +108,7 @@ def test_one_line_per_column_even_of_those_left_out(full):
 
 
 def test_bounds_bins_and_public_are_taken(full):
-    domain = edited_domain(edit(full, "age", lower="0", upper="120", bins=6, public=True), full, full.domain)
+    domain = edited_domain(edit(full, "age", lower="0", upper="120", bins=6, source="code book"), full, full.domain)
     age = domain["age"]
     assert (age.lower, age.upper, age.bins, age.integer, age.public) == (0, 120, 6, True, True)
     assert not domain["ill"].public
@@ -181,7 +181,7 @@ def test_what_is_read_off_the_rows_is_not_public_even_if_the_column_was(full, co
     assert not domain[column].public
     assert all(a.public for a in domain.attributes if a.name != column)
     shown = editor_lines(full, domain)
-    shown.loc[shown["column"] == column, "public"] = True
+    shown.loc[shown["column"] == column, "source"] = "code book"
     assert edited_domain(shown, full, domain).is_public  # once it has been shown it can be confirmed
 
 

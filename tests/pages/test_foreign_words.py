@@ -119,7 +119,7 @@ def experiment(number: int, current: Dataset | None) -> Experiment:
 
 def shown(visit: AppTest, page: str, state: dict[str, Any]) -> AppTest:
     tag = visit.session_state["dataset"].tag
-    for key, value in state.items():
+    for key, value in ({"newest": None} | state).items():
         visit.session_state[key.format(tag=tag)] = value
     visit.switch_page(f"{page}.py").run()
     assert not visit.exception, visit.exception
@@ -193,12 +193,13 @@ def test_numbers_of_dp_cda_by_class_are_not_in_a_link(visit: AppTest) -> None:
 def test_rows_as_csv_are_guarded_until_somebody_switches_it_off(visit: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     files: dict[str, Any] = {}
     monkeypatch.setattr(widgets, "download", lambda _label, data, file, **_: files.update({file: data}))
-    app = shown(visit, "generator", {"mechanism": "mwem"})
-    (made, _) = app.session_state["releases"]
-    assert (made.release.rows[COLUMNS[2]] == "=2+2").any()
-    for guarded in (True, False):
-        app.toggle(key="csv_guard").set_value(guarded).run()
-        assert files["noisy_reweighting_1.csv"]() == escape.csv(made.release.rows, guarded=guarded)
+    for newest, key in ((None, "csv_guardothers"), (1, "csv_guard")):
+        app = shown(visit, "generator", {"mechanism": "mwem", "newest": newest})
+        (made, _) = app.session_state["releases"]
+        assert (made.release.rows[COLUMNS[2]] == "=2+2").any()
+        for guarded in (True, False):
+            app.toggle(key=key).set_value(guarded).run()
+            assert files["noisy_reweighting_1.csv"]() == escape.csv(made.release.rows, guarded=guarded)
 
 
 def test_exports_hold_no_mark_up_of_the_data(visit: AppTest) -> None:
