@@ -3,8 +3,11 @@
 ``python docs/make_lesson_pictures.py``, with an app running at http://localhost:8501 and Chromium installed.
 """
 
+import io
 import sys
+from urllib.parse import urlencode
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from dpsyn.app.lessons import lessons
@@ -13,15 +16,19 @@ from dpsyn.app.lessons.player import PICTURES
 APP = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8501"
 PICTURE = "[class*='st-key-lesson_picture']"
 WORDLESS = f"""{PICTURE} :is(text, .role-legend, .role-axis, .legend, .infolayer) {{display: none !important}}
-body, .stApp, .stApp * {{background: transparent !important}} {PICTURE} {{height: 24rem !important}}"""
+body, .stApp, .stApp * {{background: transparent !important}} {PICTURE} {{height: 21rem !important}}"""
 
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path="/usr/bin/chromium")
-    page = browser.new_page(viewport={"width": 900, "height": 800})
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
     for title, lesson in lessons().items():
-        page.goto(f"{APP}/lessons?lesson={title}")
-        page.add_style_tag(content=WORDLESS)
+        question = lesson.steps[0].question
+        guess = {} if question is None else {f"{lesson.key}_1_guess": question.answers[0]}
+        page.goto(f"{APP}/lessons?{urlencode({'lesson': title, **guess})}")
         page.locator(f"{PICTURE} :is(.vega-embed svg, .js-plotly-plot)").first.wait_for()
+        page.add_style_tag(content=WORDLESS)
         page.wait_for_timeout(3000)
-        file = PICTURES / f"{lesson.key}.png"
-        page.locator(PICTURE).screenshot(path=file, omit_background=True, scale="css")
+        seen = Image.open(io.BytesIO(page.locator(PICTURE).screenshot(omit_background=True)))
+        seen = seen.crop(seen.getchannel("A").getbbox())
+        seen.thumbnail((520, 240))
+        seen.quantize(64).save(PICTURES / f"{lesson.key}.png", optimize=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -82,21 +83,23 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     error, seconds = (offered(name, f"expectations:{what}") for what in ("table_error", "seconds"))
     if error is None and seconds is None:
         return Offer(name)
-    try:
-        mechanism: Mechanism = calibrated(config, spec, learn)
-    except DpsynError:
-        return Offer(name, _refusal(spec, learn, config))
+    mechanism = _possible(config, spec, learn)
+    if isinstance(mechanism, str):
+        return Offer(name, mechanism)
     return Offer(name, "", *(None if what is None else what(mechanism) for what in (error, seconds)))
 
 
-def _refusal(spec: PrivacySpec, learn: Table, config: Config) -> str:
+def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | str:
+    """The mechanism, with fewer rows if so many cost too much, or in a few words why there is none."""
     try:
-        needed = config.epsilon_needed(spec, learn.domain, learn.n)
+        mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
     except DpsynError:
-        needed = None
-    if needed is None:
-        return "not possible for this many columns or rows"
-    return f"{learn.n:,} rows would need ε = {short(needed[1], 3)}"
+        one = config.fewer_rows(1)
+        with suppress(DpsynError):
+            if one is not None and (needed := one.epsilon_needed(spec, learn.domain, learn.n)) is not None:
+                return f"one row needs ε ≥ {short(needed[1], 3)}"
+        return "not possible for these columns"
+    return mechanism
 
 
 def quick(mechanism: Mechanism) -> Config | None:
@@ -142,12 +145,11 @@ def take_and_measure(context: Mapping[str, Any], release: Release) -> None:
 def run_all(current: Dataset, spec: PrivacySpec) -> None:
     """Start a job that makes and measures one release by every mechanism that can, with the settings that nobody chose."""
     learn = current.parts[0]
-    mechanisms, refused = {}, {}
+    mechanisms: dict[str, Any] = {}
+    refused: dict[str, Any] = {}
     for name, config in mechanisms_as_they_come(learn.n, current.target).items():
-        try:
-            mechanisms[name] = calibrated(config, spec, learn)
-        except DpsynError:
-            refused[name] = _refusal(spec, learn, config)
+        found = _possible(config, spec, learn)
+        (refused if isinstance(found, str) else mechanisms)[name] = found
     context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}
     visit.set_job(
         jobs.start(

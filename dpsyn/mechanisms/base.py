@@ -148,6 +148,10 @@ class Config(ABC):
         """
         return cls()
 
+    def fewer_rows(self, rows: int | None = None) -> Config | None:
+        """The same with so many rows, or with as many as the budget allows; None where rows cost nothing."""
+        return None
+
     def _set(self, field: str, value: object) -> None:
         """Keep a field as it was checked: for ``__post_init__``."""
         object.__setattr__(self, field, value)

@@ -53,8 +53,8 @@ def test_a_step_opens_with_one_picture_and_at_most_two_sliders(title, number):
     step = lessons()[title].steps[number - 1]
     app = opened(title, number)
     assert charts(app) == 1
-    assert len(app.select_slider) == len(step.sliders) <= 2
-    assert all(slider.disabled == (step.question is not None) for slider in app.select_slider)
+    assert len(step.sliders) <= 2
+    assert len(app.select_slider) == (0 if step.question else len(step.sliders))  # they come after the guess
     assert any(step.text in m.value for m in app.markdown)
 
 
@@ -67,7 +67,6 @@ def test_a_slider_moves_the_picture(title, number):
     before = app.caption[0].value
     for slider in step.sliders:
         shown = app.select_slider(key=f"{lesson.key}_{number}_{slider.name}")
-        assert not shown.disabled
         other = next(value for value in slider.values[::-1] if value != slider.value)
         app = shown.set_value(other).run()
         assert not app.error

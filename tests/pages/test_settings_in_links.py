@@ -122,7 +122,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
         },
     ),
     "lessons": ("lessons", {}),
-    "a lesson": ("lessons", {"lesson": "The published DP-CDA claim", "step": "2"}),
+    "a lesson": ("lessons", {"lesson": "The published DP-CDA claim", "step": "2", "claim_2_guess": "50"}),
     "comparison": ("comparison", {}),
     "experiments": ("comparison", {"comparison_what": "Experiments"}),
     "experiments against n": ("comparison", {"comparison_what": "Experiments", "lab_vary": "n (real rows learnt from)"}),

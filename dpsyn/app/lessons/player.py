@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +28,8 @@ _RULES = """<style>
 .st-key-gallery h1 {font-size: 1.6rem !important; padding: 0 !important}
 .st-key-gallery [data-testid='stPageLink'] p {font-weight: 600}
 .st-key-gallery img {width: 100%; height: 6.3rem; object-fit: contain}
+[class*='st-key-lesson_picture_pair'] {height: calc(100vh - 15.5rem)}
+[class*='st-key-lesson_picture_pair']:has([data-testid='stPlotlyChart']) {height: 22rem}
 @media (max-width: 62rem) {[class*='st-key-lesson_picture'] {height: 24rem}}
 </style>"""
 _STAGE = """<style>
@@ -180,15 +183,17 @@ def _question(lesson: Lesson, at: int, step: Step) -> bool:
     return True
 
 
-def _sliders(lesson: Lesson, at: int, step: Step, *, guessed: bool, places: Any = ()) -> dict[str, Any]:
-    """The values that the sliders have; they wait for the guess."""
-    chosen = {}
-    for number, slider in enumerate(step.sliders):
-        chosen[slider.name] = (places[number] if places else st).select_slider(
+def _sliders(lesson: Lesson, at: int, step: Step, *, guessed: bool, places: Sequence[Any] = (st, st)) -> dict[str, Any]:
+    """The values that the sliders have; they come after the guess."""
+    if not guessed:
+        return {slider.name: slider.value for slider in step.sliders}
+    return {
+        slider.name: place.select_slider(
             slider.label, slider.values, slider.value, format_func=plain, key=_key(lesson, at, slider.name),
-            bind="query-params", disabled=not guessed,
-        )  # fmt: skip
-    return chosen
+            bind="query-params",
+        )
+        for slider, place in zip(step.sliders, places, strict=False)
+    }  # fmt: skip
 
 
 def _pin(lesson: Lesson, at: int, settings: dict[str, Any]) -> None:
@@ -230,8 +235,8 @@ def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, caption: boo
     if pinned:
         kept, before = pinned
         old, words = lesson.steps[kept - 1].picture(**before)
-        _draw(places[0], old, "pinned", f"**Pinned**, step {kept}{_named(lesson.steps[kept - 1], before)}. {words}")
-    _draw(places[-1], figure, "now", f"{'**Now**. ' if pinned else ''}{said}" if caption else "")
+        _draw(places[0], old, "pair_pinned", f"**Pinned**, step {kept}{_named(lesson.steps[kept - 1], before)}. {words}")
+    _draw(places[-1], figure, "pair_now" if pinned else "now", f"{'**Now**. ' if pinned else ''}{said}" if caption else "")
     return said
 
 

@@ -101,6 +101,10 @@ class PrivateSampling(Config):
         """As many rows as the others release."""
         return cls(rows=rows)
 
+    def fewer_rows(self, rows: int | None = None) -> PrivateSampling:
+        """Every row that is drawn costs budget."""
+        return replace(self, rows=rows)
+
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data, without the scheduler, which is not part of what is computed."""
         return {name: value for name, value in super().settings().items() if name != "scheduler"}
