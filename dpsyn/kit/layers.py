@@ -224,8 +224,8 @@ def finish(
     import altair as alt
 
     rows = -(-len(legend_labels) // columns_of(legend_labels)) if legend_labels else 0
-    if not isinstance(subtitle, str) and len(set(subtitle)) == 1:
-        subtitle = subtitle[0]
+    if not isinstance(subtitle, str):
+        subtitle = subtitle[0] if len(set(subtitle)) == 1 else tuple(subtitle)  # Altair copies lists again and again
     words: dict[str, Any] = {
         "title": title,
         "subtitle": subtitle,

@@ -27,22 +27,22 @@ def rows(states: Sequence[Sequence[Row]]) -> Any:
     """An Altair chart over the rows of the state that is shown. Of a state only what differs from state 0 is sent.
 
     Args:
-        states: the rows of each state, in the same order; one that has fewer of them shows no more.
+        states: the rows of each state, in the same order and with the same fields; one that has fewer shows no more.
     """
     import altair as alt
 
     if len(states) == 1:
         return alt.Chart(pd.DataFrame(list(states[0])))
-    fields = dict.fromkeys(name for state in states for row in state for name in row)
+    fields = dict.fromkeys(name for state in states for row in state[:1] for name in row)
     folded: list[dict[str, Any]] = []
     moving: set[str] = set()
     for at in range(max(map(len, states))):
         every = [state[at] if at < len(state) else {} for state in states]
-        row: dict[str, Any] = {}
-        for name in fields:
-            now = row[name] = every[0].get(name)
-            other = {i: _short(value) for i, each in enumerate(every) if (value := each.get(name)) != now}
-            if other:
+        now = every[0]
+        row: dict[str, Any] = {name: now.get(name) for name in fields}
+        others = [(i, each) for i, each in enumerate(every) if each != now]
+        for name in fields if others else ():
+            if other := {i: _short(value) for i, each in others if (value := each.get(name)) != row[name]}:
                 moving.add(name)
                 row[name + _OTHER] = other
         folded.append(row)
@@ -52,11 +52,11 @@ def rows(states: Sequence[Sequence[Row]]) -> Any:
     chart = alt.Chart(
         alt.Data(values=json.dumps(folded, ensure_ascii=False, separators=(",", ":")), format={"type": "json"})
     )
+    shown = {}
     for name in sorted(moving):
         there = f"datum['{name}{_OTHER}']"
-        shown = f"isDefined({there}) && isDefined({there}[live]) ? {there}[live] : datum['{name}{_NOW}']"
-        chart = chart.transform_calculate(**{name: shown})
-    return chart
+        shown[name] = f"isDefined({there}) && isDefined({there}[live]) ? {there}[live] : datum['{name}{_NOW}']"
+    return chart.transform_calculate(**shown) if shown else chart
 
 
 def _short(value: Any) -> Any:

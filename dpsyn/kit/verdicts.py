@@ -180,6 +180,7 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
 
 def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
     """Everything about one mechanism; what stands in expanders is made when they are opened."""
+    st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
     show_conditions(verdict.conditions)
     for note in verdict.notes:
         st.caption(said(note))
