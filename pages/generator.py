@@ -40,7 +40,9 @@ def settings() -> None:
     found = road.offers(current, PrivacySpec(epsilon, delta))
     best = road.best_of(found)
     road.offers_table(found, PrivacySpec(epsilon, delta), best)
-    name = widgets.one_of("Mechanism", list(MECHANISMS), format_func=title, default=best, key="mechanism")
+    if "mechanism" not in st.session_state and "mechanism" not in st.query_params:
+        st.session_state["mechanism"] = best  # a choice like any other: a link keeps it
+    name = widgets.one_of("Mechanism", list(MECHANISMS), format_func=title, default=next(iter(MECHANISMS)), key="mechanism")
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         try:
             config, spec = form_of(name)(current, epsilon, delta)
