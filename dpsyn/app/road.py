@@ -56,12 +56,14 @@ class Offer:
         refused: why it cannot run, or empty.
         error: mean error of tables of two columns to expect, as far as it is known before a run, and whether it may be
             "or more" or "or less".
+        rows: how many it makes, where rows cost budget.
         seconds: about how long a run takes, where it is known.
     """
 
     name: str
     refused: str = ""
     error: tuple[float, str] | None = None
+    rows: int | None = None
     seconds: float | None = None
 
 
@@ -86,7 +88,12 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     mechanism = _possible(config, spec, learn)
     if isinstance(mechanism, str):
         return Offer(name, mechanism)
-    return Offer(name, "", *(None if what is None else what(mechanism) for what in (error, seconds)))
+    return Offer(
+        name,
+        error=None if error is None else error(mechanism),
+        rows=None if config.fewer_rows() is None else mechanism.calibrated()["rows"],
+        seconds=None if seconds is None else seconds(mechanism),
+    )
 
 
 def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | str:
@@ -121,7 +128,8 @@ def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
             continue
         error = "known after a run" if offer.error is None else _error(*offer.error)
         seconds = "seconds" if offer.seconds is None else _time(offer.seconds)
-        lines.append(f"| {name} | ε = {spec.epsilon:g} | {error} | {seconds} |")
+        rows = "" if offer.rows is None else f", {offer.rows:,} row{'s' * (offer.rows != 1)}"
+        lines.append(f"| {name} | ε = {spec.epsilon:g}{rows} | {error} | {seconds} |")
     st.markdown("\n".join(lines))
 
 
