@@ -107,15 +107,15 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = columns.READ_OFF,
     """
     try:
         domain = edited_domain(lines, current.full, current.table.domain)
+        said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
+        said |= {attribute.name: source for attribute in domain.attributes if not attribute.public}
         if source != columns.READ_OFF:
             domain = domain.confirmed()
         table = current.full.with_domain(domain)
     except InputError as fault:
         st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
         return False
-    said = {str(name): str(text) for name, text in zip(lines["column"], lines["source"], strict=True) if text}
-    sources = {**dict.fromkeys(domain.names, source), **current.sources}
-    sources |= {name: source if text == columns.READ_OFF else text for name, text in said.items()}
+    sources = {name: text for name, text in said.items() if text != columns.READ_OFF}
     if domain != current.table.domain or changes.items() - {("target", current.target), ("held_out", current.held_out)}:
         visit.use(current.changed(table=table, sources=sources, **changes))
     else:
