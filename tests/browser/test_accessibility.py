@@ -10,6 +10,7 @@ pytestmark = pytest.mark.browser
 
 WAIT = 90_000
 PAGES = {
+    "Start": "Synthetic rows with proven privacy",
     "Data": "What can differentially private synthetic data do with your data?",
     "Feasibility": "Feasibility",
     "Generator": "Generator",
