@@ -96,7 +96,7 @@ def draw() -> Any:
         )
 
     first = next(iter(_ORDER))
-    heads = [{"x": f"{side.lower()} {first}", "text": f"{side} rows"} for side in ("Real", "Synthetic")]
+    heads = [{"x": f"{side.lower()} {first}", "text": side} for side in ("Real", "Synthetic")]
     over = (
         live.rows([heads])
         .mark_text(align="left", baseline="bottom", fontSize=19, fontWeight="bold", y=-10, color=GUIDE)

@@ -175,10 +175,13 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
         return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
     of = f"cell of a table of {degree} column{'' if degree == 1 else 's'}"
     within = rounded_up(exp_of(setting.log_error), 3)
+    likely = f"with probability {rounded_down(max(0.0, 1 - 2 * setting.used_rounds / setting.queries), 3)}"
     if all(c.holds for c in found):
-        return Headline(f"± {within}", f"Private, and every {of} is within {within} of the true share.", "good")
+        return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the true share.", "good")
     if setting.log_error < 0:
-        return Headline(f"± {within}", f"Private, but a smaller error was asked for: every {of} is within {within}.", "open")
+        return Headline(
+            f"± {within}", f"Private, and {likely} every {of} is so close, but a smaller error was asked for.", "open"
+        )
     return Headline(f"± {within}", f"Private, but the bound on the error of a {of} is not below 1.", "open")
 
 

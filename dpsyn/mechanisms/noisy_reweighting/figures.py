@@ -173,7 +173,7 @@ def draw_noise(
     spots = [_noise_here(each[0], n) for each in every]
     layers = [lines, _layers.here("you are here", *spots[0], across, y_domain, spots[1:])]
     if y_domain[1] > 0:
-        layers = [*_layers.rules([(0.0, "1: an average says nothing")], y_domain, labels_left=False), *layers]
+        layers = [*_layers.rules([(0.0, "1: not informative")], y_domain, labels_left=False), *layers]
     said = [_noise_words(each[0], n) for each in every]
     chart, title = alt.layer(*layers), "Noise on one average against n"
     return _layers.finish(chart, title, said, legend_labels=labels, line_length=90, sliders=sliders)
@@ -330,7 +330,7 @@ def reweighting_frame(table: Sequence[ReweightingRow]) -> pd.DataFrame:
             "Sensitivity of the averages": [shown(row, row.setting.log_sensitivity - row.setting.log_n) for row in table],
             "σ": [shown(row, row.setting.log_sigma) for row in table],
             "Smallest 8·accuracy": [shown(row, row.log_error(row.setting.epsilon)) for row in table],
-            "Says something": [row.reason or ("yes" if row.smallest_error < 1 else "no") for row in table],
+            "Informative": [row.reason or ("yes" if row.smallest_error < 1 else "no") for row in table],
             "n at least": [shown(row, row.log_n) for row in table],
             "k at least": [shown(row, row.setting.log_smallest_rows) for row in table],
             "m at least": [format_log(row.setting.log_smallest_m, 3, "at_least") for row in table],
@@ -401,7 +401,7 @@ def draw_reweighting(
         width=2,
     )
     layers = [
-        *_layers.rules([(0.0, "error 1: says nothing")], up, labels_left=False),
+        *_layers.rules([(0.0, "1: not informative")], up, labels_left=False),
         lines,
         _layers.here("you are here", *heres[0], across, up, heres[1:]),
     ]
@@ -419,7 +419,7 @@ def _at_epsilon(
     best = min((v for v in now if v[2]), key=lambda v: now[v])
     error = format_log(now[mine], 4, "at_least")
     text = f"{stats.name}, {by_variant[mine].name}: smallest error {error} at ε = {short(spec.epsilon)}"
-    verdict = "" if now[best] < 0 else " An error of 1 says nothing."
+    verdict = "" if now[best] < 0 else " An error of 1 is not informative."
     missing = "" if spec.delta > 0 else " Gaussian noise needs a privacy δ."
     subtitle = (
         f"Best at ε = {short(spec.epsilon)}: {by_variant[best].name}, within {format_log(now[best], 3, 'at_least')} of "

@@ -243,10 +243,11 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     if not all(c.holds for c in found if c.group == "validity" and c.key == "public_n"):
         return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
     degree = setting.family.degree
+    likely = f"with probability {rounded_down(max(0.0, 1 - 4 * setting.failure_probability), 3)}"
     of = f"statistic of {degree} column{'' if degree == 1 else 's'}"
     if all(c.holds for c in found):
         within = rounded_up(8 * setting.accuracy, 3)
-        return Headline(f"± {within}", f"Private, and every {of} is within {within} of the data's.", "good")
+        return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the data's.", "good")
     thresholds = [
         remedy for c in found if c.key != "promise" and (remedy := c.remedy("accuracy")) and remedy.side == "at_least"
     ]
@@ -256,7 +257,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
         smallest = math.inf
     number = f"± {rounded_up(smallest, 3)}" if math.isfinite(smallest) else "no bound"
     if smallest < 1:
-        return Headline(number, f"Private, and every {of} can be so close to the data's: ask for that accuracy.", "open")
+        return Headline(number, f"Private, and {likely} every {of} can be so close to the data's.", "open")
     return Headline(number, f"Private, but no bound below 1 on the error of a {of}.", "open")
 
 

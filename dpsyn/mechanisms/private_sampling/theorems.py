@@ -187,7 +187,7 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
         title="Private sampling",
         conditions=found,
         summary=summarise(found, promise, change),
-        headline=_headline(setting, found, claim, error),
+        headline=_headline(setting, found, claim, success),
         change=change,
         alternatives=alternatives,
         facts=facts,
@@ -208,7 +208,7 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
     )
 
 
-def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], claim: str, error: float) -> Headline:
+def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], claim: str, success: float) -> Headline:
     rows = f"{format_log(setting.log_rows)} row{'' if setting.log_rows == 0 else 's'}"
     if not setting.is_valid:
         return Headline("—", "Not possible: floor and ceiling leave no room for a density.", "bad")
@@ -217,8 +217,8 @@ def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], cla
             f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} cost ε = {claim}.", "bad"
         )
     if all(condition.holds for condition in found):
-        within = rounded_up(error, 3)
-        words = f"Private, and tables of {setting.degree} bits are within {within} of the data's."
+        within, likely = rounded_up(4 * setting.floor, 3), rounded_down(max(success, 0.0), 3)
+        words = f"Private, and with probability {likely} tables of {setting.degree} bits are within {within} of the data's."
         return Headline(f"± {within}", words, "good")
     return Headline(f"ε = {claim}", f"Private: {rows} cost no more than that. But no accuracy is promised.", "open")
 

@@ -117,7 +117,7 @@ def test_without_delta_gaussian_rows_say_why() -> None:
     frame = reweighting_frame(list(table.values()))
     assert frame.shape[0] == len(VARIANTS)
     assert frame.loc[1, "σ"] == "—"
-    assert "δ" in frame.loc[1, "Says something"]
+    assert "δ" in frame.loc[1, "Informative"]
 
 
 def test_condition_numbers_of_the_bundled_asia() -> None:

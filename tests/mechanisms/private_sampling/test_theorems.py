@@ -133,6 +133,10 @@ def test_a_case_in_which_everything_holds() -> None:
     verdict = private_sampling_verdict(cube)
     assert verdict.holds
     assert verdict.summary.startswith("Every condition holds")
+    assert verdict.headline is not None
+    assert verdict.headline.level == "good"
+    assert verdict.headline.number.startswith("± ")
+    assert "with probability" in verdict.headline.sentence
     assert verdict.facts["marginal_error"] == pytest.approx(0.4)
 
 

@@ -402,7 +402,7 @@ def floor_tradeoff_info(setting: PrivateSamplingSetting) -> Lines:
     here = log_epsilon(setting, best)
     claim = format_log(here, 4, "at_least") if here < math.inf else "none certified"
     text = f"floor = {short(setting.floor)}: ε = {claim} by {NAMES[best]}, promised error {short(4 * setting.floor, 4)}"
-    asked, nothing = _asked(setting), (0.0, "error 1: says nothing")
+    asked, nothing = _asked(setting), (0.0, "error 1: not informative")
     together = [(0.0, f"{asked[1]}; {nothing[1]}")]
     valid, written = (window.end, short(window.end, 4)) if 0 < window.end < 0.5 else (0.5, "1/2")
     ends = (left, max(now, math.log10(0.5)) + 0.04)

@@ -1,0 +1,69 @@
+"""A verdict in one number and one sentence claims no more than the conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dpsyn
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.datasets import BUILT_IN
+
+LARGE = DatasetStatistics(p=200, n=10**15, max_frequency=2.0**-200 * 1.5, name="large")
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"rows": 1000},
+    {"rows": 10**6, "accuracy": 0.1},
+    {"rows": 1000, "accuracy": 0.12, "floor": 0.2},
+    {"degree": 1, "failure_probability": 0.24},
+    {"failure_probability": 0.01, "rows": 10**5, "accuracy": 0.05},
+    {"floor": 0.6},
+]
+
+
+@pytest.mark.parametrize("name", ["large", *BUILT_IN])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0, 10_000.0])
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_good_means_that_every_condition_holds(name: str, epsilon: float, settings: dict[str, Any]) -> None:
+    stats = LARGE if name == "large" else BUILT_IN[name]
+    for verdict in dpsyn.feasibility(stats, PrivacySpec(epsilon, 1e-6), exact_accounting=False, **settings):
+        headline = verdict.headline
+        assert headline is not None
+        certified = verdict.holds_in("privacy") and (
+            verdict.mechanism == "noisy_reweighting" or verdict.holds_in("validity")
+        )
+        if headline.level == "good":
+            assert verdict.holds
+            assert verdict.mechanism != "dp_cda"
+            assert float(headline.number.removeprefix("± ")) < 1.001
+            assert f"with probability {verdict.facts['success_probability']:.3g}"[:19] in headline.sentence
+        elif headline.level == "open":
+            assert certified or verdict.mechanism == "mwem"
+        else:
+            assert "private" in headline.sentence or "Not possible" in headline.sentence
+            assert not (verdict.holds_in("privacy") and verdict.holds_in("validity"))
+        assert headline.level == "bad" or headline.sentence.startswith("Private")
+
+
+def test_neighbours_that_a_theorem_does_not_cover_are_never_called_private() -> None:
+    spec = PrivacySpec(1.0, 1e-6, "add_remove")
+    found = dpsyn.feasibility(BUILT_IN["ASIA"], spec, exact_accounting=False)
+    for name in ("noisy_reweighting", "mwem"):
+        headline = found[name].headline
+        assert headline is not None
+        assert (headline.level, headline.number) == ("bad", "—")
+
+
+def test_the_smallest_error_within_reach_can_be_asked_for() -> None:
+    stats = BUILT_IN["ASIA"]
+    verdict = dpsyn.feasibility(stats, PrivacySpec(1.0, 1e-5), rows=1000).noisy_reweighting
+    assert verdict.headline is not None
+    assert verdict.headline.level == "open"
+    assert verdict.change is not None
+    assert verdict.change.parameter == "accuracy"
+    reached = float(verdict.headline.number.removeprefix("± ")) / 8
+    asked = dpsyn.feasibility(stats, PrivacySpec(1.0, 1e-5), rows=1000, accuracy=reached).noisy_reweighting
+    assert asked.holds
+    assert not dpsyn.feasibility(stats, PrivacySpec(1.0, 1e-5), rows=1000, accuracy=reached * 0.99).noisy_reweighting.holds
