@@ -95,14 +95,14 @@ def _attack(order: int, epsilon: float, proven: bool = True) -> tuple[Any, str]:
     found = published_attack(n=1_797, features=64, classes=10, order_of_mixture=order, epsilon=epsilon, delta=_DELTA)
     assert found is not None
     sigma, refuted = found
-    shown = {f"claimed: ε = {epsilon:g}": epsilon} | ({f"proven: ε ≥ {int(refuted):,}": refuted} if proven else {})
-    rows = [{"name": name.split(":")[0], "value": value, "kind": name, "text": name} for name, value in shown.items()]
+    shown = {"claimed": (f"ε = {epsilon:g}", epsilon)} | ({"proven": (f"ε ≥ {int(refuted):,}", refuted)} if proven else {})
+    rows = [{"name": name, "value": value, "kind": name, "text": text} for name, (text, value) in shown.items()]
     chart = bars(
         rows,
         "ε",
         max(2_000.0, refuted if proven else 0.0),
         dict(zip(shown, (BLUE, HERE), strict=False)),
-        words={"text": 1.25},
+        words={"text": 1.3},
         tooltip={"text": " "},
         rules=[],
         legend=None,
