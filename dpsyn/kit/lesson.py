@@ -86,7 +86,6 @@ class Step:
         sliders: at most two.
         question: None for none.
         lab: settings with which the lab opens, beside those of the sliders; None where there is no lab for it.
-        data: the bundled dataset of the picture.
     """
 
     title: str
@@ -95,7 +94,6 @@ class Step:
     sliders: tuple[Slider, ...] = ()
     question: Question | None = None
     lab: Mapping[str, str | list[str]] | None = None
-    data: str = "asia"
 
     def __post_init__(self) -> None:
         if len(self.sliders) > MOST_SLIDERS:
@@ -110,7 +108,7 @@ class Step:
     def in_lab(self, chosen: Mapping[str, Any]) -> dict[str, str | list[str]]:
         """The address of the lab with the sliders where they are."""
         moved = {s.lab: f"{chosen[s.name]:g}" for s in self.sliders if s.lab}
-        return {"data": self.data, **(self.lab or {}), **moved}
+        return {**(self.lab or {}), **moved}
 
 
 @dataclass(frozen=True)

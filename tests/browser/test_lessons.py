@@ -56,6 +56,7 @@ def test_the_lab_opens_in_the_same_tab_and_leads_back_to_the_step(page: Page, ap
     page.get_by_role("link", name="Open in the lab").click(timeout=RUN)
     expect(page.get_by_text("Which cells bind", exact=True)).to_be_visible(timeout=RUN)
     expect(page).to_have_url(re.compile("is_floor=0.1"))
+    assert "lesson=" not in page.url
     page.get_by_role("link", name="Back to What λ does, step 2").click()
     expect(page.get_by_role("heading", name="Which cells force λ up")).to_be_visible(timeout=RUN)
     assert len(page.context.pages) == 1
@@ -78,6 +79,9 @@ def test_a_lesson_on_a_projector_is_its_picture_sliders_and_one_caption(page: Pa
         assert sorted(page.locator(f"{_PICTURES} text").evaluate_all(_HEIGHTS))[3] >= least
     page.get_by_role("button", name="Next", exact=True).click()
     expect(page.get_by_text("how many times the rows")).to_be_visible(timeout=RUN)
+    page.get_by_role("button", name="Leave").click()
+    expect(page.get_by_test_id("stTopNavLink").first).to_be_visible(timeout=RUN)
+    assert "present" not in page.url
 
 
 def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: str) -> None:

@@ -220,6 +220,19 @@ def test_data_without_columns_of_few_values_are_replaced_by_asia():
     assert small(rows("car"), 3, "class").domain.names[0] == "class"
 
 
+def test_the_last_lesson_is_about_a_table_of_ones_own_whose_names_are_shown_as_they_are():
+    rows = [f"{'no' if i % 3 else 'yes'},{'red' if i % 2 else 'blue'},{i / 7:.3f}" for i in range(200)]
+    app = at("home")
+    app.file_uploader(key="upload").upload("own.csv", "\n".join(["*ill*,<b>c</b>,x", *rows]).encode(), "text/csv").run()
+    app.query_params["lesson"] = "No free lunch"
+    app = app.switch_page("lessons.py").run()
+    assert not app.error
+    assert app.caption[0].value.startswith("own: 150 rows of ")
+    assert r"\*ill\*" in app.caption[0].value
+    assert "<b>" not in app.caption[0].value.replace(r"\<b>", "")
+    assert charts(app) == 1
+
+
 @pytest.mark.parametrize("title", DOCUMENTS)
 def test_every_document_opens_and_its_links_lead_to_others_in_the_app(title):
     app = at("lessons", read=title, present="true")

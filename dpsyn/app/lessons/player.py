@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from dpsyn.kit.lesson import Lesson, Step, plain
 
 LESSON, STEP = "lesson", "step"
 PICTURES = verdicts.DOCS / "images" / "lessons"
-_PIN, _LEFT = "_lesson_pinned", "_lesson_left_at"
+_PIN, _LEFT, _WHOLE = "_lesson_pinned", "_lesson_left_at", "_lesson_whole_page"
 _RULES = """<style>
 [class*='st-key-lesson_picture'] {flex: none !important; height: calc(100vh - 13.2rem); min-height: 20rem}
 .st-key-lesson_text {gap: 0.55rem}
@@ -52,6 +53,8 @@ _STAGE = """<style>
 @st.fragment
 def show_lessons() -> None:
     """The lesson that the address names, or the gallery."""
+    if st.session_state.pop(_WHOLE, False):  # what the page has around a lesson comes back, too
+        st.rerun()
     st.html(_RULES)
     title = st.query_params.get(LESSON)
     if title not in lessons():
@@ -137,14 +140,11 @@ def _stage(lesson: Lesson, at: int) -> None:
         caption.markdown(said)
     with corner.container(key="lesson_corner", horizontal=True, gap="xsmall", horizontal_alignment="right"):
         _turn(lesson, at)
-        if st.button(
-            "", icon=":material/close:", key="lesson_unpresent", on_click=_unpresent, help="Leave the presentation"
-        ):
-            st.rerun()
+        st.button("Leave", key="lesson_unpresent", on_click=_unpresent)
 
 
 def _unpresent() -> None:
-    st.session_state[visit.PRESENT] = False
+    st.session_state[visit.PRESENT], st.session_state[_WHOLE] = False, True
 
 
 def _go(title: str, at: int) -> None:
@@ -251,11 +251,14 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
         with st.container(key=f"lesson_picture_{key}"):
             if hasattr(figure, "update_layout"):
                 drawn = show.larger_figure(figure, show.LARGER) if large else figure
-                drawn.update_layout(title=None, height=None)
+                above = {"margin_t": 10} if drawn.layout.title.text else {}
+                drawn.update_layout(title=None, height=None, **above)
                 st.plotly_chart(drawn, height="stretch", config={"displayModeBar": False}, key=f"lesson_{key}")
             else:
                 drawn = show.larger_chart(figure, show.LARGER) if large else figure.copy(deep=False)
                 drawn["title"], drawn["height"] = alt.Undefined, "container"
+                # As in show.show_chart: the check against the schema takes a third of the time.
+                object.__setattr__(drawn, "to_dict", partial(drawn.to_dict, validate=False))
                 st.altair_chart(drawn, height="stretch", key=f"lesson_{key}")
         if caption:
             st.caption(caption)

@@ -82,7 +82,7 @@ def draw(tries: Sequence[Try], *, measured: bool = True) -> Any:
         {"name": one.name, "x": math.log10(min(max(value, 1e-4), _WORST)), "kind": kind, "text": text}
         for one in tries
         for kind, value, text in (
-            (PROMISED, one.promised, short(one.promised, 2) if one.promised < _WORST else "nothing promised"),
+            (PROMISED, one.promised, short(one.promised, 2) if one.promised < _WORST else "no promise"),
             (MEASURED, one.measured, "" if one.measured is None else short(one.measured, 2)),
         )
         if value is not None and (measured or kind == PROMISED)
@@ -112,18 +112,17 @@ def draw(tries: Sequence[Try], *, measured: bool = True) -> Any:
 def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
     """The picture for the loaded data; what was run is kept in the visit."""
     current = visit.dataset()
-    memory: dict[object, tuple[Table, list[Try]]] = st.session_state.setdefault("_practice", {})
+    memory: dict[object, tuple[str, list[Try]]] = st.session_state.setdefault("_practice", {})
     key = (current.revision, columns, epsilon, share, degree)
     if key not in memory:
         table = small(current.parts[0], columns, current.target)
         count = max(2, round(min(table.n, _MOST_ROWS) * share))
         table = table.take(np.sort(np.random.default_rng(_SEED).permutation(table.n)[:count]))
-        memory[key] = table, tried(table, epsilon, min(degree, len(table.domain)))
-    table, tries = memory[key]
-    named = ", ".join(map(escape.markdown, table.domain.names))
-    says = f"{escape.markdown(table.name)}: {table.n:,} rows of {named}, ε = {epsilon:g}."
-    missing = [one.name for one in tries if one.measured is None]
-    return draw(tries, measured=measured), says + (f" {missing[0]} cannot make a row at this ε." if missing else "")
+        named = escape.markdown(f"{table.name}: {table.n:,} rows of {', '.join(table.domain.names)}")
+        memory[key] = named, tried(table, epsilon, min(degree, len(table.domain)))
+    named, tries = memory[key]
+    missing = "".join(f" {one.name} cannot make a row at this ε." for one in tries if one.measured is None)
+    return draw(tries, measured=measured), f"{named}, ε = {epsilon:g}.{missing}"
 
 
 _EPSILONS = (0.1, 1.0, 3.0, 10.0, 30.0)

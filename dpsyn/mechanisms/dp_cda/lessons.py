@@ -22,7 +22,7 @@ from dpsyn.privacy.spec import rounded_up
 
 _DELTA, _SEED, _SHOWN = 1e-5, 3, (0, 1, 3, 6, 8)
 _ORDERS, _EPSILONS, _ROWS = (1, 4, 16, 64, 128), (1.0, 3.0, 10.0, 30.0, 100.0), (10, 32, 100, 316, 1_259)
-_LAB = {"inside_mechanism": "DP-CDA"}
+_LAB = {"data": "digits", "inside_mechanism": "DP-CDA"}
 
 
 @cache
@@ -95,14 +95,14 @@ def _attack(order: int, epsilon: float, proven: bool = True) -> tuple[Any, str]:
     found = published_attack(n=1_797, features=64, classes=10, order_of_mixture=order, epsilon=epsilon, delta=_DELTA)
     assert found is not None
     sigma, refuted = found
-    shown = {f"claimed: ε = {epsilon:g}": epsilon} | ({f"proven: ε ≥ {int(refuted):,}": refuted} if proven else {})
-    rows = [{"name": name.split(":")[0], "value": value, "kind": name, "text": name} for name, value in shown.items()]
+    shown = {"claimed": (f"ε = {epsilon:g}", epsilon)} | ({"proven": (f"ε ≥ {int(refuted):,}", refuted)} if proven else {})
+    rows = [{"name": name, "value": value, "kind": name, "text": text} for name, (text, value) in shown.items()]
     chart = bars(
         rows,
         "ε",
         max(2_000.0, refuted if proven else 0.0),
         dict(zip(shown, (BLUE, HERE), strict=False)),
-        words={"text": 1.25},
+        words={"text": 1.3},
         tooltip={"text": " "},
         rules=[],
         legend=None,
@@ -141,7 +141,6 @@ LESSONS = (
                 _stages,
                 (_L, _E),
                 lab=_LAB | {"in_cda_view": "What mixing does"},
-                data="digits",
             ),
             Step(
                 "More images, less noise: but how much?",
@@ -157,7 +156,6 @@ LESSONS = (
                     {"order": 4},
                 ),
                 lab=_LAB | {"in_cda_view": "What mixing does"},
-                data="digits",
             ),
             Step(
                 "The wall",
@@ -166,7 +164,6 @@ LESSONS = (
                 _wall,
                 (Slider("digit", "Digit", tuple(range(10)), 3), _T),
                 lab=_LAB | {"in_cda_view": "What mixing does"},
-                data="digits",
             ),
             Step(
                 "The best l",
@@ -175,7 +172,6 @@ LESSONS = (
                 _order,
                 (_E, _T),
                 lab=_LAB | {"in_cda_view": "Order of mixture"},
-                data="digits",
             ),
         ),
         "the pictures read 1,797 handwritten digits, which are public.",
@@ -199,7 +195,6 @@ LESSONS = (
                     {"view": _RECORDED},
                 ),
                 lab=_LAB | {"in_cda_view": "Against the paper"},
-                data="digits",
             ),
             Step(
                 "Claimed: ε = 10",
@@ -218,7 +213,6 @@ LESSONS = (
                     {"proven": False, "order": 4, "epsilon": 10.0},
                 ),
                 lab=_LAB | {"in_cda_view": "Against the paper"},
-                data="digits",
             ),
             Step(
                 "Without the z-score: three formulas for one ε",
@@ -228,7 +222,6 @@ LESSONS = (
                 _accounts,
                 (_L, Slider("epsilon", "ε asked for", (5.0, 10.0, 20.0), 10.0, "epsilon")),
                 lab=_LAB | {"in_cda_view": "Noise and budget"},
-                data="digits",
             ),
         ),
         "the last step uses how many digits of each kind there are; the others read no rows.",

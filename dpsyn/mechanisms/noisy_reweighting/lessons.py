@@ -15,7 +15,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 
 _EPSILONS, _ROWS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (100, 1_000, 5_000, 20_000, 100_000, 1_000_000)
-_LAB = {"inside_mechanism": "Noisy reweighting"}
+_LAB = {"data": "asia", "inside_mechanism": "Noisy reweighting"}
 
 
 def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[NoisyReweighting, float]:

@@ -27,7 +27,7 @@ from dpsyn.statistics import DatasetStatistics
 
 _THREE, _FOUR = ["smoke", "lung", "bronc"], ["smoke", "lung", "bronc", "dysp"]
 _READS = "the pictures read the rows of ASIA, 20,000 patients of a chest clinic, made up."
-_BOX: dict[str, Any] = {"inside_mechanism": "Private sampling"}
+_BOX: dict[str, Any] = {"data": "asia", "inside_mechanism": "Private sampling"}
 _FLOORS, _CEILINGS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4), (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _FUNCTIONS = ("smoke", "lung", "bronc", "smoke × lung", "smoke × bronc", "lung × bronc", "smoke × lung × bronc")
 
