@@ -1,5 +1,7 @@
 """Real against synthetic: releases of this visit, and experiments that run the mechanisms many times."""
 
+from typing import Literal
+
 import streamlit as st
 
 from dpsyn.app import road, state
@@ -11,8 +13,19 @@ from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
 
+
+def run_all() -> None:
+    """The button that makes a release by every mechanism, with the budget that all pages share."""
+    kind: Literal["primary", "secondary"] = "secondary" if releases else "primary"
+    if st.button("Run all mechanisms", type=kind, icon=":material/play_arrow:", disabled=visit.job() is not None):
+        road.run_all(current, widgets.budget())
+        st.rerun()
+
+
 st.title("Comparison", anchor=False)
 current = widgets.dataset_bar()
+releases = state.comparable()
+others = [made for made in state.made() if made.number not in {own.number for own in releases}]
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     what = widgets.one_of(
         "What to compare",
@@ -22,12 +35,12 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, width="content"):
+        if releases and what == "Releases":
+            run_all()
         workspace_button()
         transfer()
         report_button()
 workspace_bar()
-releases = state.comparable()
-others = [made for made in state.made() if made.number not in {own.number for own in releases}]
 visit.offer(None)
 if what == "Experiments":
     if not any(map(state.running_of, state.experiments())):  # which says itself how far it is
@@ -55,9 +68,7 @@ elif not releases:
     budget = widgets.said(f"ε = {spec.epsilon:g}, δ = {spec.delta:g}")
     st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Run all mechanisms", type="primary", icon=":material/play_arrow:", disabled=visit.job() is not None):
-            road.run_all(current, spec)
-            st.rerun()
+        run_all()
         st.page_link("generator.py", label="Choose one in the Generator", icon=":material/casino:")
     other_releases(current, others)
 else:
@@ -68,6 +79,6 @@ else:
     findings(current, by_label)
     with st.expander("Measure again: other releases, tables or models", icon=":material/straighten:", key="measure_again"):
         measure_form(current, by_label)
-    with st.expander(f"The {len(releases)} releases of this data", icon=":material/list:", key="releases_list"):
+    with st.expander("All releases of this data", icon=":material/list:", key="releases_list"):
         runs_panel(releases)
     other_releases(current, others)

@@ -42,6 +42,9 @@ notes = columns.notes_in_use(current)
 if notes:
     st.info("\n".join(f"- {escape.markdown(note)}" for note in notes), icon=":material/info:")
 part = editor.part_of_names(current)
+advice = columns.costly(current.table.domain)
+if advice is not None:
+    st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
     lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"), part)
     if cut:

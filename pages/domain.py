@@ -9,8 +9,8 @@ road.head("Domain", "Domain")
 current = widgets.dataset_bar()
 visit.offer(lambda: code.data(current))
 st.markdown(
-    "What may everybody know **without looking at these rows**? Mechanisms take categories, bounds and units for "
-    "public. Correct what was read off the rows, and say where you know it from."
+    "Categories, bounds and units become public. Where something was read off the rows, put what is known **without looking "
+    "at them**: a largest value is somebody's value. Then say where you know it from."
 )
 part = editor.part_of_names(current)
 with st.form(f"domain_{current.revision}", border=False):
@@ -18,7 +18,8 @@ with st.form(f"domain_{current.revision}", border=False):
     source = columns.READ_OFF
     if open_ones:
         source = st.segmented_control(
-            f"{open_ones} column{'s are' if open_ones > 1 else ' is'} read off these rows. All that still are come from",
+            f"Where are the values of the {open_ones} column{'s' * (open_ones > 1)} that {'are' if open_ones > 1 else 'is'} "
+            "read off these rows known from? It counts when you press Next.",
             columns.SOURCES,
             default=columns.READ_OFF,
             required=True,

@@ -26,6 +26,7 @@ SHOWN_CATEGORIES = 500
 SHOWN_COLUMNS = 200
 """At once on the page Data: a browser takes long over more."""
 _SHOWN_NOTES = 20
+_FEW_COLUMNS, _MOST_OF_THE_CELLS = 4, 0.6
 _MOST_ALIKE = 3
 _FIELDS = (
     "use",
@@ -66,6 +67,18 @@ def cell_shares(domain: Domain) -> npt.NDArray[np.float64]:
     cells = sizes * (sizes.sum() - sizes)
     shares: npt.NDArray[np.float64] = 2 * cells / max(1.0, cells.sum())
     return shares
+
+
+def costly(domain: Domain) -> str | None:
+    """A sentence on the column that takes most of the cells, if one does."""
+    shares = cell_shares(domain)
+    if len(domain) < _FEW_COLUMNS or shares.max() < _MOST_OF_THE_CELLS:
+        return None
+    name = escape.markdown(domain.names[int(shares.argmax())])
+    return (
+        f"**{name}** is in {shares.max():.0%} of all cells of tables of two columns. Leave it out, or give it fewer values "
+        "in the file (the first digits of a code, say): all the others then get less noise."
+    )
 
 
 def editor_lines(
@@ -209,10 +222,7 @@ def notes_in_use(current: Dataset) -> list[str]:
     left_out = [f"{column} was left out" for column in unused]
     gone = (*unused, *(f"{column} was left out" for column in used))
     notes = [note for note in current.notes if note.startswith(tuple(left_out)) or not note.startswith(gone)]
-    codes = current.table.codes
-    same = (codes == codes[:1]).all(axis=0)
-    attributes = current.table.domain.attributes
-    single = [attribute.name for at, attribute in enumerate(attributes) if _is_single(current, attribute, bool(same[at]))]
+    single = current.single_valued
     if single:
         one = len(single) == 1
         said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
@@ -237,15 +247,6 @@ def _alike(categories: Sequence[object]) -> list[list[str]]:
         if isinstance(category, str):
             groups.setdefault(" ".join(category.split()).casefold(), []).append(category)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _is_single(current: Dataset, attribute: Attribute, same: bool) -> bool:
-    """One value in the domain, or in a column of the user's with more than one row, which all have the same code."""
-    if attribute.is_constant:
-        return True
-    if not same or current.sample is not None or current.table.n < 2:
-        return False
-    return int(current.table.frame[attribute.name].nunique(dropna=False)) == 1
 
 
 def not_classes(current: Dataset) -> str | None:

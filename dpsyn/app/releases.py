@@ -187,7 +187,9 @@ def _rows(made: MadeRelease) -> None:
 
 
 def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
-    release, stem = made.release, f"{made.release.mechanism}_{made.number}"
+    release = made.release
+    data = "".join(c if c.isalnum() else "_" for c in made.dataset)[:40]
+    stem = f"{data}_{release.mechanism}_{made.number}"
     shared = guarded is not None
     with st.container(horizontal=True, vertical_alignment="center"):
         guarded = csv_guard() if guarded is None else guarded

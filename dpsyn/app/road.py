@@ -31,7 +31,7 @@ STEPS = ("Data", "Domain", "Mechanism", "Rows")
 _LOST, _SHORT_WAIT = 0.5, 15.0
 _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
-_ABOUT = {"tables": "Tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
+_ABOUT = {"tables": "Error of tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
 _COLORS: dict[str, Literal["green", "orange", "red"]] = {"good": "green", "fair": "orange", "bad": "red"}
 _NOT_RUN = "not_run"
 _MOST_POOR = 6
@@ -73,8 +73,13 @@ def offers(current: Dataset, spec: PrivacySpec) -> list[Offer]:
 
 
 def best_of(found: Sequence[Offer]) -> str:
-    """The one to recommend: that can run and promises the smallest error; one that promises nothing comes after it."""
-    return min(found, key=lambda offer: (bool(offer.refused), 1.0 if offer.error is None else offer.error[0])).name
+    """The one to recommend: that can run and has the smallest error to expect; then those of which nothing is known."""
+
+    def order(offer: Offer) -> tuple[bool, bool, bool, float]:
+        error, bound = offer.error or (1.0, "")
+        return bool(offer.refused), offer.error is None, bound == "or more", error
+
+    return min(found, key=order).name
 
 
 def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
@@ -134,7 +139,7 @@ def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
 
 
 def _error(error: float, bound: str) -> str:
-    return "little is left" if error > _LOST else f"{widgets.number(100 * error, 2)} % {bound}"
+    return "single columns stay, pairs are mostly lost" if error > _LOST else f"{widgets.number(100 * error, 2)} % {bound}"
 
 
 def _time(seconds: float) -> str:

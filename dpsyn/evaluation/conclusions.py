@@ -13,10 +13,13 @@ from dpsyn.notation import short
 
 Grade = Literal["good", "fair", "bad"]
 """As good as real rows for most purposes; usable with care; not usable."""
-_NEAR, _FAR = 2.0, 6.0
+_NEAR, _FAR = 1.5, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad."""
-_SMALL, _LARGE = 0.02, 0.10
-"""The same as total variation: what is small is good whatever a sample would miss, and what is large is never good."""
+_SMALL, _MIDDLE, _LARGE = 0.02, 0.10, 0.30
+"""The same as total variation: small is good and large is bad whatever a sample would miss, and below the middle
+nothing is."""
+_KEPT, _LOST = 0.5, 0.9
+"""In parts of the error of independent columns: up to where relations of columns are kept, and from where they are lost."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
 _MEASURES = {"accuracy": "accuracy", "R²": "R²"}
 _NAMED = 3
@@ -61,16 +64,21 @@ def _tables(report: Report) -> Finding:
     degree = _degree(report)
     error = report.marginals[degree].mean
     which = "Tables of two columns" if degree == 2 else f"Tables of {degree} column{'s' * (degree != 1)}"
+    floor, alone = report.noise_floor, report.independent if degree == 2 else None
+    fresh = None if floor is None else floor.marginals[degree].mean
     said = f"{which} are off by {_percent(error)} on average"
-    if report.noise_floor is None:
-        grade: Grade = "good" if error <= _SMALL else "fair" if error <= _LARGE else "bad"
-        return Finding("tables", grade, _percent(error), f"{said}.")
-    fresh = report.noise_floor.marginals[degree].mean
-    times = error / fresh if fresh else float("inf")
-    near, far = error <= max(_NEAR * fresh, _SMALL), error > max(_FAR * fresh, _LARGE)
-    sample = f"a fresh real sample of {report.noise_floor.rows:,} rows is off by {_percent(fresh)}"
-    closer = " (they are closer, because they were made from the rows that they are measured against)" if times < 1 else ""
-    return Finding("tables", "good" if near else "bad" if far else "fair", _percent(error), f"{said}; {sample}{closer}.")
+    if floor is not None and fresh is not None:
+        said += f"; a fresh real sample of {floor.rows:,} rows by {_percent(fresh)}"
+    if alone is not None:
+        said += f"; rows whose columns have nothing to do with each other by {_percent(alone)}"
+    near = max(_SMALL, _NEAR * (fresh or 0.0))
+    far = min(_LARGE, max(_FAR * (fresh or 0.0), _MIDDLE))
+    grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
+    if alone is not None and error >= _LOST * alone and error > _SMALL:
+        return Finding("tables", "bad", _percent(error), f"{said}. Relations between columns are lost.")
+    if alone is not None and error > _KEPT * alone and grade == "good" and error > _SMALL:
+        grade = "fair"
+    return Finding("tables", grade, _percent(error), f"{said}.")
 
 
 def best_score(scores: Sequence[Score]) -> tuple[str, Score] | None:
@@ -92,16 +100,16 @@ def _prediction(found: Prediction | str) -> Finding | None:
     value, real = score.measures[measure], constant if model is None else model.measures.get(measure, constant)
     guess = "guessing the majority class" if measure == "accuracy" else "guessing the mean"
     target = f"Predicting {found.real.target!r}"
-    figure = short(value, 3)
+    figure = f"{short(value, 3)} {measure}"
     if value <= constant:
         how = "no better" if value == constant else "worse"
         return Finding(
-            "prediction", "bad", figure, f"{target} is {how} than {guess}: {figure} against {short(constant, 3)}."
+            "prediction", "bad", figure, f"{target} is {how} than {guess}: {short(value, 3)} against {short(constant, 3)}."
         )
     gain = (value - constant) / (real - constant) if real > constant else 1.0
     grade: Grade = "good" if gain >= _MOST_OF_THE_GAIN else "bad" if gain < _LITTLE_OF_IT else "fair"
     beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"
-    return Finding("prediction", grade, figure, f"{target} reaches {measure} {figure} ({score.model}); {beside}.")
+    return Finding("prediction", grade, figure, f"{target} reaches {measure} {short(value, 3)} ({score.model}); {beside}.")
 
 
 def _numbers(report: Report) -> Finding | None:
@@ -111,7 +119,7 @@ def _numbers(report: Report) -> Finding | None:
     ruined = [errors.column for errors in values if errors.warning]
     count = len(values)
     worst = max(values, key=lambda errors: errors.kolmogorov_smirnov)
-    figure = f"{count - len(ruined)} of {count}"
+    figure = f"{count - len(ruined)} of {count} kept"
     if not ruined:
         said = "The column of numbers keeps its" if count == 1 else f"All {count} columns of numbers keep their"
         return Finding(

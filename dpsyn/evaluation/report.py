@@ -95,6 +95,8 @@ class Baseline:
         queries: the range queries to ask.
         seed: of the models, and of the choice of rows for them.
         noise_floor: the held-out rows measured as if they were a release, or None without them.
+        independent: mean total variation of the tables of two columns if every column is shuffled by itself: what rows miss
+            that keep single columns and nothing else. None where no such table is measured.
         prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
         notes: what was left out.
     """
@@ -107,6 +109,7 @@ class Baseline:
     queries: tuple[RangeQuery, ...]
     seed: int
     noise_floor: Closeness | None
+    independent: float | None
     prediction: RealScores | str
     notes: tuple[str, ...]
 
@@ -128,6 +131,7 @@ class Report:
             rounded to fit, so it can go below. None without held-out rows.
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
+        independent: mean two-way error of the real rows with every column shuffled by itself, or None.
     """
 
     n: int
@@ -135,6 +139,7 @@ class Report:
     noise_floor: Closeness | None
     prediction: Prediction | str
     notes: tuple[str, ...]
+    independent: float | None = None
 
     @property
     def marginals(self) -> Mapping[int, MarginalError]:
@@ -165,6 +170,7 @@ class Report:
             "noise_floor": self.noise_floor.to_dict() if self.noise_floor else None,
             "prediction": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
             "notes": list(self.notes),
+            "independent_columns": self.independent,
         }
 
 
@@ -228,7 +234,8 @@ def real_baseline(
         scores = real_scores(table, held, target, seed, models)
     encoding = bins_of(table)
     floor = None if held is None else _closeness(table, held, encoding, plan, asked)
-    return Baseline(table, held, target, encoding, plan, asked, seed, floor, scores, tuple(notes))
+    independent = _shuffled_error(table, encoding, plan, np.random.default_rng(seed))
+    return Baseline(table, held, target, encoding, plan, asked, seed, floor, independent, scores, tuple(notes))
 
 
 def evaluate(
@@ -299,7 +306,7 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    return Report(baseline.table.n, release, baseline.noise_floor, scores, sampled + baseline.notes)
+    return Report(baseline.table.n, release, baseline.noise_floor, scores, sampled + baseline.notes, baseline.independent)
 
 
 def _checked_degrees(degrees: Sequence[int]) -> list[int]:
@@ -327,6 +334,17 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
     if len(frame) == 0:
         raise ParameterError(field, "0 rows", "at least 1 row")
     return Table(frame, domain, field)
+
+
+def _shuffled_error(
+    table: Table, encoding: Encoding, plan: Sequence[Subsets], generator: np.random.Generator
+) -> float | None:
+    pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
+    if not pairs:
+        return None
+    real = encoding.codes(table)
+    found, _ = marginal_errors(real, generator.permuted(real, axis=0), table.domain.shape, table.domain.names, pairs)
+    return found[2].mean
 
 
 def _closeness(

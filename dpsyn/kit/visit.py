@@ -119,6 +119,20 @@ class Dataset:
         classes = set(self.classes)
         return tuple(a.name for a in self.table.domain.attributes if a.is_binned or a.name in classes)
 
+    @property
+    def single_valued(self) -> list[str]:
+        """Columns of one value: in the domain, or, of the user's own with more than one row, in all rows."""
+        codes, attributes = self.table.codes, self.table.domain.attributes
+        if self.sample is not None or self.table.n < 2:
+            return [attribute.name for attribute in attributes if attribute.is_constant]
+        same = (codes == codes[:1]).all(axis=0)
+        frame = self.table.frame
+        return [
+            attribute.name
+            for attribute, alike in zip(attributes, same, strict=True)
+            if attribute.is_constant or (alike and frame[attribute.name].nunique(dropna=False) == 1)
+        ]
+
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column."""
         new = replace(self, **changes, revision=next_number("revision"))
@@ -181,6 +195,11 @@ def use_upload(data: bytes, name: str) -> None:
 
 def _take_upload(_context: dict[str, Any], found: reading.Read) -> None:
     new = Dataset(table=found.table, full=found.full, notes=found.notes)
+    alone = new.single_valued
+    if 0 < len(alone) < len(new.table.domain):
+        rest = new.table.project([name for name in new.table.domain.names if name not in alone])
+        notes = tuple(f"Column {name!r} was left out: it has one value only." for name in alone)
+        new = replace(new, table=rest, notes=(*found.notes, *notes))
     use(replace(new, target=new.classes[-1] if new.classes else None))
     st.session_state[SAMPLE_KEY] = None
 
@@ -210,7 +229,8 @@ def reads_upload() -> bool:
 def set_job(new: Job) -> None:
     """Watch this job from now on."""
     st.session_state["job"] = new
-    st.session_state.pop("job_message", None)
+    for said in ("job_message", "job_note"):
+        st.session_state.pop(said, None)
 
 
 def cancel_job() -> None:
@@ -222,12 +242,8 @@ def cancel_job() -> None:
     if take_in is not None:
         take_in(current)
     current.cancel()
-    kept = (
-        "what it had finished is kept: resume it"
-        if take_in is not None
-        else "nothing of it was kept, everything else is still here"
-    )
-    st.session_state["job_message"] = f"{current.label} was cancelled; {kept}."
+    kept = "what it had finished is kept" if take_in is not None else "nothing of it was kept, everything else is still here"
+    st.session_state["job_note"] = f"{current.label} was cancelled; {kept}."
 
 
 def finish_job() -> None:

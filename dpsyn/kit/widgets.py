@@ -347,6 +347,9 @@ def poll_every(seconds: float) -> float | None:
 
 def show_message() -> None:
     """What became of the last job, if it did not succeed."""
+    note = st.session_state.get("job_note")
+    if note:
+        st.caption(escape.markdown(note))
     message = st.session_state.get("job_message")
     if message:
         st.error(escape.markdown(message), icon=":material/error:")

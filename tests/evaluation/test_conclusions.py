@@ -51,12 +51,15 @@ def card(made: Report) -> dict[str, tuple[str, str]]:
     ("error", "floor", "grade"),
     [
         (0.020, 0.001, "good"),  # small, whatever a sample would miss
-        (0.060, 0.030, "good"),  # twice what a sample misses
-        (0.061, 0.030, "fair"),
+        (0.045, 0.030, "good"),  # one and a half times what a sample misses
+        (0.046, 0.030, "fair"),
         (0.100, 0.001, "fair"),
-        (0.101, 0.001, "bad"),  # large, and six times what a sample misses
-        (0.120, 0.020, "fair"),
-        (0.121, 0.020, "bad"),
+        (0.101, 0.001, "bad"),  # more than a tenth, and three times what a sample misses
+        (0.150, 0.050, "fair"),
+        (0.151, 0.050, "bad"),
+        (0.300, 0.250, "good"),
+        (0.640, 0.170, "bad"),
+        (0.310, 0.200, "bad"),  # large, whatever a sample misses
         (0.010, 0.0, "good"),
         (0.500, 0.0, "bad"),
         (0.020, None, "good"),
@@ -68,13 +71,24 @@ def test_tables_are_graded_beside_a_fresh_sample(error: float, floor: float | No
     assert card(report(error, floor))["tables"][0] == grade
 
 
+@pytest.mark.parametrize(
+    ("error", "independent", "grade"),
+    [(0.03, 0.07, "good"), (0.04, 0.07, "fair"), (0.062, 0.07, "fair"), (0.064, 0.07, "bad"), (0.015, 0.01, "good")],
+)
+def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float, independent: float, grade: str) -> None:
+    made = replace(report(error, 0.2), independent=independent)
+    found = card(made)["tables"]
+    assert found[0] == grade
+    assert "nothing to do with each other by" in found[1]
+    assert ("Relations between columns are lost" in found[1]) == (grade == "bad")
+
+
 def test_tables_are_told_beside_a_fresh_sample() -> None:
     (found,) = conclusions(report(0.045, 0.015))
     assert found.figure == "4.5 %"
     assert found.sentence == (
-        "Tables of two columns are off by 4.5 % on average; a fresh real sample of 1,000 rows is off by 1.5 %."
+        "Tables of two columns are off by 4.5 % on average; a fresh real sample of 1,000 rows by 1.5 %."
     )
-    assert "they are closer, because" in card(report(0.01, 0.015))["tables"][1]
     assert card(report(0.045, None))["tables"][1] == "Tables of two columns are off by 4.5 % on average."
 
 
@@ -131,10 +145,10 @@ def test_what_was_not_measured_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("far", "grade", "figure"),
     [
-        ((0.01, 0.02, 0.01), "good", "3 of 3"),
-        ((0.90, 0.02, 0.01), "fair", "2 of 3"),
-        ((0.90, 0.90, 0.01), "bad", "1 of 3"),
-        ((0.90,), "bad", "0 of 1"),
+        ((0.01, 0.02, 0.01), "good", "3 of 3 kept"),
+        ((0.90, 0.02, 0.01), "fair", "2 of 3 kept"),
+        ((0.90, 0.90, 0.01), "bad", "1 of 3 kept"),
+        ((0.90,), "bad", "0 of 1 kept"),
     ],
 )
 def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...], grade: str, figure: str) -> None:

@@ -106,7 +106,7 @@ def test_the_target_says_which_columns_it_leaves_out_and_why(open_page):
     (said,) = [c.value.partition("Not among the choices")[2] for c in app.caption if "Not among the choices" in c.value]
     assert "dose (numbers or dates)" in said
     assert "id" not in said.split()
-    assert "place (one value only)" in said
+    assert "place" not in said  # left out when it was read
     assert "kind (cells may be empty)" in said
     assert "ill" not in said
 
@@ -116,24 +116,30 @@ def test_notes_are_about_the_columns_in_use(open_page):
     app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
     (said,) = [i.value for i in app.info]
     assert "Column 'id' was left out as an identifier: 120 different values in 120 rows" in said
-    assert "Column 'place': one value only: it says nothing; leave it out." in said
+    assert "Column 'place' was left out: it has one value only." in said
     current = app.session_state["dataset"]
     app.session_state["dataset"] = current.changed(table=current.full)
     app.run()
     assert not app.exception
     (said,) = [i.value for i in app.info]
     assert "'id'" not in said
-    assert "'place'" in said
+    assert "Column 'place': one value only: it says nothing; leave it out." in said
     app.session_state["dataset"] = current.changed(table=current.full.project(["ill", "kind", "dose"]))
     app.run()
     assert "'id' was left out" in app.info[0].value
-    assert "'place'" not in app.info[0].value
+    assert "'place' was left out" in app.info[0].value
 
 
-def test_several_columns_of_one_value_are_one_note(open_page):
+def test_columns_of_one_value_are_left_out_and_told(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("same.csv", b"a,b,c\n" + b"x,2.5,u\nx,2.5,v\n" * 20, "text/csv").run()
     (said,) = [i.value for i in app.info]
+    assert "Column 'a' was left out: it has one value only." in said
+    assert "Column 'b' was left out: it has one value only." in said
+    current = app.session_state["dataset"]
+    assert current.table.domain.names == ("c",)
+    app.session_state["dataset"] = current.changed(table=current.full)
+    (said,) = [i.value for i in app.run().info]
     assert "Columns 'a', 'b': one value only: they say nothing; leave them out." in said
 
 

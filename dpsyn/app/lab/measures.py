@@ -249,7 +249,7 @@ def _ruined(label: str, report: Report) -> None:
     if not found:
         return
     lines = [f"- **{escape.markdown(column)}**: {escape.markdown(said)}." for column, said in found[:_RUINED]]
-    more = [f"- and {len(found) - _RUINED} more columns: see “Numbers and dates”."] if len(found) > _RUINED else []
+    more = [f"- {len(found) - _RUINED} more: see “Numbers and dates”."] if len(found) > _RUINED else []
     st.warning(
         f"Values of {escape.markdown(label)} that are far from the real ones:\n" + "\n".join([*lines, *more]),
         icon=":material/warning:",
@@ -282,7 +282,7 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
         if real
         else (errors.mean, errors.deviation, errors.quantiles)
     )
-    spike = errors.spikes[0] if errors.spikes else None
+    spike = max(errors.spikes, key=lambda each: each.real if real else each.share, default=None)
     at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
     return {
         "Column": errors.column,

@@ -17,8 +17,9 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
         )
     if mechanism.features.numbers:
         said.append(
-            f"A row is an average of {mechanism.config.order_of_mixture} with noise: means of numbers stay, but not values "
-            "that stand out (a column of mostly zeros) nor long tails."
+            f"A row is an average of {mechanism.config.order_of_mixture} with noise, cut off at the "
+            "bounds: values that stand out (a column of mostly zeros) and long tails go, and much noise piles "
+            "values up there."
         )
     dates = [attribute.name for attribute in mechanism.domain.attributes if attribute.keep]
     if dates:
