@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import share, state
+from dpsyn.app import road, share, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
@@ -40,7 +40,7 @@ def offers(place: str) -> dict[str, Any]:
 
 
 VERDICT, EXPORT = "Verdict", "Export"
-_MAIN = ("epsilon", "delta", "degree", "rows")
+_MAIN = ("epsilon", "delta", "degree", "rows", "order_of_mixture")
 """What the verdicts hang on most."""
 
 
@@ -71,11 +71,11 @@ def described(explorer: Explorer) -> dict[str, Any]:
 def _datasets() -> tuple[Chosen, ...]:
     # The address holds what is chosen here, so files are not offered by their own names.
     counted = {f"Counted file {i}": found for i, found in enumerate(visit.read_statistics().values(), start=1)}
-    own = {YOURS: visit.dataset().table.name, **{name: found.name for name, found in counted.items()}}
+    own = {"loaded": visit.dataset().table.name, **{name: found.name for name, found in counted.items()}}
     files = escape.markdown("; ".join(f"{name}: {file}" for name, file in own.items()))
     options = [YOURS, *counted, *BUILT_IN, TYPED]
     names = st.pills(
-        f"Data ({files})",
+        f"Data ({files}; the papers' in capitals)",
         options,
         selection_mode="multi",
         default=[YOURS],
@@ -149,12 +149,16 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             "2ᵖ · ‖fₙ‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
         }
     )
-    every = list(found)
+    every, current = list(found), visit.dataset()
+    expected = (
+        {offer.name: road.expected(offer) for offer in road.offers(current, explorer.spec)} if explorer.focus.loaded else {}
+    )
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
             with column:
                 paper = offered(verdict.mechanism, "formulas:PAPER")
-                verdict_card(verdict, explorer.focus.domain_warning, paper, _change_of(explorer, verdict, further))
+                change = _change_of(explorer, verdict, further)
+                verdict_card(verdict, explorer.focus.domain_warning, paper, change, expected.get(verdict.mechanism, ""))
     if len(explorer.chosen) > 1:
         st.header("Side by side", anchor=False)
         widgets.text_table(side_by_side([verdicts(explorer, chosen) for chosen in explorer.chosen]))

@@ -138,6 +138,16 @@ def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     st.markdown("\n".join(lines))
 
 
+def expected(offer: Offer) -> str:
+    """What a run is expected to do, in a sentence; empty where nothing is known of it."""
+    if offer.refused:
+        return f"{offer.refused[0].upper()}{offer.refused[1:]}."
+    if offer.error is None:
+        return ""
+    of = "A run's noise alone" if offer.rows is None else f"A run's {offer.rows:,} row{'s' * (offer.rows != 1)} alone"
+    return f"{of}: two-way error {_error(*offer.error)}."
+
+
 def _error(error: float, bound: str) -> str:
     return "single columns stay, pairs are mostly lost" if error > _LOST else f"{widgets.number(100 * error, 2)} % {bound}"
 

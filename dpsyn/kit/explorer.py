@@ -117,8 +117,17 @@ def _reduced_space_size() -> int | None:
 
 _AFTERWARDS = "Release to update."
 EPSILON = Slider("epsilon", widgets.epsilon_slider, widgets.EPSILON, widgets.EPSILONS)
-DEGREE = Slider("degree", widgets.degree_slider, widgets.DEGREE, widgets.DEGREES)
-DELTA = Slider("delta", widgets.delta_slider, widgets.DELTA, widgets.DELTAS)
+DEGREE = Slider(
+    "degree", partial(widgets.degree_slider, "It moves every verdict but DP-CDA's."), widgets.DEGREE, widgets.DEGREES
+)
+DELTA = Slider(
+    "delta",
+    partial(
+        widgets.delta_slider, why=f"It moves DP-CDA's verdict, and the noise of a run of noisy reweighting. {_AFTERWARDS}"
+    ),
+    widgets.DELTA,
+    widgets.DELTAS,
+)
 FAILURE_PROBABILITY = Slider(
     "failure_probability",
     partial(
@@ -163,6 +172,7 @@ ROWS = Slider(
         key="f_rows",
         bind="query-params",
         format_func="{:,}".format,
+        help="How many rows a release has. It moves every verdict but MWEM's.",
     ),
     "f_rows",
     widgets.COUNTS,

@@ -104,7 +104,11 @@ _LEVELS = {
 
 
 def verdict_card(
-    verdict: Verdict, domain_warning: str = "", paper: Paper | None = None, change: tuple[str, str, Any] | None = None
+    verdict: Verdict,
+    domain_warning: str = "",
+    paper: Paper | None = None,
+    change: tuple[str, str, Any] | None = None,
+    expected: str = "",
 ) -> None:
     """One number and one sentence, and a button for what would make every condition true.
 
@@ -113,6 +117,7 @@ def verdict_card(
         domain_warning: why no privacy holds yet on this domain, or empty.
         paper: where its theorems stand.
         change: words of the button, the key of the slider that it sets, and the value.
+        expected: of a run, in a sentence; or empty.
     """
     headline = verdict.headline or Headline("—", verdict.summary, "good" if verdict.holds else "open")
     waits = bool(domain_warning) and headline.level != "bad"
@@ -124,6 +129,8 @@ def verdict_card(
         st.markdown(f"### {_LEVELS['open' if waits else headline.level]} {said(headline.number)}", anchors=False)
         sentence = said(headline.sentence).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10")
         st.markdown(sentence.replace("Private", "Private only once the domain is confirmed", 1) if waits else sentence)
+        if expected:
+            st.caption(said(expected))
         if change is not None:
             words, key, value = change
             st.button(words, key=f"set_{verdict.mechanism}", on_click=_set, args=(key, value), icon=":material/tune:")

@@ -97,7 +97,7 @@ def epsilon_slider(key: str = EPSILON, *, value: float = 1.0, why: str = "") -> 
     return float(chosen)
 
 
-def delta_slider(*, disabled: bool = False) -> float:
+def delta_slider(*, disabled: bool = False, why: str = "") -> float:
     """The δ of the privacy budget, logarithmic, which all pages share."""
     chosen = st.select_slider(
         "δ (privacy slack)",
@@ -106,7 +106,7 @@ def delta_slider(*, disabled: bool = False) -> float:
         format_func=lambda d: f"{d:.0e}".replace("e-0", "e-"),
         key=DELTA,
         help="What may be added to e^ε times a probability when a row changes. Take it far below 1/n: the loss of privacy "
-        "exceeds ε with a probability that is several times δ.",
+        f"exceeds ε with a probability that is several times δ. {why}".rstrip(),
         disabled=disabled,
         **SHARED,
     )
@@ -118,7 +118,7 @@ def budget() -> PrivacySpec:
     return PrivacySpec(float(st.session_state.get(EPSILON, 1.0)), float(st.session_state.get(DELTA, 1e-5)))
 
 
-def degree_slider() -> int:
+def degree_slider(why: str = "") -> int:
     """d, which all pages share."""
     return int(
         st.slider(
@@ -127,13 +127,13 @@ def degree_slider() -> int:
             DEGREES[-1],
             2,
             key=DEGREE,
-            help="How many columns a table looks at. More keep more structure, and cost more noise and time.",
+            help=f"How many columns a table looks at. More keep more structure, but cost noise and time. {why}".rstrip(),
             **SHARED,
         )
     )
 
 
-def order_slider() -> int:
+def order_slider(why: str = "") -> int:
     """l, which all pages share."""
     return int(
         st.select_slider(
@@ -141,7 +141,7 @@ def order_slider() -> int:
             ORDERS,
             8,
             key=ORDER,
-            help="How many records of a class DP-CDA averages into one synthetic row.",
+            help=f"How many records of a class DP-CDA averages into one synthetic row. {why}".rstrip(),
             **SHARED,
         )
     )

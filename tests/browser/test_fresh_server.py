@@ -20,7 +20,7 @@ NAVIGATION = ("Start", "Data", "Feasibility", "Generator", "Comparison", "Learn"
 
 def feasibility(page: Page) -> None:
     expect(page.get_by_role("slider", name="ε (privacy budget)")).to_have_attribute("aria-valuetext", "2")
-    expect(page.get_by_text("Loaded data: car")).to_be_visible()
+    expect(page.get_by_text("loaded: car")).to_be_visible()
 
 
 def generator(page: Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpsyn
+from dpsyn.app.road import offers
 from dpsyn.theory.datasets import BUILT_IN
 from tests.pages.conftest import confirm
 
@@ -103,16 +104,28 @@ def test_a_card_has_the_number_of_the_library(open_page):
         degree=2,
         rows=1000,
         accuracy=0.125,
+        order_of_mixture=8,
         classes=classes,
         smallest_class=smallest,
     )
     assert numbers(app) == [verdict.headline.number for verdict in found]
     assert found.dp_cda.headline.level != "good"
-    run = dpsyn.DPCDA(target=current.target, rows=1000, order_of_mixture=4, class_sizes=smallest)
+    run = dpsyn.DPCDA(target=current.target, rows=1000, order_of_mixture=8, class_sizes=smallest)
     # The scale is that of a run with as many rows of each class, as the verdict assumes, and not a hundred times as much.
     scale = run.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), current.table.domain, n=current.table.n).calibrated()["noise_scale"]
     sentence = next(m.value for m in app.markdown if m.value.startswith("Private with noise σ = "))
     assert float(sentence.split("σ = ")[1].split(",")[0]) == pytest.approx(scale, rel=0.1)
+
+
+def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
+    app = open_page("feasibility")
+    found = {offer.name: offer for offer in offers(app.session_state["dataset"], dpsyn.PrivacySpec(1.0, 1e-5))}
+    error, bound = found["noisy_reweighting"].error
+    captions = [c.value for c in app.caption]
+    assert f"A run's noise alone: two-way error {100 * error:.2g} % {bound}." in captions
+    assert any(text.startswith("One row needs") for text in captions)
+    app.pills(key="f_data").set_value(["ADULT"]).run()
+    assert not any(c.value.startswith("A run") for c in app.caption)
 
 
 def test_a_button_makes_every_condition_hold(open_page):
@@ -130,11 +143,11 @@ def test_a_button_makes_every_condition_hold(open_page):
 
 def test_only_settings_of_the_section_stand_outside(open_page):
     outside = {
-        "Verdict": {"f_epsilon", "f_delta", "f_degree", "f_rows"},
-        "DP-CDA": {"f_epsilon", "f_delta", "f_rows", "f_order"},
+        "Verdict": {"epsilon", "delta", "degree", "f_rows", "order"},
+        "DP-CDA": {"epsilon", "delta", "f_rows", "order"},
         "The papers' tables": set(),
     }
-    every = {"f_epsilon", "f_delta", "f_degree", "f_rows", "f_order", "f_floor", "f_ceiling", "f_gamma", "f_m", "f_accuracy"}
+    every = {"epsilon", "delta", "degree", "f_rows", "order", "f_floor", "f_ceiling", "f_gamma", "f_m", "f_accuracy"}
     for section, expected in outside.items():
         app = open_page("feasibility", f_section=section)
         sidebar = app.sidebar

@@ -229,7 +229,7 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     share = changed_by_noise(scale, setting.columns) if scale and setting.columns else 0.0
     if share >= _NOTICEABLE:
         least = f"{rounded_down(100 * share, 2)} %"
-        words = f"but the noise alone changes at least {least} of yes/no values, and no theorem bounds the error."
+        words = f"which alone changes at least {least} of yes/no values. No theorem bounds the error."
         return Headline(f"≥ {least}", f"Private {given}, {words}", "open")
     order = setting.order_of_mixture
     blurred = f": each row averages {order} records, which blurs relations between columns" if order > 1 else ""

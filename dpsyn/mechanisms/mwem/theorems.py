@@ -70,8 +70,18 @@ class _Setting:
         """T; the best one with which the promise is as likely as asked for, or 1."""
         if self.rounds is not None:
             return self.rounds
-        most = max(1, math.floor(self.failure_probability * self.queries / 2))
-        return best_rounds(self.rows_times_epsilon, self.log_points, self.log_queries, most=most)
+        return best_rounds(self.rows_times_epsilon, self.log_points, self.log_queries, most=self.most_rounds)
+
+    @property
+    def most_rounds(self) -> int:
+        """The largest T with which the promise is as likely as asked for, or 1."""
+        return max(1, math.floor(self.failure_probability * self.queries / 2))
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether more rounds would lower the bound, but make it too unlikely."""
+        best = best_rounds(self.rows_times_epsilon, self.log_points, self.log_queries, most=self.most_rounds + 1)
+        return self.rounds is None and best > self.most_rounds
 
     @property
     def log_error(self) -> float:
@@ -175,14 +185,16 @@ def _headline(setting: _Setting, found: tuple[Condition, ...], degree: int) -> H
         return Headline("—", "Not private: the theorem needs replace-one neighbours.", "bad")
     of = f"cell of a table of {degree} column{'' if degree == 1 else 's'}"
     within = rounded_up(exp_of(setting.log_error), 3)
-    likely = f"with probability {rounded_down(max(0.0, 1 - 2 * setting.used_rounds / setting.queries), 3)}"
+    used = setting.used_rounds
+    likely = f"with probability {rounded_down(max(0.0, 1 - 2 * used / setting.queries), 3)}"
     if all(c.holds for c in found):
         return Headline(f"± {within}", f"Private, and {likely} every {of} is within {within} of the true share.", "good")
-    if setting.log_error < 0:
+    if setting.log_error < 0 and within != "1":
         return Headline(
             f"± {within}", f"Private, and {likely} every {of} is so close, but a smaller error was asked for.", "open"
         )
-    return Headline(f"± {within}", f"Private, but the bound on the error of a {of} is not below 1.", "open")
+    fits = f": {setting.queries:,} cells allow only {used:,} round{'s' * (used != 1)}" if setting.is_capped else ""
+    return Headline("no promise", f"Private, but the bound on a cell's error, {within}, is not below 1{fits}.", "open")
 
 
 def of_release(

@@ -255,10 +255,10 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
     smallest = math.inf if None in values else 8 * max(value for value in values if value is not None)
     if not all(c.holds for c in found if c.key == "failure_probability"):
         smallest = math.inf
-    number = f"± {rounded_up(smallest, 3)}" if math.isfinite(smallest) else "no bound"
-    if smallest < 1:
-        return Headline(number, f"Private, and {likely} every {of} can be so close to the data's.", "open")
-    return Headline(number, f"Private, but no bound below 1 on the error of a {of}.", "open")
+    if smallest < 1 and (within := rounded_up(smallest, 3)) != "1":
+        how = f"within {within} (8 × accuracy {rounded_up(smallest / 8, 3)})"
+        return Headline(f"± {within}", f"Private. Promise possible, {likely}: every {of} {how}.", "open")
+    return Headline("no promise", f"Private, but no bound below 1 on the error of a {of}.", "open")
 
 
 def _privacy(setting: ReweightingSetting) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -129,6 +130,11 @@ SLIDERS = (
     EPSILON,
     DELTA,
     ROWS,
-    Slider("order_of_mixture", widgets.order_slider, widgets.ORDER, widgets.ORDERS),
+    Slider(
+        "order_of_mixture",
+        partial(widgets.order_slider, "It moves DP-CDA's verdict alone."),
+        widgets.ORDER,
+        widgets.ORDERS,
+    ),
 )
 SECTIONS = {DPCDA.title: show}
