@@ -19,8 +19,8 @@ _DROWNED = 2.0
 
 
 _SECONDS, _POWER, _USUAL_REFINEMENTS = 4.2e-5, 0.6, 8
-"""Of a run on two cores, by table, round and points to the power: Adult's 15 columns, 105 tables, took 41 s with 100,000 points
-and the usual eight refinements, 16 s with 15,000 and six."""
+"""Of a run on two cores, by table, round and points to the power: Adult's 15 columns, 105 tables, took 41 s with 100,000
+points and the usual eight refinements, 16 s with 15,000 and six."""
 _QUICK_SIZE, _QUICK_REFINEMENTS = 15_000, 6
 
 
