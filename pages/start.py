@@ -10,8 +10,8 @@ with st.container(key="start", gap="small"):
     st.html(start.control())
     show_chart(start.draw(), key="start_picture")
     st.caption(
-        "Each square is a pair of columns. Blue: they occur together. Orange: they avoid each other. "
-        "A smaller ε hides each person better and blurs the picture."
+        "Blue: two columns occur together. Orange: they avoid each other. "
+        f"{start.document()['rows']:,} made-up patients; ε limits how much the picture can show of any one of them."
     )
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button("Use my data", type="primary", icon=":material/table:"):

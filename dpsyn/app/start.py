@@ -46,7 +46,7 @@ def epsilons() -> list[float]:
 def sentences() -> list[str]:
     """The sentence for each ε: by how much a table of two columns is off on average (total variation)."""
     return [
-        f"At ε = {made['epsilon']:g}, a table of two columns is off by {short(100 * made['error'], 2)} %."
+        f"At ε = {made['epsilon']:.2g}, a table of two columns is off by {short(100 * made['error'], 2)} % of the rows."
         for made in document()["made"]
     ]
 
@@ -54,7 +54,7 @@ def sentences() -> list[str]:
 def control() -> str:
     """The sentence, the slider and Play as HTML; ``kit/live.js`` moves them."""
     at = epsilons().index(USUAL)
-    named = escape(json.dumps([f"ε = {epsilon:g}" for epsilon in epsilons()], ensure_ascii=False))
+    named = escape(json.dumps([f"ε = {epsilon:.2g}" for epsilon in epsilons()], ensure_ascii=False))
     said = escape(json.dumps(sentences(), ensure_ascii=False))
     return f"""<p class="said" data-live="{KEY}" data-words="{said}">{sentences()[at]}</p>
 <div class="drive"><button type="button" data-plays="{KEY}">▶ Play</button><span>private</span>
@@ -62,12 +62,13 @@ def control() -> str:
 aria-label="ε, the privacy budget" aria-valuetext="ε = {USUAL:g}"><span>accurate</span></div>"""
 
 
-def _squares(pairs: list[float], side: str) -> list[dict[str, Any]]:
+def _squares(synthetic: list[float]) -> list[dict[str, Any]]:
+    """Both squares of every pair of columns, in both orders."""
     columns, found = document()["columns"], []
-    for (one, other), value in zip(combinations(columns, 2), pairs, strict=True):
-        for x, y in ((one, other), (other, one)):
-            text = f"{_ORDER[x]}, {_ORDER[y]}: {value:+.2f}"
-            found.append({"x": f"{side}{x}", "y": _ORDER[y], "size": abs(value), "together": value >= 0, "text": text})
+    for pair, real, value in zip(combinations(columns, 2), document()["real"], synthetic, strict=True):
+        for x, y in (pair, pair[::-1]):
+            row = {"left": f"real {x}", "right": f"synthetic {x}", "y": _ORDER[y], "pair": f"{_ORDER[x]} × {_ORDER[y]}"}
+            found.append({**row, "real": real, "synthetic": value})
     return found
 
 
@@ -76,19 +77,22 @@ def draw() -> Any:
     import altair as alt
 
     made, usual = document()["made"], epsilons().index(USUAL)
-    states = [_squares(each["pairs"], "synthetic ") for each in (made[usual], *made)]
+    states = [_squares(each["pairs"]) for each in (made[usual], *made)]
     across = [f"real {column}" for column in _ORDER] + [_GAP] + [f"synthetic {column}" for column in _ORDER]
-    x = alt.X("x:N", axis=None, scale=alt.Scale(domain=across, paddingInner=0.08, paddingOuter=0))
+    place = alt.Scale(domain=across, paddingInner=0.08, paddingOuter=0)
     axis = alt.Axis(title=None, domain=False, ticks=False, labelLimit=0, labelPadding=8, labelFontSize=14)
     y = alt.Y("y:N", axis=axis, scale=alt.Scale(domain=list(_ORDER.values()), paddingInner=0.08, paddingOuter=0))
     tiles = [{"x": side, "y": label} for side in across if side != _GAP for label in _ORDER.values()]
+    x = alt.X("x:N", axis=None, scale=place)
     ground = live.rows([tiles]).mark_rect(color=GUIDE, opacity=0.13, cornerRadius=4).encode(x=x, y=y)
+    words = "datum.pair + ': real ' + format(datum.real, '+.2f') + ', synthetic ' + format(datum.synthetic, '+.2f')"
 
-    def squares(chart: Any) -> Any:
+    def squares(side: str, value: str) -> Any:
+        chart = live.rows(states).transform_calculate(size=f"abs(datum.{value})", text=words)
         return chart.mark_rect(cornerRadius=4).encode(
-            x=x,
+            x=alt.X(f"{side}:N", axis=None, scale=place),
             y=y,
-            color=alt.condition("datum.together", alt.value(BLUE), alt.value(VERMILLION)),
+            color=alt.condition(f"datum.{value} >= 0", alt.value(BLUE), alt.value(VERMILLION)),
             opacity=alt.Opacity(
                 "size:Q", legend=None, scale=alt.Scale(type="pow", exponent=0.6, domain=[0, 1], range=[0, 1], clamp=True)
             ),
@@ -102,6 +106,6 @@ def draw() -> Any:
         .mark_text(align="left", baseline="bottom", fontSize=19, fontWeight="bold", y=-10, color=GUIDE)
         .encode(x=alt.X("x:N", bandPosition=0), text="text:N")
     )
-    chart = alt.layer(ground, squares(live.rows([_squares(document()["real"], "real ")])), squares(live.rows(states)), over)
-    chart = chart.properties(width="container", height=372, padding={"left": 4, "right": 4, "top": 34, "bottom": 4})
+    chart = alt.layer(ground, squares("left", "real"), squares("right", "synthetic"), over)
+    chart = chart.properties(width="container", height=328, padding={"left": 4, "right": 4, "top": 34, "bottom": 4})
     return live.follow(chart.configure_view(stroke=None), {KEY: len(made)})

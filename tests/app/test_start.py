@@ -43,15 +43,16 @@ def test_slider_runs_from_a_tenth_to_ten_and_says_the_error() -> None:
     assert (start.epsilons()[0], start.epsilons()[-1]) == (0.1, 10)
     assert start.USUAL in start.epsilons()
     for made, sentence in zip(start.document()["made"], start.sentences(), strict=True):
-        assert f"ε = {made['epsilon']:g}," in sentence
+        assert f"At ε = {made['epsilon']:.2g}, " in sentence
         said = float(sentence.split("off by ")[1].split(" %")[0])
         assert said == pytest.approx(100 * made["error"], rel=0.06)
     assert start.sentences()[10] in start.control()
 
 
 def test_picture_is_small_and_holds_every_value() -> None:
-    chart = start.draw()
+    chart, document = start.draw(), start.document()
     assert len(chart.to_json(indent=None)) < 100_000
     square = json.loads(chart.to_dict()["layer"][2]["data"]["values"])[0]
-    shown = [square["size_other"].get(str(1 + at), square["size_now"]) for at in range(len(start.epsilons()))]
-    assert shown == [abs(made["pairs"][0]) for made in start.document()["made"]]
+    shown = [square["synthetic_other"].get(str(1 + at), square["synthetic_now"]) for at in range(len(start.epsilons()))]
+    assert square["real"] == document["real"][0]
+    assert shown == [made["pairs"][0] for made in document["made"]]

@@ -37,15 +37,18 @@ def test_picture_and_sentence_follow_slider_and_play(page: Page, app_url: str) -
 
 
 def test_first_screen_is_short_and_does_not_scroll(page: Page, app_url: str) -> None:
-    page.set_viewport_size({"width": 1280, "height": 800})
+    page.set_viewport_size({"width": 1280, "height": 660})
     page.goto(app_url)
     expect(page.locator(".st-key-start .vega-embed svg")).to_be_visible(timeout=RUN)
     expect(page.get_by_role("button", name="Teach me")).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 1280, "height": 800})
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight <= main.clientHeight")
     # Icons are ligatures: words, too, but nobody reads them.
     page.evaluate("document.querySelectorAll('[data-testid=stIconMaterial]').forEach(icon => icon.remove())")
     words = page.inner_text("body").split()
     assert len(words) <= 90, words
+    page.locator(".st-key-start .mark-rect path").last.hover()
+    expect(page.locator("#vg-tooltip-element")).to_have_text("short of breath × X-ray unclear: real +0.14, synthetic +0.14")
 
 
 def test_a_picture_of_feasibility_moves_while_its_slider_is_dragged(page: Page, app_url: str) -> None:

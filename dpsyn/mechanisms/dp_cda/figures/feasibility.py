@@ -47,6 +47,8 @@ _AGAINST: tuple[Accountant, ...] = ("published", "exact")
 _VISIBLE = 1.05
 """Excess of the exact line from which on there is shading: more than the discretisation adds."""
 _PLOT = 280
+_RUNS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""ε at which the σ of a run is found."""
 
 
 class Point(NamedTuple):
@@ -171,8 +173,43 @@ def sigma_needed(
             limit = rounded_down(rdp_limit(sizes.delta), 4)
             if accountant == "published":
                 limit = f"ln(1/δ)/3 ≈ {rounded_down(math.log(1 / sizes.delta) / 3, 4)}"
-            notes.append(f"{LABELS[accountant].capitalize()}: ε stays above {limit} however large σ is.")
+            notes.append(
+                f"{LABELS[accountant][0].upper()}{LABELS[accountant][1:]}: ε stays above {limit} however large σ is."
+            )
     return tuple(points), tuple(notes)
+
+
+class Run(NamedTuple):
+    """The noise of a run: σ by the exact accountant against ε at one l, from small ε to large."""
+
+    order_of_mixture: int
+    points: tuple[Point, ...]
+
+    def at(self, epsilon: float) -> float | None:
+        """σ at this ε, on the line through the points; None beyond its ends."""
+        known = [point.epsilon for point in self.points]
+        if not known or not known[0] <= epsilon <= known[-1]:
+            return None
+        return math.exp(np.interp(math.log(epsilon), np.log(known), [math.log(point.sigma) for point in self.points]))
+
+
+def noise_of_runs(sizes: Sizes, order: int, epsilon: float, known: Sequence[Point] = ()) -> Run:
+    """σ of a run at the ε asked for and at ε = 0.1, 0.2, … 100; where exact accounting is slow, at the ε of what is known
+    (:func:`epsilon_against_sigma`) in place of these."""
+    asked = {epsilon: sigma_for(sizes, order, epsilon) for epsilon in ((*_RUNS, epsilon) if sizes.is_quick else (epsilon,))}
+    found = [Point("exact", order, sigma, each) for each, sigma in asked.items() if sigma is not None]
+    if not sizes.is_quick:
+        found += [point for point in known if _is_exact(point, order)]
+    return Run(order, tuple(sorted(found, key=lambda point: point.epsilon)))
+
+
+def with_run(points: Sequence[Point], run: Run) -> list[Point]:
+    """The points, the exact line of the run's l through the run's own."""
+    return [point for point in points if not _is_exact(point, run.order_of_mixture)] + list(run.points)
+
+
+def _is_exact(point: Point, order: int) -> bool:
+    return (point.accountant, point.order_of_mixture) == ("exact", order)
 
 
 def _check(accountants: Sequence[str], orders: Sequence[int]) -> None:
@@ -186,13 +223,13 @@ def draw_epsilon_against_sigma(
     points: Sequence[Point],
     sizes: Sizes,
     here: tuple[float, float] | None = None,
-    more: Sequence[tuple[float, float]] = (),
+    more: Sequence[tuple[float | None, float]] = (),
     sliders: live.Sliders | None = None,
 ) -> Any:
     """An Altair chart: colours for l, dashes for accountants; shading where the published ε is held against the exact.
 
     ``here`` is the user's (σ, ε); ``more``: the same at each value of ``sliders``, which the picture follows while they
-    are dragged (kit.live).
+    are dragged (kit.live); σ is None where it is not known.
     """
     import altair as alt
 
@@ -217,7 +254,10 @@ def draw_epsilon_against_sigma(
     tooltip = {"accountant": "accountant", "l": "l", "sigma": "σ", "epsilon": "ε"}
     layers = [*below, *_lines(alt.Chart(table).encode(x=x, y=y, color=colour), tooltip, window=bool(below))]
     if here is not None:
-        layers.append(_here([(sigma, math.log10(e), {"σ": sigma, "ε": e}) for sigma, e in (here, *more)]))
+        places = [here, *((here[0] if sigma is None else sigma, None if sigma is None else e) for sigma, e in more)]
+        layers.append(
+            _here([(x, y if y is None else math.log10(y), {"σ": x, "ε": y}) for x, y in places], [*table["x"], here[0]])
+        )
     return _finish(layers, title, sizes, window=bool(below), sliders=sliders)
 
 
@@ -226,7 +266,7 @@ def draw_sigma_needed(
     sizes: Sizes,
     epsilon: float,
     here: tuple[int, float] | None = None,
-    more: Sequence[tuple[int, float]] = (),
+    more: Sequence[tuple[int, float | None]] = (),
     sliders: live.Sliders | None = None,
 ) -> Any:
     """An Altair chart: colours and dashes for accountants. ``here`` is the user's (l, σ), and follows ``sliders`` as in
@@ -234,7 +274,8 @@ def draw_sigma_needed(
     import altair as alt
 
     names = list(LABELS.values())
-    base = alt.Chart(_table(points, lambda point: (point.order_of_mixture, point.sigma))).encode(
+    table = _table(points, lambda point: (point.order_of_mixture, point.sigma))
+    base = alt.Chart(table).encode(
         x=alt.X("x:Q", title="order of mixture l", scale=alt.Scale(type="log", base=2, nice=False)),
         y=alt.Y("y:Q", axis=_plain_axis("noise σ that is needed"), scale=alt.Scale(type="log")),
         color=alt.Color(
@@ -247,7 +288,9 @@ def draw_sigma_needed(
     )
     layers = _lines(base, {"accountant": "accountant", "l": "l", "sigma": "σ"})
     if here is not None:
-        layers.append(_here([(order, sigma, {"l": order, "σ": sigma}) for order, sigma in (here, *more)]))
+        layers.append(
+            _here([(order, sigma, {"l": order, "σ": sigma}) for order, sigma in (here, *more)], [*table["x"], here[0]])
+        )
     return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes, sliders=sliders)
 
 
@@ -305,14 +348,15 @@ def _lines(base: Any, tooltip: dict[str, str], *, window: bool = False) -> list[
     ]
 
 
-def _here(places: Sequence[tuple[float, float, dict[str, float]]]) -> Any:
+def _here(places: Sequence[tuple[float, float | None, dict[str, float | None]]], across: Sequence[float]) -> Any:
+    """Somewhere among the x of the lines, ``across``. Without y there is no mark."""
     spots = [
-        (x, y, ", ".join(f"{name} = {format_log(math.log(value), 4)}" for name, value in values.items()))
+        (x, y, ", ".join(f"{name} = {format_log(math.log(value), 4)}" for name, value in values.items() if value))
         for x, y, values in places
     ]
-    # Its words stand to the right: the axis is logarithmic and leaves room there.
-    furthest = max(x for x, _, _ in spots)
-    return _layers.here("you are here", *spots[0], (furthest, furthest + 1), more=spots[1:])
+    low, high = min(across), max(across)
+    # On a logarithmic axis: beyond three fifths of its length words stand on the left.
+    return _layers.here("you are here", *spots[0], (0.0, low * (high / low) ** 0.6 / 0.6), more=spots[1:])
 
 
 def _finish(

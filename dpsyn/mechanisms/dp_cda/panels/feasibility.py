@@ -17,7 +17,9 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     draw_epsilon_against_sigma,
     draw_sigma_needed,
     epsilon_against_sigma,
+    noise_of_runs,
     sigma_needed,
+    with_run,
 )
 
 SIGMAS = tuple(float(f"{10 ** (i / 10):.3g}") for i in range(-30, 11))
@@ -43,10 +45,10 @@ def show(explorer: Explorer) -> None:
     )  # fmt: skip
     clip = columns[1].slider("c (largest norm of a record)", 0.1, 2.0, 1.0, 0.1, key="f_clip", bind="query-params")
     sigma = columns[2].select_slider(
-        "σ (your noise)", SIGMAS, 0.1, key="f_sigma", bind="query-params", format_func=lambda s: f"{s:g}"
+        "σ (in the claims below)", SIGMAS, 0.1, key="f_sigma", bind="query-params", format_func=lambda s: f"{s:g}"
     )
     orders = columns[3].selectbox(
-        "l in the picture",
+        "l beside yours",
         _ORDERS,
         2,
         key="f_orders",
@@ -66,25 +68,28 @@ def show(explorer: Explorer) -> None:
         st.caption(
             f"All below holds if the smallest class has n / K = {largest:,} records: nobody has said how many it has."
         )
-    asked_order = explorer.settings["order_of_mixture"]
+    order = min(explorer.settings["order_of_mixture"], int(size))
+    shown = tuple(sorted({*orders, order}))
     sizes, epsilon = Sizes.stated(**facts), explorer.spec.epsilon
     with st.spinner("Accounting …"):
-        points, (needed, notes) = epsilon_against_sigma(sizes, orders), sigma_needed(sizes, epsilon)
+        points, (needed, notes) = epsilon_against_sigma(sizes, shown), sigma_needed(sizes, epsilon)
+        run = noise_of_runs(sizes, order, epsilon, points)
     st.header("Three accountants of the same noise", anchor=False)
     left, right = st.columns(2, gap="medium")
     (moved, sliders), (mixed, orders_slider) = explorer.moved("epsilon"), explorer.moved("order_of_mixture")
-    of_sigma = {"f_sigma": len(SIGMAS)}
-    spots = [(sigma, each.spec.epsilon) for each in moved] + [(value, epsilon) for value in SIGMAS]
-    against = draw_epsilon_against_sigma(points, sizes, (sigma, epsilon), spots, sliders | of_sigma)
+    now = run.at(epsilon)
+    spots = [(run.at(each.spec.epsilon), each.spec.epsilon) for each in moved]
+    here = None if now is None else (now, epsilon)
+    against = draw_epsilon_against_sigma(with_run(points, run), sizes, here, spots, sliders)
     show_chart(against, key="epsilon_against_sigma", place=left)
-    mine = [(each.settings["order_of_mixture"], sigma) for each in mixed] + [(asked_order, value) for value in SIGMAS]
-    chart = draw_sigma_needed(needed, sizes, epsilon, (asked_order, sigma), mine, orders_slider | of_sigma)
+    exact = {point.order_of_mixture: point.sigma for point in needed if point.accountant == "exact"}
+    mine = [(value, exact.get(value)) for value in (each.settings["order_of_mixture"] for each in mixed)]
+    chart = draw_sigma_needed(needed, sizes, epsilon, None if now is None else (order, now), mine, orders_slider)
     show_chart(chart, key="sigma_needed", place=right)
     for note in notes:
         st.caption(note)
     st.header("What the paper claims, and what is true for these sizes", anchor=False)
-    order = min(asked_order, int(size))
-    visit.offer(lambda: _code(explorer, facts, orders, order, sigma, features))
+    visit.offer(lambda: _code(explorer, facts, shown, order, sigma, features))
     with st.spinner("Checking every claim for your sizes: a few seconds the first time …"):
         found = claims(**facts, order_of_mixture=order, sigma=sigma, features=features)
     for claim in found:

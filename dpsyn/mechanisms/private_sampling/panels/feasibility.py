@@ -65,7 +65,7 @@ _BRIEFLY = {
     "bounded_ratio": "Private by bounded ratio",
 }
 """The conditions by key, so short that a line of the table stays low."""
-_CASES: dict[Case, str] = {"yours": "that of the data", "ideal": "2^p: every point once"}
+_CASES: dict[Case, str] = {"yours": "the data's", "ideal": "2^p: every point once"}
 _POINTS = 40
 """Of lines that are sent for every value of a slider."""
 _NOTE_MARKS = "†‡§"

@@ -9,17 +9,19 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
-from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
+from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, sigma_for
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     PAPER,
     Point,
     draw_epsilon_against_sigma,
     draw_sigma_needed,
     epsilon_against_sigma,
+    noise_of_runs,
     published_and_exact,
     refuted,
     sigma_needed,
     where_too_small,
+    with_run,
 )
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
 from tests.mechanisms.dp_cda import changes
@@ -204,3 +206,25 @@ def test_wrong_arguments_name_the_field(field: str, change: dict[str, object]) -
     with pytest.raises(ParameterError) as caught:
         epsilon_against_sigma(DIGITS, **change)  # type: ignore[arg-type]
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 300.0])
+def test_a_run_lies_on_the_exact_line_of_its_order(against_sigma: tuple[Point, ...], epsilon: float) -> None:
+    run = noise_of_runs(DIGITS, 8, epsilon)
+    sigma = run.at(epsilon)
+    assert sigma == pytest.approx(sigma_for(DIGITS, 8, epsilon))
+    line = [point for point in with_run(against_sigma, run) if point[:2] == ("exact", 8)]
+    assert ("exact", 8, pytest.approx(sigma), epsilon) in line
+    assert [point.sigma for point in line] == sorted((point.sigma for point in line), reverse=True)
+    between = run.at(3.0)
+    assert between is not None
+    assert between == pytest.approx(sigma_for(DIGITS, 8, 3.0), rel=0.08)
+    assert run.at(1000.0) is None
+
+
+def test_a_large_table_is_placed_by_what_is_known_of_it() -> None:
+    sizes = Sizes.stated(n=200_000, classes=2, smallest_class=100_000, rows=100, delta=1e-5)
+    known = (Point("exact", 8, 0.2, 0.5), Point("exact", 8, 0.01, 80.0), Point("rdp", 8, 0.1, 9.0))
+    run = noise_of_runs(sizes, 8, 1.0, known)
+    assert [point.epsilon for point in run.points] == [0.5, 1.0, 80.0]
+    assert with_run(known, run) == [known[2], *run.points]

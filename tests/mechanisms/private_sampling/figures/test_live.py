@@ -47,7 +47,7 @@ def shown(chart: Any, state: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("info", [rows_bound_info, certificates_info, floor_tradeoff_info])
 def test_every_state_is_what_the_server_would_draw(info: Callable[[PrivateSamplingSetting], Lines]) -> None:
     moved, sliders = EXPLORER.moved("epsilon", "degree", "rows")
-    assert sliders == {"f_epsilon": len(widgets.EPSILONS), "f_degree": 4, "f_rows": len(widgets.COUNTS)}
+    assert sliders == {"epsilon": len(widgets.EPSILONS), "degree": 4, "f_rows": len(widgets.COUNTS)}
     chart = draw_lines(info(setting_of(EXPLORER)), [info(setting_of(each)) for each in moved], sliders)
     for state in (0, 1, 17, 61, 62, 65, 66, len(moved)):
         there = EXPLORER if state == 0 else moved[state - 1]
