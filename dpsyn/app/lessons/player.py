@@ -38,11 +38,12 @@ _STAGE = """<style>
 [data-testid='stMainBlockContainer'] {padding: 1rem 1.5rem 0 !important}
 /* The picture takes what the words and the sliders leave of the screen. */
 [data-testid='stVerticalBlock']:has(> [data-testid='stLayoutWrapper'] > .st-key-stage_picture)
-  {height: calc(100vh - 2rem); flex: none; flex-wrap: nowrap; gap: 0.5rem}
+  {height: calc(100vh - 3.1rem); flex: none; flex-wrap: nowrap; gap: 0.5rem}
 [data-testid='stLayoutWrapper']:has(> .st-key-stage_picture) {flex: 1 1 0 !important; min-height: 0; container-type: size}
 [class*='st-key-lesson_picture'] {height: 100cqh !important; min-height: 0}
 [class*='st-key-lesson_picture_pair'] {height: calc(100cqh - 4rem) !important}
-.st-key-lesson_caption p {margin: 0}
+[class*='st-key-lesson_picture'] :is(.vega-embed :is(.role-axis-label, .role-axis-title, .role-legend-label) text,
+  .js-plotly-plot :is(.xtick, .ytick, .g-xtitle, .g-ytitle, .legend) text) {fill: light-dark(#22272e, #eef1f4) !important}
 .st-key-lesson_caption p {font-size: 1.1rem}
 .st-key-lesson_corner {flex-wrap: nowrap}
 @media (min-width: 100rem) {
@@ -54,6 +55,11 @@ _STAGE = """<style>
     {width: 71.4% !important}
 }
 </style>"""
+
+_WORDS = 19.5
+"""Pixels of every word of a chart on the stage: 2.5 % of the height of a projector."""
+_SIZES = {"labelFontSize": _WORDS, "titleFontSize": _WORDS}
+_STAGE_WORDS: dict[str, Any] = {"text": {"fontSize": _WORDS}, "axis": _SIZES, "legend": _SIZES}
 
 
 @st.fragment
@@ -283,14 +289,15 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
     with place:
         with st.container(key=f"lesson_picture_{key}"):
             if hasattr(figure, "update_layout"):
-                drawn = show.larger_figure(figure, show.LARGER) if large else figure
+                drawn = show.larger_figure(figure, _WORDS / show.SMALL) if large else figure
                 above = {"margin_t": 10} if drawn.layout.title.text else {}
                 drawn.update_layout(title=None, height=None, **above)
                 st.plotly_chart(drawn, height="stretch", config={"displayModeBar": False}, key=f"lesson_{key}")
             else:
-                drawn = show.larger_chart(figure, show.LARGER) if large else figure.copy(deep=False)
+                drawn = show.larger_chart(figure, _WORDS / show.SMALL) if large else figure.copy(deep=False)
                 if large:
-                    _flat_legends(drawn)
+                    _for_stage(drawn)
+                    drawn["config"] = alt.Config(**_STAGE_WORDS)
                 drawn["title"], drawn["height"] = alt.Undefined, "container"
                 # As in show.show_chart: the check against the schema takes a third of the time.
                 object.__setattr__(drawn, "to_dict", partial(drawn.to_dict, validate=False))
@@ -299,10 +306,14 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
             st.caption(caption)
 
 
-def _flat_legends(chart: Any) -> None:
-    """Legends beside each other: a projector is wide, and the picture needs the height."""
+def _for_stage(chart: Any) -> None:
+    """Legends beside each other, as a projector is wide and the picture needs the height; no label over another one."""
     for layer in getattr(chart, "layer", None) or [chart]:
-        for channel in ("color", "shape", "strokeDash", "fill"):
+        for channel in ("color", "shape", "strokeDash", "fill", "y"):
             encoded = alt.Undefined if layer.encoding is alt.Undefined else layer.encoding[channel]
-            if encoded is not alt.Undefined and isinstance(encoded["legend"], alt.Legend):
+            if encoded is alt.Undefined:
+                continue
+            if channel == "y" and isinstance(encoded["axis"], alt.Axis):
+                encoded["axis"]["labelOverlap"] = "greedy"
+            elif channel != "y" and isinstance(encoded["legend"], alt.Legend):
                 encoded["legend"]["columns"] = 3

@@ -83,8 +83,7 @@ LESSONS = (
                     "From ε = 1 to ε = 0.1: how many times the rows until noise and chance are equal again?",
                     ("√10 times", "10 times", "100 times"),
                     2,
-                    "10 times the rows bring the same noise back; but chance has then fallen, too. For noise as small as "
-                    "chance it takes 100 times.",
+                    "10 times for the same noise; 100 times for noise as small as chance, which falls, too.",
                     {"epsilon": 1.0},
                 ),
                 lab=_LAB | {"in_nr_view": "Noise and budget"},

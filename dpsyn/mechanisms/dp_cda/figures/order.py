@@ -110,7 +110,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
     level = alt.Chart(pd.DataFrame([{"y": 0.0, "text": "signal = noise"}])).encode(y=alt.Y("y:Q"))
     layers = [
         level.mark_rule(color=GUIDE, strokeDash=[2, 4]),
-        level.mark_text(color=GUIDE, align="right", x="width", dx=-4, dy=-8).encode(text=alt.Text("text:N")),
+        level.mark_text(color=GUIDE, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
     ]
     best = next((point for point in points if point.order_of_mixture == best_order(points)), None)
     if best is not None:
