@@ -53,6 +53,11 @@ def _power(found: re.Match[str]) -> str:
     return power if found[1] == "1" else f"{found[1]} × {power}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share with so many digits behind the point: 48 %, 0.7 %, −3 %."""
+    return f"{100 * share:.{digits}f}".replace("-", "−") + "\N{NO-BREAK SPACE}%"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people: plain where it is short, otherwise 1.2 × 10⁴."""
     if value is None:

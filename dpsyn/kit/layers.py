@@ -42,6 +42,8 @@ LOG_LABEL = (
     "abs(datum.value) <= 3 ? format(pow(10, datum.value), ',.3~f') : '10' + " + _SUPERSCRIPT
 )
 """Tick labels of a linear axis that carries log10 of a number: 10⁻²⁰, 0.01, 1, 100, 10⁴."""
+PERCENT = "format(100 * datum.value, '~g') + '\N{NO-BREAK SPACE}%'"
+"""Tick labels of an axis of shares, spelled as :func:`dpsyn.notation.percent` does."""
 
 
 def log_axis(title: str, **options: Any) -> Any:

@@ -33,6 +33,13 @@ def rows(sample: str) -> Table:
     return load_sample(sample).split(HELD_OUT, np.random.default_rng(SPLIT_SEED))[0]
 
 
+ASIA = {
+    "smoke": "smokes", "lung": "lung cancer", "bronc": "bronchitis", "dysp": "short of breath", "xray": "X-ray",
+    "tub": "tuberculosis", "either": "tuberculosis or cancer",
+}  # fmt: skip
+"""What lessons call ASIA's columns; ``asia``, a visit to Asia, keeps its name."""
+
+
 @dataclass(frozen=True)
 class Slider:
     """One setting of a step.
@@ -64,15 +71,20 @@ class Question:
         ask: one sentence.
         answers: two to four.
         right: the position of the right one.
-        because: one or two sentences that come with the answer.
+        because: one or two sentences that come with the answer; where they hold numbers that move with the sliders, a
+            function of the picture's arguments.
         before: arguments of the picture as long as nobody has guessed.
     """
 
     ask: str
     answers: tuple[str, ...]
     right: int
-    because: str
+    because: str | Callable[..., str]
     before: Mapping[str, Any]
+
+    def reveal(self, chosen: Mapping[str, Any]) -> str:
+        """What comes with the answer while the sliders have these values by name."""
+        return self.because if isinstance(self.because, str) else self.because(**chosen)
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,8 @@ class Step:
 
     def in_lab(self, chosen: Mapping[str, Any]) -> dict[str, str | list[str]]:
         """The address of the lab with the sliders where they are."""
-        moved = {s.lab: f"{chosen[s.name]:g}" for s in self.sliders if s.lab}
+        values = {s.lab: chosen[s.name] for s in self.sliders if s.lab}
+        moved = {key: plain(value) if isinstance(value, int) else f"{value:g}" for key, value in values.items()}
         return {**(self.lab or {}), **moved}
 
 

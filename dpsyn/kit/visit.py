@@ -342,4 +342,7 @@ def _page() -> str:
 
 def presenting() -> dict[str, str]:
     """What a link to another page of the app takes along so that larger type stays on; nothing while it is off."""
-    return {PRESENT: "true"} if st.session_state.get(PRESENT) else {}
+    on = st.session_state.get(
+        PRESENT, st.query_params.get(PRESENT) == "true"
+    )  # before the toggle is first drawn, the address
+    return {PRESENT: "true"} if on else {}

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 
 from dpsyn.app.lessons import lessons
-from dpsyn.app.lessons.histogram import column, noisy, off, randomised, shares
+from dpsyn.app.lessons.histogram import column, mean_errors, noisy, off, randomised, shares
 from dpsyn.app.lessons.player import PICTURES
-from dpsyn.app.lessons.practice import small, tried
+from dpsyn.app.lessons.practice import below, grown, small, tried
 from dpsyn.errors import ParameterError
 from dpsyn.kit.lesson import MOST_SLIDERS, Slider, Step, rows
 from dpsyn.kit.verdicts import DOCS, DOCUMENTS
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
+from dpsyn.notation import short
 from tests.pages.test_share import at
 
 STEPS = [(title, at) for title, lesson in lessons().items() for at in range(1, len(lesson.steps) + 1)]
@@ -79,11 +81,13 @@ def test_the_answer_comes_after_the_guess(title, number):
     question = lesson.steps[number - 1].question
     app = opened(title, number)
     before = app.caption[0].value
-    assert question.because not in " ".join(m.value for m in app.markdown)
+    assert "material/c" not in " ".join(m.value for m in app.markdown)  # neither mark
     wrong = next(answer for at, answer in enumerate(question.answers) if at != question.right)
     app = app.pills(key=f"{lesson.key}_{number}_guess").set_value(wrong).run()
     said = " ".join(m.value for m in app.markdown)
-    assert f"**{question.answers[question.right]}.** {question.because}" in said
+    assert f"**No.**] **{question.answers[question.right]}.** " in said
+    if isinstance(question.because, str):
+        assert question.because in said
     if question.before.keys() != {"measured"}:  # that caption names the data only
         assert app.caption[0].value != before
     app = app.pills(key=f"{lesson.key}_{number}_guess").set_value(question.answers[question.right]).run()
@@ -111,8 +115,8 @@ def test_a_pinned_state_stays_beside_the_live_one_until_it_is_unpinned():
     app = app.select_slider(key="noise_1_epsilon").set_value(0.1).run()
     assert charts(app) == 2
     pinned, now = (c.value for c in app.caption[:2])
-    assert pinned.startswith("**Pinned**, step 1, n, rows 20,000, ε 1.")
-    assert now.startswith("**Now**. At n = 20,000")
+    assert pinned.startswith("**Pinned**, step 1, n, rows 10,000, ε 1.")
+    assert now.startswith("**Now**. At n = 10,000")
     app = app.button(key="lesson_next").click().run()
     assert charts(app) == 2  # from one step to the next
     app = app.button(key="lesson_unpin").click().run()
@@ -124,8 +128,9 @@ def test_a_presentation_is_the_picture_its_sliders_and_one_caption():
     assert charts(app) == 1
     assert len(app.select_slider) == 2
     text = [m.value for m in app.markdown if not m.value.startswith("<style>")]
-    assert len(text) == 1
-    assert text[0].startswith("At n = 20,000")
+    assert text[:2] == ["# Noise against n: Noise falls faster than chance", "Step 1 of 4"]
+    assert len(text) == 3
+    assert text[2].startswith("At n = 10,000")
     app = app.button(key="lesson_unpresent").click().run()
     assert app.session_state["present"] is False
 
@@ -190,6 +195,7 @@ def test_what_the_lessons_say_of_their_numbers():
     worst = [off(randomised(codes, len(values), 0.5, np.random.default_rng(s))) for s in range(40)]
     added = [off(noisy(0.5, np.random.default_rng(s))[0]) for s in range(40)]
     assert np.mean(worst) > 10 * np.mean(added)  # "a tenth or less"
+    assert all(asked > 10 * added for asked, added in map(mean_errors, EPSILONS.values))
     one, hundred = (off(noisy(0.02, np.random.default_rng(5), k).mean(axis=0)) for k in (1, 100))
     assert 4 < one / hundred < 25  # "ten times better"
     records = Records(rows("digits"), "digit")
@@ -203,6 +209,62 @@ def test_what_the_lessons_say_of_their_numbers():
     assert sum(float(after.rstrip(".")) < float(before) for before, after, *_ in fits) >= 6  # "in nearly every draw"
     for box, shrinkage in (((0.25, 2.0), "0.67"), ((0.25, 4.0), "0.49"), ((0.25, 8.0), "0.49")):
         assert f"λ = {shrinkage}" in lessons()["What λ does"].steps[2].picture(floor=box[0], ceiling=box[1])[1]
+
+
+EPSILONS = lessons()["What ε does"].steps[1].sliders[0]
+COMPUTED = [
+    (title, at)
+    for title, at in ASKED
+    if callable(lessons()[title].steps[at - 1].question.because) and title != "No free lunch"
+]
+
+
+@pytest.mark.parametrize(("title", "number"), COMPUTED)
+def test_a_reveal_says_what_its_picture_shows_wherever_the_sliders_are(title, number):
+    step = lessons()[title].steps[number - 1]
+    for values in product(*(slider.values for slider in step.sliders)):
+        chosen = dict(zip((slider.name for slider in step.sliders), values, strict=True))
+        said, caption = step.question.reveal(chosen), step.picture(**chosen)[1]
+        if title == "The cube":
+            data = float(re.search(r"([+-][\d.]+) in the data", caption)[1])
+            assert ("more often" in said) == (data > 0)
+            assert said.endswith(f"{data:+.3f}.")
+        elif title == "Noise against n":
+            before, after = (float(found) for found in re.findall(r"0\.\d+", caption))
+            assert ("less error" in said) == (after <= before)
+            assert float(re.match(r"[\d.]+", said)[0]) == pytest.approx(100 * abs(1 - after / before), abs=1.2)
+        else:
+            asked, added = (float(found) for found in re.findall(r"([\d.]+)\N{NO-BREAK SPACE}%", said))
+            assert added < asked / 10  # "a tenth or less"
+            assert f"At ε = {chosen['epsilon']:g}".lower() in said.lower()
+
+
+def test_the_reveals_on_the_loaded_data_name_the_mechanism_that_differs():
+    table = small(rows("asia"), 4)
+    few = table.take(np.arange(0, table.n, 100))
+    whole, part = tried(table, 3.0, 2), tried(few, 3.0, 2)
+    by_name = {one.name: (one, other) for one, other in zip(whole, part, strict=True)}
+    assert all(other.measured > one.measured for name, (one, other) in by_name.items() if name != "Private sampling")
+    one, other = by_name["Private sampling"]
+    assert one.rows == other.rows == 1
+    assert "makes only 1 row at this ε" in below(whole)
+    assert f"MWEM {short(by_name['MWEM'][0].measured, 2)} → {short(by_name['MWEM'][1].measured, 2)}" in grown(
+        whole, part, 0.01
+    )
+    for epsilon, columns in product((0.1, 30.0), (2, 6)):  # the guess is about noisy reweighting
+        found = {one.name: one for one in tried(small(rows("asia"), columns), epsilon, 2)}["Noisy reweighting"]
+        assert found.measured * 5 < found.promised
+
+
+def test_the_last_step_of_all_leads_to_the_gallery_or_starts_again_without_guesses():
+    title, lesson = list(lessons().items())[-1]
+    app = opened(title, len(lesson.steps), histogram_2_guess="Half")
+    app = app.button(key="lesson_again").click().run()
+    assert "What ε does" in app.query_params["lesson"]
+    app = app.button(key="lesson_next").click().run()
+    assert app.pills(key="histogram_2_guess").value is None
+    app = opened(title, len(lesson.steps)).button(key="lesson_next").click().run()
+    assert "lesson" not in app.query_params
 
 
 def test_theorems_promise_more_than_runs_need_on_the_bundled_data():
@@ -222,7 +284,7 @@ def test_data_without_columns_of_few_values_are_replaced_by_asia():
 
 def test_the_last_lesson_is_about_a_table_of_ones_own_whose_names_are_shown_as_they_are():
     rows = [f"{'no' if i % 3 else 'yes'},{'red' if i % 2 else 'blue'},{i / 7:.3f}" for i in range(200)]
-    app = at("home")
+    app = at("data")
     app.file_uploader(key="upload").upload("own.csv", "\n".join(["*ill*,<b>c</b>,x", *rows]).encode(), "text/csv").run()
     app.query_params["lesson"] = "No free lunch"
     app = app.switch_page("lessons.py").run()

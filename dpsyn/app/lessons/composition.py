@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpsyn.app.lessons.histogram import DATA, NOISY, READS, bars, noisy, off, shares
+from dpsyn.app.lessons.histogram import DATA, READS, VALID, bars, noisy, off, shares
 from dpsyn.kit import layers
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step, plain
+from dpsyn.notation import percent
 from dpsyn.privacy.zcdp import zcdp_rho
 
 _SEED, _DELTA = 5, 1e-5
@@ -20,7 +21,8 @@ _SUM, _SQUARES = "adding ε", "adding ε² (zCDP), δ = 10⁻⁵"
 def _averaged(draws: int, epsilon: float) -> tuple[Any, str]:
     found = noisy(epsilon, np.random.default_rng(_SEED), max(_DRAWS))[:draws].mean(axis=0)
     return bars({DATA: shares(), "average of the draws": found}), (
-        f"{plain(draws)} × ε = {epsilon:g} makes ε = {draws * epsilon:g} in all. The average is off by {off(found):.1%}."
+        f"{plain(draws)} × ε = {epsilon:g} makes ε = {draws * epsilon:g} in all. The average is off by "
+        f"{percent(off(found), 1)}."
     )
 
 
@@ -56,8 +58,8 @@ def _total(draws: int, epsilon: float) -> tuple[Any, str]:
     total = draws * epsilon
     mark = layers.here(f"ε = {total:g}", np.log10(draws), np.log10(total), f"{draws} draws", x_domain, y_domain)
     return layers.finish(alt.layer(chart, mark), "What all draws cost", legend_labels=names), (
-        f"{plain(draws)} draws at ε = {epsilon:g}: {total:g} by adding ε, {least:.2g} by adding squares"
-        + (", which is what counts." if least < total else ": here adding ε is better.")
+        f"{plain(draws)} draws at ε = {epsilon:g}: {total:g} by adding ε, {least:.2g} with δ = 10⁻⁵ by adding squares"
+        + (", the better of the two." if least < total else ": here adding ε is better.")
     )
 
 
@@ -65,10 +67,11 @@ def _rows(count: int, epsilon: float) -> tuple[Any, str]:
     generator = np.random.default_rng(_SEED)
     found = noisy(epsilon, generator)[0]
     weights = np.maximum(found, 0)
-    made = generator.multinomial(count, weights / weights.sum()) / count
-    return bars({DATA: shares(), NOISY: found, "synthetic rows": made}), (
-        f"{plain(count)} rows from one noisy histogram: ε = {epsilon:g}, as before. They are off by {off(made):.1%}; the "
-        f"noisy histogram by {off(found):.1%}."
+    valid = weights / weights.sum()
+    made = generator.multinomial(count, valid) / count
+    return bars({DATA: shares(), VALID: valid, "synthetic rows": made}), (
+        f"{plain(count)} rows, ε = {epsilon:g} as before. They are at most {percent(np.abs(made - valid).max(), 1)} from "
+        f"the valid histogram, {percent(off(made), 1)} from the data."
     )
 
 
@@ -78,7 +81,7 @@ LESSONS = (
     Lesson(
         "composition",
         "Privacy adds up",
-        "Every new look at the data costs; what you make of a noisy number is free.",
+        "Every new look at the data costs. And what is made of a noisy number?",
         (
             Step(
                 "The same histogram, again and again",
@@ -98,22 +101,23 @@ LESSONS = (
             Step(
                 "How it adds up",
                 "The simple rule: ε adds up. A sharper rule adds squares instead, at the price of a tiny δ: losses of many "
-                "draws partly cancel. Mechanisms with many parts use it. It wins when there are many small parts.",
+                "draws partly cancel. It wins when there are many small parts, so mechanisms with many parts use it. Its "
+                "total ε comes with δ = 10⁻⁵.",
                 _total,
                 (Slider("draws", "Histograms published", _DRAWS, 300), _EACH),
             ),
             Step(
-                "Rows cost nothing",
-                "Once the histogram is noisy, its noise is fixed, and everything made from it alone is as private as it is: "
-                "rounded, put right, turned into rows. This is post-processing. A million rows say no more than the "
-                "histogram.",
+                "A million rows from one histogram",
+                "Publish the noisy histogram once. Then make it valid: no share below 0, 100 % in all. Then draw synthetic "
+                "rows from it, without another look at the data: ten, or a million.",
                 _rows,
                 (Slider("count", "Synthetic rows", (10, 100, 1_000, 10_000, 1_000_000), 1_000_000), _EACH),
                 Question(
                     "From 10 rows to 1,000,000: how much more ε?",
                     ("100,000 times", "5 times", "None"),
                     2,
-                    "The rows come from the noisy histogram alone. More of them only come closer to it.",
+                    "What is made of the noisy histogram alone is as private as it is: this is post-processing. More rows "
+                    "only come closer to the valid histogram.",
                     {"count": 10},
                 ),
             ),

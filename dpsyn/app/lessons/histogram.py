@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,24 @@ from dpsyn.data.samples import load_sample
 from dpsyn.kit import layers
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, ORANGE, VERMILLION
 from dpsyn.kit.lesson import Lesson, Question, Slider, Step
+from dpsyn.notation import percent
 from dpsyn.privacy.noise import NoiseSource
 
 Floats = npt.NDArray[np.float64]
-DATA, ANSWERS, NOISY = "data", "randomised answers", "Laplace noise"
-COLOURS = {DATA: GUIDE, ANSWERS: ORANGE, NOISY: BLUE, "average of the draws": BLUE, "synthetic rows": GREEN}
-READS = "the pictures read one column of CAR, whose 1,728 cars are public."
+DATA, ANSWERS, NOISY = "data", "estimate from the answers", "Laplace noise"
+VALID = "noisy histogram made valid"
+COLOURS = {DATA: GUIDE, ANSWERS: ORANGE, NOISY: BLUE, "average of the draws": BLUE, VALID: BLUE, "synthetic rows": GREEN}
+READS = "the pictures read one column of CAR, 1,728 cars that are public: six attributes, and a rating by a rule."
+RATINGS = {"unacc": "unacceptable", "acc": "acceptable", "good": "good", "vgood": "very good"}
 _LEFT, _WITH = "without your row", "with your row"
 
 
 def column() -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
-    """The values and the codes of the column that is drawn: what the experts say of each car."""
+    """The values and the codes of the column that is drawn: how a rule rates each car."""
     table = load_sample("car")
-    return tuple(table.domain["class"].labels()), table.codes[:, table.domain.index("class")].astype(np.int64)
+    return tuple(RATINGS[label] for label in table.domain["class"].labels()), table.codes[
+        :, table.domain.index("class")
+    ].astype(np.int64)
 
 
 def shares() -> Floats:
@@ -62,7 +68,7 @@ def bars(series: Mapping[str, Floats]) -> Any:
     values, _ = column()
     table = pd.DataFrame(
         [
-            {"value": value, "series": name, "share": float(np.clip(share, -0.15, 0.95)), "text": f"{share:.0%}"}
+            {"value": value, "series": name, "share": float(np.clip(share, -0.15, 0.95)), "text": percent(share)}
             for name, found in series.items()
             for value, share in zip(values, found, strict=True)
         ]
@@ -70,7 +76,9 @@ def bars(series: Mapping[str, Floats]) -> Any:
     names = list(series)
     x = alt.X("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, ticks=False))
     base = alt.Chart(table).encode(x=x, xOffset=alt.XOffset("series:N", sort=names))
-    y = alt.Y("share:Q", axis=alt.Axis(title="share of the cars", format="%"), scale=layers.scale((-0.15, 0.95)))
+    y = alt.Y(
+        "share:Q", axis=alt.Axis(title="share of the cars", labelExpr=layers.PERCENT), scale=layers.scale((-0.15, 0.95))
+    )
     colours = alt.Scale(domain=names, range=[COLOURS[name] for name in names])
     drawn = base.mark_bar().encode(
         y=y,
@@ -92,8 +100,8 @@ def _asked(epsilon: float, draw: int) -> tuple[Any, str]:
     found = randomised(codes, len(values), epsilon, np.random.default_rng(draw))
     truth = math.exp(epsilon) / (math.exp(epsilon) + len(values) - 1)
     return bars({DATA: shares(), ANSWERS: found}), (
-        f"At ε = {epsilon:g} each of {len(codes):,} answers is true with probability {truth:.0%}. The worst bar is off by "
-        f"{off(found):.1%}."
+        f"At ε = {epsilon:g} each of {len(codes):,} answers is true with probability {percent(truth)}. The worst bar is off "
+        f"by {percent(off(found), 1)}."
     )
 
 
@@ -102,8 +110,25 @@ def _both(epsilon: float, draw: int, laplace: bool = True) -> tuple[Any, str]:
     found = randomised(codes, len(values), epsilon, np.random.default_rng(draw))
     added = noisy(epsilon, np.random.default_rng(draw))[0]
     series = {DATA: shares(), ANSWERS: found} | ({NOISY: added} if laplace else {})
-    says = f"At ε = {epsilon:g} randomised answers are off by {off(found):.1%}"
-    return bars(series), f"{says}, Laplace noise by {off(added):.2%}." if laplace else f"{says}."
+    says = f"In this draw at ε = {epsilon:g} the estimate from the answers is off by {percent(off(found), 1)}"
+    return bars(series), f"{says}, Laplace noise by {percent(off(added), 2)}." if laplace else f"{says}."
+
+
+@cache
+def mean_errors(epsilon: float) -> tuple[float, float]:
+    """Over all draws of the lesson, the mean largest error of the estimate from the answers and of Laplace noise."""
+    values, codes = column()
+    asked = [off(randomised(codes, len(values), epsilon, np.random.default_rng(draw))) for draw in _DRAW.values]
+    added = [off(noisy(epsilon, np.random.default_rng(draw))[0]) for draw in _DRAW.values]
+    return float(np.mean(asked)), float(np.mean(added))
+
+
+def _compared(epsilon: float, **_: Any) -> str:
+    asked, added = mean_errors(epsilon)
+    return (
+        f"Over the ten draws at ε = {epsilon:g}: {percent(asked, 2)} against {percent(added, 2)}, a ratio of "
+        f"{asked / added:.0f}. All {len(column()[1]):,} answers are random; here only four counts are."
+    )
 
 
 def _promise(epsilon: float) -> tuple[Any, str]:
@@ -125,7 +150,7 @@ def _promise(epsilon: float) -> tuple[Any, str]:
             x=alt.X(
                 "count:Q", axis=alt.Axis(title="the noisy count that is published", grid=False), scale=layers.scale((40, 80))
             ),
-            y=alt.Y("chance:Q", axis=alt.Axis(title="probability", format="~%")),
+            y=alt.Y("chance:Q", axis=alt.Axis(title="probability", labelExpr=layers.PERCENT)),
             color=alt.Color("series:N", title=None, sort=None, scale=colours, legend=layers.legend(names)),
             tooltip=[alt.Tooltip("count:Q"), alt.Tooltip("chance:Q", format=".2%"), alt.Tooltip("series:N")],
         )
@@ -147,23 +172,23 @@ LESSONS = (
         (
             Step(
                 "Everybody lies a little",
-                "Experts rated 1,728 cars. Suppose that each rating is a secret, and that each car answers with the truth "
-                "or, by chance, with something else. Nobody can hold an answer against anyone; yet all answers together "
-                "show the shares. A small ε means more lies.",
+                "Suppose 1,728 owners keep their car's rating secret. Each answers with the truth or, by chance, with "
+                "another rating: the smaller ε, the more lies. We know how often they lie, so we calculate the lies out of "
+                "the shares; an estimate can fall below 0.",
                 _asked,
                 (Slider("epsilon", "ε", _EPSILONS, 1.0), _DRAW),
             ),
             Step(
                 "Or one person adds noise once",
                 "Now somebody trusted counts the true answers, adds noise to the four counts, and publishes those. The same "
-                "ε, the same promise to everyone outside. Only the trust differs.",
+                "ε, the same promise to everyone outside. Only the trust differs. One draw can be lucky: try several.",
                 _both,
                 (Slider("epsilon", "ε", _EPSILONS, 0.5), _DRAW),
                 Question(
-                    "At the same ε, how large is the error of this second way?",
+                    "At the same ε, how large is the mean error of this second way?",
                     ("The same", "Half", "A tenth or less"),
                     2,
-                    "1,728 lies add up to far more noise than one addition. That is why mechanisms want a trusted place.",
+                    _compared,
                     {"laplace": False},
                 ),
             ),

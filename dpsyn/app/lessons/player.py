@@ -36,7 +36,14 @@ _RULES = """<style>
 _STAGE = """<style>
 [data-testid='stHeader'], .st-key-tools {display: none}
 [data-testid='stMainBlockContainer'] {padding: 1rem 1.5rem 0 !important}
-[class*='st-key-lesson_picture'] {height: calc(100vh - UNDER); min-height: 0}
+/* The picture takes what the words and the sliders leave of the screen. */
+[data-testid='stVerticalBlock']:has(> [data-testid='stLayoutWrapper'] > .st-key-stage_picture)
+  {height: calc(100vh - 3.1rem); flex: none; flex-wrap: nowrap; gap: 0.5rem}
+[data-testid='stLayoutWrapper']:has(> .st-key-stage_picture) {flex: 1 1 0 !important; min-height: 0; container-type: size}
+[class*='st-key-lesson_picture'] {height: 100cqh !important; min-height: 0}
+[class*='st-key-lesson_picture_pair'] {height: calc(100cqh - 4rem) !important}
+[class*='st-key-lesson_picture'] :is(.vega-embed :is(.role-axis-label, .role-axis-title, .role-legend-label) text,
+  .js-plotly-plot :is(.xtick, .ytick, .g-xtitle, .g-ytitle, .legend) text) {fill: light-dark(#22272e, #eef1f4) !important}
 .st-key-lesson_caption p {font-size: 1.1rem}
 .st-key-lesson_corner {flex-wrap: nowrap}
 @media (min-width: 100rem) {
@@ -48,6 +55,11 @@ _STAGE = """<style>
     {width: 71.4% !important}
 }
 </style>"""
+
+_WORDS = 19.5
+"""Pixels of every word of a chart on the stage: 2.5 % of the height of a projector."""
+_SIZES = {"labelFontSize": _WORDS, "titleFontSize": _WORDS}
+_STAGE_WORDS: dict[str, Any] = {"text": {"fontSize": _WORDS}, "axis": _SIZES, "legend": _SIZES}
 
 
 @st.fragment
@@ -111,10 +123,12 @@ def _screen(lesson: Lesson, at: int) -> None:
     with right.container(key="lesson_text", gap="small"):
         st.markdown(f"## {step.title}", anchors=False)
         st.markdown(step.text)
-        guessed = _question(lesson, at, step)
-        chosen = _sliders(lesson, at, step, guessed=guessed)
+        guess, answer = _question(lesson, at, step), st.container()
+        chosen = _sliders(lesson, at, step, guessed=guess is not None)
+        with answer:
+            _reveal(step, guess, chosen)
         with st.container(horizontal=True, vertical_alignment="center"):
-            settings = step.settings(chosen, guessed=guessed)
+            settings = step.settings(chosen, guessed=guess is not None)
             _pin(lesson, at, settings)
             if step.lab is not None:
                 _lab(step, chosen)
@@ -125,19 +139,24 @@ def _screen(lesson: Lesson, at: int) -> None:
 
 
 def _stage(lesson: Lesson, at: int) -> None:
-    """The picture, its sliders and one caption, for a projector."""
+    """The title, the picture, what it says, its sliders, and the question if there is one, for a projector."""
     step = lesson.steps[at - 1]
-    st.html(_STAGE.replace("UNDER", "11.5rem" if step.question is None else "15rem"))
-    picture, caption = st.container(), st.container(key="lesson_caption")
+    st.html(_STAGE)
+    with st.container(key="lesson_top", horizontal=True, vertical_alignment="center"):
+        st.markdown(f"# {lesson.title}: {step.title}", width="content", anchors=False)
+        st.markdown(f"Step {at} of {len(lesson.steps)}", width="content")
+    picture, caption = st.container(key="stage_picture"), st.container(key="lesson_caption", gap="xsmall")
     with st.container(key="stage_sliders"):
         *places, corner = st.columns([4] * len(step.sliders) + [2], gap="medium", vertical_alignment="bottom")
     with caption:
-        guessed = _question(lesson, at, step)
-    chosen = _sliders(lesson, at, step, guessed=guessed, places=places)
+        result = st.empty()
+        guess = _question(lesson, at, step)
+    chosen = _sliders(lesson, at, step, guessed=guess is not None, places=places)
+    with caption:
+        _reveal(step, guess, chosen)
     with picture:
-        said = _pictures(lesson, at, step.settings(chosen, guessed=guessed), caption=False)
-    if step.question is None:
-        caption.markdown(said)
+        said = _pictures(lesson, at, step.settings(chosen, guessed=guess is not None), caption=False)
+    result.markdown(said)
     with corner.container(key="lesson_corner", horizontal=True, gap="xsmall", horizontal_alignment="right"):
         _turn(lesson, at)
         st.button("Leave", key="lesson_unpresent", on_click=_unpresent)
@@ -152,10 +171,24 @@ def _go(title: str, at: int) -> None:
     visit.write(STEP, str(at) if at > 1 else None)
 
 
+def _again() -> None:
+    """The first step of the first lesson, and no guess of any lesson kept."""
+    for lesson in lessons().values():
+        for at, step in enumerate(lesson.steps, 1):
+            if step.question is not None:
+                st.session_state.pop(_key(lesson, at, "guess"), None)
+                visit.write(_key(lesson, at, "guess"), None)
+    _go(next(iter(lessons())), 1)
+
+
 def _turn(lesson: Lesson, at: int) -> None:
     last, titles = at == len(lesson.steps), list(lessons())
-    to = (titles[(titles.index(lesson.title) + 1) % len(titles)], 1) if last else (lesson.title, at + 1)
     st.button("Back", key="lesson_back", disabled=at == 1, on_click=_go, args=(lesson.title, at - 1))
+    if last and lesson.title == titles[-1]:
+        st.button("Start again", key="lesson_again", on_click=_again)
+        st.button("All lessons", key="lesson_next", type="primary", on_click=_go, args=("", 0))
+        return
+    to = (titles[titles.index(lesson.title) + 1], 1) if last else (lesson.title, at + 1)
     st.button("Next lesson" if last else "Next", key="lesson_next", type="primary", on_click=_go, args=to)
 
 
@@ -163,11 +196,11 @@ def _key(lesson: Lesson, at: int, name: str) -> str:
     return f"{lesson.key}_{at}_{name}"
 
 
-def _question(lesson: Lesson, at: int, step: Step) -> bool:
-    """Whether the picture may show everything: there is nothing to guess, or somebody has guessed."""
+def _question(lesson: Lesson, at: int, step: Step) -> str | None:
+    """The guess; None while the picture keeps its answer back, and no words where there is nothing to guess."""
     question = step.question
     if question is None:
-        return True
+        return ""
     large = bool(visit.presenting())
     with st.container(horizontal=large, vertical_alignment="center"):
         if large:
@@ -176,11 +209,17 @@ def _question(lesson: Lesson, at: int, step: Step) -> bool:
             question.ask, question.answers, key=_key(lesson, at, "guess"), bind="query-params",
             label_visibility="collapsed" if large else "visible",
         )  # fmt: skip
-    if guess is None:
-        return False
-    right = question.answers[question.right]
-    st.markdown((":green[**Right.**] " if guess == right else f"**{right}.** ") + question.because)
-    return True
+    return guess
+
+
+def _reveal(step: Step, guess: str | None, chosen: dict[str, Any]) -> None:
+    if step.question is None or guess is None:
+        return
+    right = step.question.answers[step.question.right]
+    mark = (
+        ":green[:material/check_circle: **Right.**]" if guess == right else f":red[:material/cancel: **No.**] **{right}.**"
+    )
+    st.markdown(f"{mark} {step.question.reveal(chosen)}")
 
 
 def _sliders(lesson: Lesson, at: int, step: Step, *, guessed: bool, places: Sequence[Any] = (st, st)) -> dict[str, Any]:
@@ -250,15 +289,31 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
     with place:
         with st.container(key=f"lesson_picture_{key}"):
             if hasattr(figure, "update_layout"):
-                drawn = show.larger_figure(figure, show.LARGER) if large else figure
+                drawn = show.larger_figure(figure, _WORDS / show.SMALL) if large else figure
                 above = {"margin_t": 10} if drawn.layout.title.text else {}
                 drawn.update_layout(title=None, height=None, **above)
                 st.plotly_chart(drawn, height="stretch", config={"displayModeBar": False}, key=f"lesson_{key}")
             else:
-                drawn = show.larger_chart(figure, show.LARGER) if large else figure.copy(deep=False)
+                drawn = show.larger_chart(figure, _WORDS / show.SMALL) if large else figure.copy(deep=False)
+                if large:
+                    _for_stage(drawn)
+                    drawn["config"] = alt.Config(**_STAGE_WORDS)
                 drawn["title"], drawn["height"] = alt.Undefined, "container"
                 # As in show.show_chart: the check against the schema takes a third of the time.
                 object.__setattr__(drawn, "to_dict", partial(drawn.to_dict, validate=False))
                 st.altair_chart(drawn, height="stretch", key=f"lesson_{key}")
         if caption:
             st.caption(caption)
+
+
+def _for_stage(chart: Any) -> None:
+    """Legends beside each other, as a projector is wide and the picture needs the height; no label over another one."""
+    for layer in getattr(chart, "layer", None) or [chart]:
+        for channel in ("color", "shape", "strokeDash", "fill", "y"):
+            encoded = alt.Undefined if layer.encoding is alt.Undefined else layer.encoding[channel]
+            if encoded is alt.Undefined:
+                continue
+            if channel == "y" and isinstance(encoded["axis"], alt.Axis):
+                encoded["axis"]["labelOverlap"] = "greedy"
+            elif channel != "y" and isinstance(encoded["legend"], alt.Legend):
+                encoded["legend"]["columns"] = 3

@@ -17,9 +17,9 @@ from dpsyn.errors import DpsynError
 from dpsyn.evaluation.figures import table_shares
 from dpsyn.kit import layers, visit
 from dpsyn.kit.layers import BLUE, GUIDE, HERE
-from dpsyn.kit.lesson import Lesson, Question, Slider, Step, rows
+from dpsyn.kit.lesson import ASIA, Lesson, Question, Slider, Step, rows
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
@@ -30,12 +30,13 @@ _WORST = 1.0
 
 @dataclass(frozen=True)
 class Try:
-    """The largest error of a cell of a mechanism's tables: promised (infinity: nothing is), measured, or why not."""
+    """The largest error of a cell of a mechanism's tables: promised (infinity: nothing is), measured, or why not; rows."""
 
     name: str
     promised: float
     measured: float | None
     why: str = ""
+    rows: int = 0
 
 
 def small(table: Table, columns: int, first: str | None = None) -> Table:
@@ -68,7 +69,7 @@ def tried(table: Table, epsilon: float, degree: int) -> list[Try]:
         try:
             mechanism = config.calibrate(PrivacySpec(epsilon), table.domain, table.n)
             made = Table(mechanism(np.random.default_rng(_SEED), table).rows, table.domain)
-            found.append(Try(title(name), promised, largest_error(table, made, degree)))
+            found.append(Try(title(name), promised, largest_error(table, made, degree), rows=made.n))
         except DpsynError as fault:
             found.append(Try(title(name), promised, None, str(fault)))
     return found
@@ -109,8 +110,8 @@ def draw(tries: Sequence[Try], *, measured: bool = True) -> Any:
     return layers.finish(alt.layer(lines, dots, *words), "Promised and measured", legend_labels=kinds)
 
 
-def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
-    """The picture for the loaded data; what was run is kept in the visit."""
+def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) -> tuple[str, list[Try]]:
+    """What was run on the loaded data, named, and how; it is kept in the visit."""
     current = visit.dataset()
     memory: dict[object, tuple[str, list[Try]]] = st.session_state.setdefault("_practice", {})
     key = (current.revision, columns, epsilon, share, degree)
@@ -118,11 +119,49 @@ def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, mea
         table = small(current.parts[0], columns, current.target)
         count = max(2, round(min(table.n, _MOST_ROWS) * share))
         table = table.take(np.sort(np.random.default_rng(_SEED).permutation(table.n)[:count]))
-        named = escape.markdown(f"{table.name}: {table.n:,} rows of {', '.join(table.domain.names)}")
+        words = ASIA if table.name == "asia" else {}
+        names = ", ".join(words.get(name, escape.markdown(name)) for name in table.domain.names)
+        named = f"{'ASIA' if words else escape.markdown(table.name)}: {table.n:,} rows of {names}"
         memory[key] = named, tried(table, epsilon, min(degree, len(table.domain)))
-    named, tries = memory[key]
+    return memory[key]
+
+
+def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
+    named, tries = _tried(columns, epsilon, share, degree)
     missing = "".join(f" {one.name} cannot make a row at this ε." for one in tries if one.measured is None)
     return draw(tries, measured=measured), f"{named}, ε = {epsilon:g}.{missing}"
+
+
+def _few(one: Try) -> str:
+    """Why the error is large where a mechanism makes few rows; nothing where it makes many."""
+    return f" (it makes only {one.rows} row{'s' * (one.rows != 1)} at this ε, and so few are far from any table)" * (
+        one.rows < 100
+    )
+
+
+def below(tries: Sequence[Try]) -> str:
+    """How far each measured error lies below its promise: the reveal of the first step."""
+    found = []
+    for one in tries:
+        if one.measured is None:
+            found.append(f"{one.name}: no row at this ε.")
+        elif one.promised >= _WORST:
+            found.append(f"{one.name}: no promise below 1, measured {short(one.measured, 2)}{_few(one)}.")
+        else:
+            times = f"{short(one.promised / one.measured, 2)} times below" if one.measured else "no error at all for"
+            found.append(f"{one.name}: {times} its promise{_few(one)}.")
+    return " ".join(found)
+
+
+def grown(whole: Sequence[Try], part: Sequence[Try], share: float) -> str:
+    """The measured errors with all rows and with a share of them: the reveal of the second step."""
+    found = [f"From all rows to {percent(share)} of them:"]
+    for all_rows, fewer in zip(whole, part, strict=True):
+        if all_rows.measured is None or fewer.measured is None:
+            found.append(f"{fewer.name} makes no row;")
+        else:
+            found.append(f"{fewer.name} {short(all_rows.measured, 2)} → {short(fewer.measured, 2)}{_few(fewer)};")
+    return " ".join(found).removesuffix(";") + "."
 
 
 _EPSILONS = (0.1, 1.0, 3.0, 10.0, 30.0)
@@ -137,29 +176,29 @@ LESSONS = (
             Step(
                 "A promise holds for the worst data",
                 "A theorem bounds the error on every dataset there is; yours is kinder. Diamonds: the error that each "
-                "theorem promises not to exceed. Circles: what one run on your data does. At 1 a promise says nothing: "
-                "ignoring the data is as good.",
+                "theorem promises not to exceed. Circles: what one run on your data does. At 1 a promise says nothing: no "
+                "error of a share is larger.",
                 _here,
                 (_E, _C),
                 Question(
-                    "How far below the promises will the measured errors lie?",
+                    "At ε = 3, how far below its promise will the error of noisy reweighting lie?",
                     ("Hardly", "By half", "Five times or more"),
                     2,
-                    "Mostly much smaller. The promise is safe, and far from what happens.",
+                    lambda columns, epsilon: below(_tried(columns, epsilon)[1]),
                     {"measured": False},
                 ),
             ),
             Step(
-                "Few rows, small ε: something must give",
+                "Few rows and a small ε",
                 "Noise hides one person among n at strength ε, so what counts is n·ε. Take 1 % of the rows and you need 100 "
-                "times the ε for the same noise. No mechanism escapes this: there is no free lunch.",
+                "times the ε for the same noise, as a share. No mechanism escapes this: there is no free lunch.",
                 lambda share, epsilon: _here(4, epsilon, share),
                 (Slider("share", "Share of your rows", (0.01, 0.03, 0.1, 0.3, 1.0), 0.01), _E),
                 Question(
-                    "Keep 1 % of the rows. What happens to the measured errors?",
+                    "Keep 1 % of the rows at ε = 3. What happens to the errors of noisy reweighting and MWEM?",
                     ("Nothing", "They grow", "They shrink"),
                     1,
-                    "The same noise on fewer rows is more of a share. Raise ε and see what it takes to win it back.",
+                    lambda share, epsilon: grown(_tried(4, epsilon)[1], _tried(4, epsilon, share)[1], share),
                     {"share": 1.0},
                 ),
             ),

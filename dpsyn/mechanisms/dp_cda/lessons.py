@@ -48,7 +48,7 @@ def _stages(order: int, epsilon: float = 10.0, rows: int = 1_259, noisy: bool = 
     if not noisy:
         info = ImagesInfo(info.columns, info.rows[:2], info.images[:2], info.lower, info.upper)
     return draw_images(info, width=760), (
-        f"Each row of the release averages {order} images of one digit, then adds noise σ = {short(inside.sigma, 2)}, for "
+        f"Each row of the release averages {order} images of one digit, then adds noise σ = {short(inside.sigma, 3)}, for "
         f"{rows:,} rows at ε = {epsilon:g}."
     )
 
@@ -74,7 +74,8 @@ def _order(epsilon: float, rows: int) -> tuple[Any, str]:
     inside = _inside(4, epsilon, rows)
     points = order_points(inside)
     return draw_order(points, inside), (
-        f"At ε = {epsilon:g} and {rows:,} rows, l = {best_order(points)} keeps most of the variety inside a class."
+        f"At ε = {epsilon:g} and {rows:,} rows, l = {best_order(points)} keeps more of the variety inside a class than "
+        "any other l."
     )
 
 
@@ -108,7 +109,7 @@ def _attack(order: int, epsilon: float, proven: bool = True) -> tuple[Any, str]:
         legend=None,
         height={"band": 0.5},
     )
-    says = f"The paper's σ = {short(sigma, 2)} claims ε = {epsilon:g} for the 1,797 digits with l = {order}."
+    says = f"The paper's σ = {short(sigma, 3)} claims ε = {epsilon:g} for the 1,797 digits with l = {order}."
     return layers.finish(chart, "Claimed and proven", plot=200), (
         f"{says} Two datasets prove ε ≥ {int(refuted):,}." if proven else says
     )
@@ -120,7 +121,8 @@ def _accounts(order: int, epsilon: float) -> tuple[Any, str]:
     return draw_noise(info), (
         "The published formula cannot reach this ε at any σ."
         if spent is None
-        else f"The noise of the published formula claims ε = {epsilon:g}, and the proof for it gives {rounded_up(spent, 3)}."
+        else f"The published noise claims ε = {epsilon:g}; the proof for it gives {rounded_up(spent, 3)}. Here "
+        "1,259 rows are released, 1,790 in step 2."
     )
 
 
@@ -145,7 +147,8 @@ LESSONS = (
             Step(
                 "More images, less noise: but how much?",
                 "With 64 images in an average instead of 4, one image moves it sixteen times less. But the same image is "
-                "now in sixteen times as many averages. The average itself becomes a blurred, typical digit.",
+                "now in sixteen times as many averages. The average itself becomes a blurred, typical digit. "
+                "We release 1,259 rows, nearly as many as the 1,348 digits we read.",
                 _stages,
                 (Slider("order", _L.label, _ORDERS, 64, "order"),),
                 Question(
@@ -168,21 +171,22 @@ LESSONS = (
             Step(
                 "The best l",
                 "Large l needs less noise; small l keeps more of what is special about an image. In between the variety "
-                "that is left is largest. The best l follows from public numbers alone, so choosing it costs no privacy.",
+                "that is left against the noise is largest. The best l follows from public numbers alone, so "
+                "choosing it costs no privacy.",
                 _order,
                 (_E, _T),
                 lab=_LAB | {"in_cda_view": "Order of mixture"},
             ),
         ),
-        "the pictures read 1,797 handwritten digits, which are public.",
+        "the pictures read 1,348 of 1,797 handwritten digits, which are public; the others are kept for tests.",
     ),
     Lesson(
         "claim",
         "The published DP-CDA claim",
-        "A paper claims ε = 10. Two datasets prove at least ε = 1,953.",
+        "A paper claims ε = 10. Is it true?",
         (
             Step(
-                "One record turns all others over",
+                "What one record can do",
                 "The paper first subtracts the mean of the data and divides by their deviation. Take twelve equal records "
                 "but one. That one decides the mean and the deviation, so it decides where all others end up.",
                 _flip,

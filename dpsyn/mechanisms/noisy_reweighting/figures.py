@@ -166,7 +166,7 @@ def draw_noise(
     lines = named_lines(
         live.rows(rows),
         alt.X("x:Q", axis=log_axis("n, rows"), scale=_layers.scale(across)),
-        alt.Y("y:Q", axis=log_axis("standard deviation of an average"), scale=_layers.scale(y_domain)),
+        alt.Y("y:Q", axis=log_axis("standard deviation"), scale=_layers.scale(y_domain)),
         {label: _FAMILIES[label] for label in labels},
         {"series:N": "error of", "n:N": "n", "value:N": "standard deviation"},
     )

@@ -187,8 +187,11 @@ class Inside:
         return np.array([apart[group.start : group.stop].sum() / 2 for group in self.tables.groups])
 
 
-def draw_statistics(run: Inside, density: Density) -> Any:
-    """An Altair chart: true values across, up by how much noisy and fitted ones are off; two deviations of noise shaded."""
+def draw_statistics(run: Inside, density: Density, *, fitted: bool = True) -> Any:
+    """An Altair chart: true values across, up by how much noisy and fitted ones are off; two deviations of noise shaded.
+
+    ``fitted``: whether to show the fitted ones; the axes are the same.
+    """
     import altair as alt
 
     shown = _statistics(run, density)
@@ -201,6 +204,8 @@ def draw_statistics(run: Inside, density: Density) -> Any:
     deviations = np.unique(run.deviations)
     furthest = max(2.2 * deviations[-1], dots["error"].abs().max()) * 1.05
     y_scale = _layers.scale((-furthest, furthest))
+    kinds = kinds if fitted else kinds[:1]
+    dots = dots[dots["kind"].isin(kinds)]
     channels = {"title": None, "sort": None, "legend": _layers.legend(kinds)}
     points = (
         alt.Chart(dots[["true", "value", "kind", "label", "error"]])
@@ -242,6 +247,7 @@ def draw_statistics(run: Inside, density: Density) -> Any:
         f"Fitting brings {len(run.noisy):,} averages {better} the noise left them: error {short(after, 2)} after, "
         f"{short(before, 2)} before (root mean square)."
     )
+    subtitle = subtitle if fitted else ""
     return _layers.finish(
         alt.layer(shade, zero, points), "True, noisy and fitted statistics", subtitle, legend_labels=kinds, line_length=80
     )

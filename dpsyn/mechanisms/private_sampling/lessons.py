@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from typing import Any
 
-from dpsyn.kit.lesson import Lesson, Question, Slider, Step, rows
+from dpsyn.domain import Domain
+from dpsyn.kit.lesson import ASIA, Lesson, Question, Slider, Step, rows
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon
 from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density
@@ -22,14 +24,18 @@ from dpsyn.mechanisms.private_sampling.figures.hypercube import (
 from dpsyn.mechanisms.private_sampling.figures.shrinkage import binding_info, draw_binding, draw_shrinkage, shrinkage_info
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
 from dpsyn.mechanisms.private_sampling.theorems import verdict
+from dpsyn.notation import percent
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
+from dpsyn.table import Table
 
 _THREE, _FOUR = ["smoke", "lung", "bronc"], ["smoke", "lung", "bronc", "dysp"]
-_READS = "the pictures read the rows of ASIA, 20,000 patients of a chest clinic, made up."
+_READS = "the pictures read 15,000 of ASIA's 20,000 made-up patients; the others are kept for tests."
 _BOX: dict[str, Any] = {"data": "asia", "inside_mechanism": "Private sampling"}
 _FLOORS, _CEILINGS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4), (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
-_FUNCTIONS = ("smoke", "lung", "bronc", "smoke × lung", "smoke × bronc", "lung × bronc", "smoke × lung × bronc")
+_NAMES = tuple(ASIA[name] for name in _THREE)
+_FUNCTIONS = tuple(" × ".join(chosen) for count in (1, 2, 3) for chosen in combinations(_NAMES, count))
+_SMOKES_BRONCHITIS = _FUNCTIONS[4]
 
 
 def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[PrivateSampling, float]:
@@ -40,7 +46,9 @@ def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[Pri
 
 @cache
 def _run(columns: tuple[str, ...], degree: int = 2) -> SmallRun:
-    return SmallRun(small_space((2,) * len(columns), degree), as_bits(rows("asia"), dict.fromkeys(columns)))
+    bits = as_bits(rows("asia"), dict.fromkeys(columns))
+    domain = Domain.of(replace(attribute, name=ASIA[attribute.name]) for attribute in bits.domain.attributes)
+    return SmallRun(small_space((2,) * len(columns), degree), Table(bits.frame.rename(columns=ASIA), domain, bits.name))
 
 
 def _cube(floor: float, ceiling: float = 2.0) -> tuple[Any, str]:
@@ -49,38 +57,52 @@ def _cube(floor: float, ceiling: float = 2.0) -> tuple[Any, str]:
     rarest = min(info.corners, key=lambda corner: corner.data)
     return draw_hypercube(info), (
         f"λ = {run.matched(floor, ceiling).shrinkage:.2f}. Rings: data, discs: synthetic rows. The rarest corner has "
-        f"{rarest.data:.1%} of the data and {rarest.density:.1%} of the rows. Drag to turn."
+        f"{percent(rarest.data, 1)} of the data, {percent(rarest.density, 1)} of the rows. Drag to turn."
     )
 
 
 def _walsh(function: str) -> tuple[Any, str]:
     info = walsh_info(_run(tuple(_THREE)), function.split(" × "), 0.25, 2.0)
     return draw_walsh(info), (
-        f"Blue minus yellow, the average of {function}: {info.here.data:+.3f} in the data (rings), "
-        f"{info.here.density:+.3f} in the synthetic rows (discs)."
+        f"Blue minus yellow, the average of {function}: {info.here.data:+.3f} in the data, "
+        f"{info.here.density:+.3f} in the rows."
     )
+
+
+def meaning(function: str) -> str:
+    """What the average of a Walsh function says, by how many columns it multiplies: the reveal of the second step."""
+    chosen = function.split(" × ")
+    average = walsh_info(_run(tuple(_THREE)), chosen, 0.25, 2.0).here.data
+    more = ("more", "less")[average < 0] + " often than "
+    if len(chosen) == 1:
+        says = f"The answer to {chosen[0]} is yes {more}no."
+    elif len(chosen) == 2:
+        says = f"The answers to {chosen[0]} and {chosen[1]} agree {more}they differ."
+    else:
+        says = f"The number of yes answers is odd {more}even."
+    return f"{says} {function}: {average:+.3f}."
 
 
 def _averages(degree: int) -> tuple[Any, str]:
     columns = tuple(_FOUR)
-    info = walsh_info(_run(columns, degree), ["bronc", "dysp"], 0.1, 6.0)
+    info = walsh_info(_run(columns, degree), [ASIA["bronc"], ASIA["dysp"]], 0.1, 6.0)
     matched = sum(0 < len(average.columns) <= degree for average in info.averages)
     return draw_averages(info), (
-        f"At d = {degree} the discs follow the rings in {matched} of 15 functions, shrunk by 1 − λ = "
-        f"{1 - info.shrinkage:.2f}. Grey: bronc × dysp."
+        f"At d = {degree} the discs follow the rings in {matched} of 15 functions, times 1 − λ = "
+        f"{1 - info.shrinkage:.2f}. Grey band: bronchitis × short of breath."
     )
 
 
 def _density(floor: float, ceiling: float) -> tuple[Any, str]:
     info = density_info(_run(tuple(_FOUR)), floor, ceiling)
     return draw_density(info), (
-        f"λ = {info.shrinkage:.2f}. {info.at_floor:.0%} of the cells stand at the floor, "
-        f"{info.at_ceiling:.0%} at the ceiling."
+        f"λ = {info.shrinkage:.2f}. {percent(info.at_floor)} of the possible rows stand at the floor, "
+        f"{percent(info.at_ceiling)} at the ceiling."
     )
 
 
 def _against_ceiling(floor: float, ceiling: float) -> tuple[Any, str]:
-    info = shrinkage_info(_run(tuple(_FOUR)), "ceiling", floor=floor, ceiling=ceiling)
+    info = shrinkage_info(_run(tuple(_FOUR)), "ceiling", floor=floor, ceiling=ceiling, largest=_CEILINGS[-1])
     cost = bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling)
     return draw_shrinkage(info), (
         f"Floor {floor:g}, ceiling {ceiling:g}: λ = {info.here[1]:.2f}, and each row costs ε = ln({ceiling:g}/{floor:g}) = "
@@ -94,8 +116,8 @@ def _binding(floor: float, ceiling: float) -> tuple[Any, str]:
         return _against_ceiling(floor, ceiling)
     first = info.cells[0]
     return draw_binding(info), (
-        f"λ = {info.shrinkage:.2f}. The first cell, {first.text}, has {first.data:.1%} of the rows; the box allows "
-        f"{first.least:.1%} to {first.most:.1%}."
+        f"λ = {info.shrinkage:.2f}. The first cell, {first.text}, has {percent(first.data, 1)} of the rows; the mixture "
+        f"must give it {percent(first.least, 1)} to {percent(first.most, 1)}."
     )
 
 
@@ -112,26 +134,26 @@ LESSONS = (
         (
             Step(
                 "Three bits are a cube",
-                "Each patient answers three yes/no questions, so each row is a corner of a cube. A table is only how much "
-                "weight each corner has. Private sampling gives every corner at least the floor, even where nobody is. "
-                "Lower the floor: the discs move to the rings.",
+                "Each patient answers three questions: smokes? lung cancer? bronchitis? So each row is a corner of a cube: "
+                "101 is yes, no, yes, in this order. A table is how much weight each corner has. Private sampling gives "
+                "every corner at least the floor. Lower it: the discs move to the rings.",
                 _cube,
                 (Slider("floor", "Floor", _FLOORS, 0.25, "is_floor"),),
                 lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _THREE, "is_cube_asia": _THREE},
             ),
             Step(
                 "A Walsh function is a pattern of signs",
-                "Count yes as +1 and no as −1, and multiply over some of the columns. That gives every corner a sign, here "
-                "blue or yellow. The average of the signs over the rows is one number about the data: how much more often "
-                "the columns agree than differ.",
+                "Count yes as +1, no as −1, and multiply some columns. That gives every corner a sign, "
+                "blue or yellow. The average sign over the rows is one number about the data. For one column: how much more "
+                "often yes than no; for two: agree than differ; for three: an odd number of yes than an even one.",
                 _walsh,
-                (Slider("function", "Multiply the columns", _FUNCTIONS, "smoke × bronc"),),
+                (Slider("function", "Multiply the columns", _FUNCTIONS, _SMOKES_BRONCHITIS),),
                 Question(
-                    "Smokers get bronchitis more often. What is the average of smoke × bronc?",
+                    "Smokers get bronchitis more often. What is the average of smokes × bronchitis?",
                     ("Above 0", "0", "Below 0"),
                     0,
-                    "The two answers agree more often than they differ: blue outweighs yellow.",
-                    {"function": "smoke"},
+                    meaning,
+                    {"function": _FUNCTIONS[0]},
                 ),
                 lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _THREE, "is_cube_asia": _THREE},
             ),
@@ -143,7 +165,7 @@ LESSONS = (
                 _averages,
                 (Slider("degree", "d, columns at a time", (1, 2, 3), 1, "degree"),),
                 Question(
-                    "At d = 1 only single columns count. Where does the disc of bronc × dysp go?",
+                    "At d = 1 only single columns count. Where does the disc of bronchitis × short of breath go?",
                     ("To its ring", "Near 0", "Beyond its ring"),
                     1,
                     "Nothing holds the pair any more: most bronchitis patients are short of breath, and the rows forget it.",
@@ -161,9 +183,9 @@ LESSONS = (
         (
             Step(
                 "The density must fit in a box",
-                "Every possible row gets a probability between the floor and the ceiling, as multiples of the uniform one. "
-                "What is possible anyway betrays nobody. Real data do not fit: they have empty cells and heaps. So they are "
-                "mixed with uniform noise until they fit. λ is the share of it.",
+                "Every possible row gets a probability from the floor to the ceiling, in multiples of the uniform one: what "
+                "is possible anyway betrays nobody. Real data do not fit, so they are mixed with the uniform distribution; "
+                "λ is its share. To leave a margin, the mixture must fit between 2·floor and ceiling − floor.",
                 _density,
                 (replace(_FLOOR, value=0.05), replace(_CEILING, value=3.0)),
                 lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _FOUR},
@@ -171,7 +193,8 @@ LESSONS = (
             Step(
                 "Which cells force λ up",
                 "The mechanism takes the smallest λ that works. These bars say which cells of the data stand in the way: "
-                "rare ones that must come up to the floor, and common ones that must come down to the ceiling.",
+                "rare ones that must come up to 2·floor, common ones that must come down to ceiling − floor. A bar below 0 "
+                "corrects what overlapping cells count twice.",
                 _binding,
                 (replace(_FLOOR, value=0.1), replace(_CEILING, value=3.0)),
                 lab=_BOX | {"is_section": "2 · Why λ", "is_columns_asia": _FOUR},
@@ -183,11 +206,11 @@ LESSONS = (
                 _against_ceiling,
                 (_FLOOR, replace(_CEILING, value=8.0)),
                 Question(
-                    "Raise the ceiling from 2 to 8. What does λ do?",
+                    "At floor 0.25, raise the ceiling from 2 to 8. What does λ do?",
                     ("It falls to 0", "It falls to 0.49 and stays", "It stays at 0.67"),
                     1,
-                    "Hardly any non-smoker has lung cancer, and that cell must come up to the floor. Now only a lower floor "
-                    "helps.",
+                    "Hardly any non-smoker has lung cancer, and that cell must come up to 2·floor = 0.5. From there on only "
+                    "a lower floor helps.",
                     {"floor": 0.25, "ceiling": 2.0},
                 ),
                 lab=_BOX | {"is_section": "4 · Privacy", "is_columns_asia": _FOUR},

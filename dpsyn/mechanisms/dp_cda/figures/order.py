@@ -107,7 +107,11 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
         for name, value in ((BETWEEN, point.between), (WITHIN, point.within), (PLANNED, point.plan.signal_to_noise))
         if value > 0
     ]
-    layers = [alt.Chart(pd.DataFrame([{"y": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4]).encode(y=alt.Y("y:Q"))]
+    level = alt.Chart(pd.DataFrame([{"y": 0.0, "text": "signal = noise"}])).encode(y=alt.Y("y:Q"))
+    layers = [
+        level.mark_rule(color=GUIDE, strokeDash=[2, 4]),
+        level.mark_text(color=GUIDE, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
+    ]
     best = next((point for point in points if point.order_of_mixture == best_order(points)), None)
     if best is not None:
         at = math.log2(best.order_of_mixture), math.log10(best.plan.signal_to_noise)
@@ -168,6 +172,8 @@ def _against_order(
         ),
     ]
     if any(row["l"] == inside.order_of_mixture for row in rows):
-        spot = pd.DataFrame([{"x": math.log2(inside.order_of_mixture)}])
-        layers.append(alt.Chart(spot).mark_rule(color=GUIDE, strokeDash=[4, 3]).encode(x=alt.X("x:Q")))
+        spot = pd.DataFrame([{"x": math.log2(inside.order_of_mixture), "text": f"l = {inside.order_of_mixture}, in use"}])
+        used = alt.Chart(spot).encode(x=alt.X("x:Q"))
+        layers.append(used.mark_rule(color=GUIDE, strokeDash=[4, 3]))
+        layers.append(used.mark_text(color=GUIDE, align="left", dx=4, y="height", dy=-8).encode(text=alt.Text("text:N")))
     return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels)

@@ -183,20 +183,21 @@ def draw_density(info: DensityInfo) -> Any:
     top = max([*info.shares, info.at_floor, info.at_ceiling]) * 1.18
     labels = list(_COLOURS)
     y_scale = _layers.scale((0.0, top))
+    points = "the points of S" if info.data_above is None else "the possible rows"
     bars = (
         alt.Chart(pd.DataFrame(rows))
         .mark_bar()
         .encode(
             x=alt.X(
                 "from:Q",
-                axis=alt.Axis(title="m·h*  (1 is the uniform density uₘ)", grid=False, tickCount=8),
+                axis=alt.Axis(title="probability of a row, in multiples of the uniform one", grid=False, tickCount=8),
                 scale=_layers.scale(x_domain),
             ),
             x2=alt.X2("to"),
-            y=alt.Y("zero:Q", axis=alt.Axis(title="share of the points of S", format="%"), scale=y_scale),
+            y=alt.Y("zero:Q", axis=alt.Axis(title=f"share of {points}", labelExpr=_layers.PERCENT), scale=y_scale),
             y2=alt.Y2("share"),
             **channels(labels, "where", color=list(_COLOURS.values())),
-            tooltip=tips({"range": "m·h*", "text": "share of S", "where": "where"}),
+            tooltip=tips({"range": "times uniform", "text": f"share of {points}", "where": "where"}),
         )
         .transform_calculate(zero="0")
     )

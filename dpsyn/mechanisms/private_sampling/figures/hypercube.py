@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_BITS = 4
-DATA, DENSITY = "data fₙ (ring)", "density h* (disc)"
+DATA, DENSITY = "data (ring)", "synthetic rows (disc)"
 _LARGEST_MARK, _LARGEST_OF_MANY = 58.0, 36.0
 _INNER = 0.38
 _HEIGHT, _HEIGHT_OF_MANY, _ABOVE, _BELOW = 430, 560, 40, 60
@@ -146,12 +146,12 @@ def draw_hypercube(info: HypercubeInfo) -> go.Figure:
         "colorscale": "Cividis",
         "cmin": 0,
         "cmax": info.largest_ratio,
-        "colorbar": {"title": {"text": "m·h*", "side": "right"}, "thickness": 12, "len": 0.7, "x": 1.0},
+        "colorbar": {"title": {"text": "times uniform", "side": "right"}, "thickness": 12, "len": 0.7, "x": 1.0},
     }
     words = ["".join(map(str, corner.bits)) for corner in info.corners]
     hover = [
-        f"{escape.chart(corner.row)}<br>data fₙ: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
-        f"<br>density h*: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
+        f"{escape.chart(corner.row)}<br>data: {corner.data:.2%} ({corner.data * times:.2f} × uniform)"
+        f"<br>synthetic rows: {corner.density:.2%} ({corner.density * times:.2f} × uniform)"
         for corner in info.corners
     ]
     shape = {1: "line", 2: "square", 3: "cube", 4: "cube in a cube"}[p]
@@ -223,7 +223,7 @@ def _draw_corners(
 
 # --- Walsh functions --------------------------------------------------------------------------------------------------
 
-SIGNS = {1: ("w<sub>J</sub> = +1", BLUE), -1: ("w<sub>J</sub> = −1", YELLOW)}
+SIGNS = {1: ("sign +1", BLUE), -1: ("sign −1", YELLOW)}
 _ROW = 23
 
 
@@ -242,7 +242,7 @@ class Average:
     @property
     def name(self) -> str:
         """J as a product of short names."""
-        return " × ".join(shorten(column, 14) for column in self.columns) or "∅, the constant 1"
+        return " × ".join(shorten(column, 15) for column in self.columns) or "∅, the constant 1"
 
 
 @dataclass(frozen=True)
@@ -323,8 +323,7 @@ def draw_walsh(info: WalshInfo) -> go.Figure:
     marked = [("+" if sign > 0 else "−", corner) for sign, corner in zip(info.signs, info.cube.corners, strict=True)]
     words = [f"{mark} {''.join(map(str, corner.bits))}" for mark, corner in marked]
     hover = [
-        f"w<sub>J</sub> = {mark}1 at {escape.chart(corner.row)}<br>data fₙ: {corner.data:.2%}<br>"
-        f"density h*: {corner.density:.2%}"
+        f"sign {mark}1 at {escape.chart(corner.row)}<br>data: {corner.data:.2%}<br>synthetic rows: {corner.density:.2%}"
         for mark, corner in marked
     ]
     return _draw_corners(info.cube, discs, words, hover, f"The Walsh function of {{{_named(info.chosen)}}}")
@@ -341,7 +340,7 @@ def draw_averages(info: WalshInfo) -> Any:
         for whose, value in ((DENSITY, average.density), (DATA, average.data))
     ]
     scale = _layers.scale((-1.08, 1.08))
-    y = alt.Y("function:N", sort=labels, axis=alt.Axis(title=None, labelLimit=190, labelOverlap=False, grid=False))
+    y = alt.Y("function:N", sort=labels, axis=alt.Axis(title=None, labelLimit=330, labelOverlap=False, grid=False))
     here = labels[info.averages.index(info.here)]
     band = alt.Chart(pd.DataFrame([{"function": here, "low": -1.08, "high": 1.08}])).mark_rect(color=GUIDE, opacity=0.25)
     zero = alt.Chart(pd.DataFrame([{"x": 0.0}])).mark_rule(color=GUIDE, strokeDash=[2, 4])

@@ -323,7 +323,10 @@ def draw_binding(info: BindingInfo) -> Any:
                 title=None,
                 axis=alt.Axis(labelLimit=230, ticks=False, domain=False, labelPadding=6),
             ),
-            x=alt.X("share:Q", axis=alt.Axis(title="part of the conflict (all parts sum to 1)", format=".0%", tickCount=5)),
+            x=alt.X(
+                "share:Q",
+                axis=alt.Axis(title="part of the conflict (all parts sum to 100 %)", labelExpr=_layers.PERCENT, tickCount=5),
+            ),
             **channels(labels, "kind", color=(ORANGE, GREEN)),
             tooltip=tips(
                 {
