@@ -1,7 +1,5 @@
 """Real against synthetic: releases of this visit, and experiments that run the mechanisms many times."""
 
-from typing import Literal
-
 import streamlit as st
 
 from dpsyn.app import road, state
@@ -12,15 +10,6 @@ from dpsyn.app.lab.releases import code_of, other_releases, runs_panel
 from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
-
-
-def run_all() -> None:
-    """The button that makes a release by every mechanism, with the budget that all pages share."""
-    kind: Literal["primary", "secondary"] = "secondary" if releases else "primary"
-    if st.button("Run all mechanisms", type=kind, icon=":material/play_arrow:", disabled=visit.job() is not None):
-        road.run_all(current, widgets.budget())
-        st.rerun()
-
 
 st.title("Comparison", anchor=False)
 current = widgets.dataset_bar()
@@ -36,7 +25,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     )
     with st.container(horizontal=True, width="content"):
         if releases and what == "Releases":
-            run_all()
+            road.run_all_button(current, first=False)
         workspace_button()
         transfer()
         report_button()
@@ -68,7 +57,7 @@ elif not releases:
     budget = widgets.said(f"ε = {spec.epsilon:g}, δ = {spec.delta:g}")
     st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        run_all()
+        road.run_all_button(current, first=True)
         st.page_link("generator.py", label="Choose one in the Generator", icon=":material/casino:")
     other_releases(current, others)
 else:

@@ -42,7 +42,12 @@ def settings() -> None:
     road.offers_table(found, PrivacySpec(epsilon, delta), best)
     if "mechanism" not in st.session_state and "mechanism" not in st.query_params:
         st.session_state["mechanism"] = best  # a choice like any other: a link keeps it
-    name = widgets.one_of("Mechanism", list(MECHANISMS), format_func=title, default=next(iter(MECHANISMS)), key="mechanism")
+    name = (
+        st.segmented_control(
+            "Mechanism", list(MECHANISMS), format_func=title, required=True, key="mechanism", bind="query-params"
+        )
+        or best
+    )
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         try:
             config, spec = form_of(name)(current, epsilon, delta)

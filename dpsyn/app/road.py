@@ -87,7 +87,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     config = config_class(name).as_it_comes(learn.n, current.target)
     if config is None:
         return Offer(name, "needs a column of classes")
-    error, seconds = (offered(name, f"expectations:{what}") for what in ("table_error", "seconds"))
+    error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
     if error is None and seconds is None:
         return Offer(name)
     mechanism = _possible(config, spec, learn)
@@ -116,7 +116,8 @@ def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | st
 
 def quick(mechanism: Mechanism) -> Config | None:
     """Settings for a first look, where a run takes long and there are such."""
-    seconds, shorter = (offered(mechanism.config.name, f"expectations:{what}") for what in ("seconds", "quick"))
+    name = mechanism.config.name
+    seconds, shorter = offered(name, "expectations:seconds"), offered(name, "expectations:quick")
     if seconds is None or shorter is None or seconds(mechanism) < _SHORT_WAIT:
         return None
     found: Config | None = shorter(mechanism)
@@ -163,6 +164,14 @@ def take_and_measure(context: Mapping[str, Any], release: Release) -> None:
     """A ``done`` of a job that made a release: keep it, show it, and measure it in the background."""
     state.take_release(context, release)
     measure([state.made()[-1]], context["revision"])
+
+
+def run_all_button(current: Dataset, *, first: bool) -> None:
+    """The button that makes a release by every mechanism, with the budget that all pages share; ``first`` of this data."""
+    kind: Literal["primary", "secondary"] = "primary" if first else "secondary"
+    if st.button("Run all mechanisms", type=kind, icon=":material/play_arrow:", disabled=visit.job() is not None):
+        run_all(current, widgets.budget())
+        st.rerun()
 
 
 def run_all(current: Dataset, spec: PrivacySpec) -> None:
