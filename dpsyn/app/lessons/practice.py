@@ -134,9 +134,7 @@ def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, mea
 
 def _few(one: Try) -> str:
     """Why the error is large where a mechanism makes few rows; nothing where it makes many."""
-    return f" (it makes only {one.rows} row{'s' * (one.rows != 1)} at this ε, and so few are far from any table)" * (
-        one.rows < 100
-    )
+    return f" (it makes only {one.rows} row{'s' * (one.rows != 1)} at this ε, far from any table)" * (one.rows < 100)
 
 
 def below(tries: Sequence[Try]) -> str:
@@ -190,8 +188,8 @@ LESSONS = (
             ),
             Step(
                 "Few rows and a small ε",
-                "Noise hides one person among n at strength ε, so what counts is n·ε. Take 1 % of the rows and you need 100 "
-                "times the ε for the same noise, as a share. No mechanism escapes this: there is no free lunch.",
+                "Noise hides one person among n at strength ε, so what counts is n·ε. With 1 % of the rows you need 100 "
+                "times the ε for the same noise. Private sampling pays in rows; at small ε it makes one or none.",
                 lambda share, epsilon: _here(4, epsilon, share),
                 (Slider("share", "Share of your rows", (0.01, 0.03, 0.1, 0.3, 1.0), 0.01), _E),
                 Question(
