@@ -134,7 +134,7 @@ def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, mea
 
 def _few(one: Try) -> str:
     """Why the error is large where a mechanism makes few rows; nothing where it makes many."""
-    return f" (it makes only {one.rows} row{'s' * (one.rows != 1)} at this ε, far from any table)" * (one.rows < 100)
+    return f" (it makes only {one.rows} row{'s' * (one.rows != 1)} at this ε)" * (one.rows < 100)
 
 
 def below(tries: Sequence[Try]) -> str:
@@ -144,7 +144,7 @@ def below(tries: Sequence[Try]) -> str:
         if one.measured is None:
             found.append(f"{one.name}: no row at this ε.")
         elif one.promised >= _WORST:
-            found.append(f"{one.name}: no promise below 1, measured {short(one.measured, 2)}{_few(one)}.")
+            found.append(f"{one.name}: no promise, error {short(one.measured, 2)}{_few(one)}.")
         else:
             times = f"{short(one.promised / one.measured, 2)} times below" if one.measured else "no error at all for"
             found.append(f"{one.name}: {times} its promise{_few(one)}.")
@@ -173,9 +173,8 @@ LESSONS = (
         (
             Step(
                 "A promise holds for the worst data",
-                "A theorem bounds the error on every dataset there is; yours is kinder. Diamonds: the error that each "
-                "theorem promises not to exceed. Circles: what one run on your data does. At 1 a promise says nothing: no "
-                "error of a share is larger.",
+                "A theorem bounds the error on every dataset; yours is kinder. Diamonds: the error that each "
+                "theorem promises not to exceed. Circles: what one run on your data does. At 1 it says nothing.",
                 _here,
                 (_E, _C),
                 Question(
@@ -209,6 +208,6 @@ LESSONS = (
                 (Slider("columns", "Columns", (3, 4, 5, 6), 6), Slider("degree", "d, columns in a table", (1, 2, 3), 2)),
             ),
         ),
-        "the pictures read the rows that are loaded, and errors measured on them are not for publication.",
+        "the pictures read the loaded rows; do not publish their errors.",
     ),
 )
