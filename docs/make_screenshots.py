@@ -24,23 +24,11 @@ LARGEST = 250_000
 CUBE = "".join(f"&is_columns_asia={c}&is_cube_asia={c}" for c in ("smoke", "lung", "bronc"))
 
 
-def run_experiment(page: Page) -> None:
-    """Three mechanisms against ε, run to the end, and the curves in view."""
-    values = page.get_by_label("Its values")
-    values.fill("0.3, 1, 3, 10, 30")
-    values.press("Enter")
-    page.get_by_role("button", name="Run 75 cells").click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=WAIT)
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=10 * WAIT)
-    # Below the form: the pictures.
-    page.get_by_role("heading", name="3 mechanisms against ε").evaluate("e => e.scrollIntoView({block: 'start'})")
-    page.get_by_test_id("stMain").evaluate("e => e.scrollBy(0, -90)")
-
-
-def open_formulas(page: Page) -> None:
-    """The formulas behind the claim."""
-    page.get_by_text("Formulas, with the numbers filled in").first.click()
-    page.get_by_text("This guarantee is proven").evaluate("e => e.scrollIntoView({block: 'center'})")
+def run_all(page: Page) -> None:
+    """One release of every mechanism that can, measured."""
+    page.get_by_role("button", name="Run all mechanisms").click()
+    expect(page.get_by_text("Measured against").first).to_be_visible(timeout=10 * WAIT)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
 
 
 def run_and_score(page: Page) -> None:
@@ -51,19 +39,12 @@ def run_and_score(page: Page) -> None:
 
 
 PAGES: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
+    "start": ("", "light", None),
+    "score_card": ("generator?data=breast_cancer&quick=true", "light", run_and_score),
     "feasibility": ("feasibility?data=asia", "light", None),
-    "comparison": ("comparison?data=asia&comparison_what=Experiments", "light", run_experiment),
+    "comparison": ("comparison?data=asia", "light", run_all),
+    "lesson": ("lessons?lesson=Mixing+digits&step=3", "dark", None),
     "inside_cube": (f"inside?data=asia&is_section=3+·+Density{CUBE}", "light", None),
-    "inside_digits": (
-        "inside?data=digits&inside_mechanism=DP-CDA&in_cda_view=What+mixing+does&order=64&epsilon=100"
-        "&in_cda_rows_digits=100&in_cda_seed=3",
-        "dark",
-        None,
-    ),
-    "data": ("data?data=breast_cancer", "light", None),
-    "score_card": ("generator?data=asia", "light", run_and_score),
-    "generator": ("generator?data=asia&mechanism=Noisy+reweighting", "dark", open_formulas),
-    "lessons": ("lessons?data=asia", "light", None),
 }
 
 

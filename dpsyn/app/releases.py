@@ -192,7 +192,7 @@ def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
     stem = f"{data}_{release.mechanism}_{made.number}"
     shared = guarded is not None
     with st.container(horizontal=True, vertical_alignment="center"):
-        guarded = csv_guard() if guarded is None else guarded
+        guarded = bool(st.session_state.get("csv_guard", True)) if guarded is None else guarded
         widgets.download(
             "Rows as CSV", lambda: escape.csv(release.rows, guarded=guarded), f"{stem}.csv", key=f"csv_{made.number}",
             type="secondary" if shared else "primary",
@@ -206,6 +206,7 @@ def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
         )
         if not shared:
             st.page_link("comparison.py", label="Compare in detail", icon=":material/compare:")
+            csv_guard()
 
 
 def _diagnostics(made: MadeRelease) -> None:

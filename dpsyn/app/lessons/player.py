@@ -93,7 +93,9 @@ def way_back() -> dict[str, str]:
 
 def _gallery() -> None:
     with st.container(key="gallery", gap="small"):
-        st.markdown("# Learn", anchors=False)
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown("# Learn", anchors=False, width="content")
+            st.page_link("inside.py", label="Every step on your data, with all sliders", icon=":material/biotech:")
         every = list(lessons().values())
         for first in range(0, len(every), 4):
             for column, lesson in zip(st.columns(4, gap="small"), every[first : first + 4], strict=False):
