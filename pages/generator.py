@@ -131,7 +131,7 @@ if releases:
     st.caption(
         f"{widgets.said(state.total_claim(releases))} "
         + (
-            "Reloading the page deletes releases: download what you want to keep."
+            "Reloading the page deletes them: download what you want to keep."
             if state.workspace() is None
             else "They are kept in the workspace; after a reload of the page, open it again on the page Comparison."
         )

@@ -258,6 +258,10 @@ def total_claim(releases: list[MadeRelease]) -> str:
         total = rounded_up(epsilon, 4) if delta == 0 else f"({rounded_up(epsilon, 4)}, {rounded_up(delta, 3)})"
         total += " in exact arithmetic" if any(c.status == "real_arithmetic" for c in claims) else ""
         total += " if what their files state is true" if any(c.status == "stated" for c in claims) else ""
-        count = "Its one release" if len(claims) == 1 else f"All {len(claims)} releases together"
-        sentences.append(f"{name}: {count} cost {total}".replace("release cost", "release costs"))
-    return "Privacy adds up over what is published. " + "; ".join(sentences) + "."
+        one = len(claims) == 1
+        sentences.append(
+            f"the one release of {name} costs {total}"
+            if one
+            else f"the {len(claims)} releases of {name} cost {total} together"
+        )
+    return "Privacy adds up over what is published: " + "; ".join(sentences) + "."
