@@ -115,21 +115,22 @@ def test_a_projector_of_1280_pixels_shows_every_page_and_large_words(page: Page,
     settled(page)
     until(page, f"({_WORDS})().length > 20")
     assert min(page.evaluate(_WORDS)) >= 14
-    for name in ("Data", "Feasibility", "Generator", "Inside", "Lessons", "Comparison"):
+    for name in ("Start", "Data", "Feasibility", "Generator", "Comparison", "Learn"):
         link = page.get_by_test_id("stTopNavLink").filter(has_text=re.compile(f"{name}$"))
         assert link.is_visible()
         assert link.evaluate("link => !link.closest('[inert]')")
 
 
 def test_the_address_holds_the_data_as_set_and_the_walsh_function(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?data=asia")
+    page.goto(f"{app_url}/?data=asia")  # where the data stood before Start
+    page.get_by_text("Rows and statistics, for you").click(timeout=RUN)
     bits = page.get_by_role("switch", name="Count every two-valued column as one bit")
     expect(bits).to_be_visible(timeout=RUN)
     settled(page)
     page.get_by_text("Count every two-valued column as one bit").click()
     expect(page).to_have_url(re.compile("data_bits=true"), timeout=RUN)
     cube = "&".join(f"is_columns_asia={c}&is_cube_asia={c}" for c in ("smoke", "lung", "bronc"))
-    page.goto(f"{page.url.replace('/?', '/inside?')}&is_section=3+·+Density&{cube}")
+    page.goto(f"{page.url.replace('/data?', '/inside?')}&is_section=3+·+Density&{cube}")
     expect(page.get_by_text("equal bits in smoke and lung")).to_be_visible(timeout=RUN)
     settled(page)
     page.get_by_role("button", name="bronc", exact=True).click()

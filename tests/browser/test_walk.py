@@ -108,7 +108,7 @@ def test_from_the_start_to_good_rows_it_takes_few_clicks(page: Page, app_url: st
 
     page.set_viewport_size({"width": 1440, "height": 1000})
     page.goto(app_url)
-    click(page.get_by_test_id("stMain").get_by_role("link", name="Use my data"))
+    click(page.get_by_test_id("stMain").get_by_role("button", name="Use my data"))
     expect(page.get_by_role("heading", name="Data", level=1)).to_be_visible(timeout=RUN)
     settled(page)
     clicks.append("upload")
@@ -160,13 +160,13 @@ def test_from_a_csv_to_several_releases_and_a_comparison(page: Page, app_url: st
 
 
 def test_one_button_makes_a_release_by_every_mechanism(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/comparison?data=car&epsilon=2")
+    page.goto(f"{app_url}/comparison?data=car&epsilon=1")
     page.get_by_role("button", name="Run all mechanisms").click(timeout=RUN)
     expect(page.get_by_text(re.compile("closest of these|No release is close"))).to_be_visible(timeout=2 * RUN)
     settled(page)
     for title in ("Noisy reweighting", "DP-CDA", "MWEM"):
         expect(page.get_by_role("cell", name=re.compile(title)).first).to_be_visible()
-    expect(page.get_by_text(re.compile("not run: Private sampling"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Not run: Private sampling"))).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
 
 

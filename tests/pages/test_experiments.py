@@ -88,7 +88,7 @@ def test_cancelled_and_resumed(open_page):
     (experiment,) = app.session_state["experiments"]
     done = dict(experiment.results)
     assert 1 <= len(done) < 8
-    assert any("what it had finished is kept" in i.value for i in [*app.info, *app.warning, *app.error])
+    assert any("what it had finished is kept" in i.value for i in app.caption)
     app.button(key="lab_resume_1").click().run()
     app = finish_job(app)
     assert len(experiment.results) == 8

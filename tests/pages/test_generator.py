@@ -102,7 +102,7 @@ def test_one_row_and_one_column_are_survived(open_page, name):
 
 def card(app):
     """Names, figures and grades of the score card."""
-    names = ("Tables", "Prediction", "Columns of numbers")
+    names = ("Error of tables", "Prediction", "Columns of numbers")
     return {metric.label: metric.value for metric in app.metric if metric.label in names}
 
 
@@ -111,8 +111,8 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     assert not card(app)
     app = run(app)
     first = card(app)
-    assert list(first) == ["Tables", "Prediction"]
-    assert any("a fresh real sample of 432 rows is off by" in c.value for c in app.caption)
+    assert list(first) == ["Error of tables", "Prediction"]
+    assert any("a fresh real sample of 432 rows by" in c.value for c in app.caption)
     assert any("guessing the majority class" in c.value for c in app.caption)
     assert any("**:primary[4 Rows]**" in m.value for m in app.markdown)
     app = other_rows(app)

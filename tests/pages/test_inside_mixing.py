@@ -189,7 +189,7 @@ def test_an_audit_runs_in_the_background_and_refutes_the_paper(open_page):
 
 def test_fewer_rows_than_classes_and_nothing_to_mix_are_said(open_page):
     app = upload(open_page, "x,kind\n" + "".join(f"1,k{i % 20}\n" for i in range(400)))
-    assert "one value only" in words(app)
+    assert "DP-CDA mixes the other columns, and there are none" in words(app)
     app = upload(open_page, "x,kind\n" + "".join(f"{i % 7},k{i % 20}\n" for i in range(400)))
     quiet(app.selectbox[0].set_value("kind").run())
     rows = next(s for s in app.select_slider if s.label == "T (rows in all)")

@@ -25,7 +25,9 @@ def upload(open_page):
 def open_workspace(app, folder):
     app = app.switch_page("comparison.py").run()
     app.text_input(key="workspace_folder").set_value(str(folder)).run()
-    return finish_job(app.button(key="workspace_open").click().run())
+    app = app.button(key="workspace_open").click().run()
+    job = app.session_state.get("job", None)
+    return finish_job(app) if job is None or job.context.get("folder") is not None else app  # else one that went on there
 
 
 def said(app):

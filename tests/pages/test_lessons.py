@@ -46,7 +46,9 @@ def test_there_are_eight_lessons_with_a_picture_each():
         assert 2 <= len(lesson.steps) <= 4
         assert (PICTURES / f"{lesson.key}.png").is_file()
     app = at("lessons")
-    assert [link.proto.label for link in app.get("page_link")] == list(lessons())
+    lab, *cards = (link.proto.label for link in app.get("page_link"))
+    assert lab == "Every step on your data, with all sliders"
+    assert cards == list(lessons())
     assert charts(app) == 0  # the gallery is pictures that were made before
 
 

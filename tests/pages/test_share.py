@@ -138,4 +138,4 @@ def test_generator_and_comparison_say_what_a_reload_does():
     app = finish_job(app.button(key="run").click().run())
     assert any("Reloading the page deletes them: download" in caption.value for caption in app.caption)
     app = app.switch_page("comparison.py").run()
-    assert any("a reload of the page loses them" in caption.value for caption in app.caption)
+    assert any("Reloading the page deletes" in caption.value for caption in app.caption)
