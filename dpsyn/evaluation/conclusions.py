@@ -75,7 +75,7 @@ def _tables(report: Report) -> Finding:
     far = min(_LARGE, max(_FAR * (fresh or 0.0), _MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
     if alone is not None and error >= _LOST * alone and error > _SMALL:
-        return Finding("tables", "bad", _percent(error), f"{said}. Relations between columns are lost.")
+        return Finding("tables", "bad", _percent(error), f"{said}. It is no closer than such rows.")
     if alone is not None and error > _KEPT * alone and grade == "good" and error > _SMALL:
         grade = "fair"
     return Finding("tables", grade, _percent(error), f"{said}.")

@@ -80,7 +80,7 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
     found = card(made)["tables"]
     assert found[0] == grade
     assert "nothing to do with each other by" in found[1]
-    assert ("Relations between columns are lost" in found[1]) == (grade == "bad")
+    assert ("It is no closer than such rows" in found[1]) == (grade == "bad")
 
 
 def test_tables_are_told_beside_a_fresh_sample() -> None:
