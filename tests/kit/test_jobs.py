@@ -177,7 +177,7 @@ def test_a_job_that_a_visit_has_dropped_ends():
     process = psutil.Process(job.process.pid)
     del job
     gc.collect()
-    assert not process.is_running()
+    assert psutil.wait_procs([process], timeout=10)[1] == []
 
 
 def test_cancelling_ends_what_the_job_has_started():
