@@ -37,9 +37,10 @@ def settings() -> None:
     with first[1]:
         delta = widgets.delta_slider()
     run_here = first[2].container()
-    found = road.offers(current, PrivacySpec(epsilon, delta))
+    budget = PrivacySpec(epsilon, delta)
+    found = road.offers(current, budget)
     best = road.best_of(found)
-    road.offers_table(found, PrivacySpec(epsilon, delta), best)
+    road.offers_table(found, budget, best)
     if "mechanism" not in st.session_state and "mechanism" not in st.query_params:
         st.session_state["mechanism"] = best  # a choice like any other: a link keeps it
     name = (

@@ -81,7 +81,8 @@ def part_of_names(current: Dataset) -> str:
 
 def lines(current: Dataset, key: str, order: tuple[str, ...], part: str) -> tuple[pd.DataFrame, str | None]:
     """The columns with this part in their names as a table to be edited; and a sentence if that is not all of them."""
-    shown, cut = columns.shown_columns(current.table.domain if key == "lines" else current.full.domain, part)
+    of_all = "use" in order  # what is left out can be taken in again
+    shown, cut = columns.shown_columns(current.full.domain if of_all else current.table.domain, part)
     every = editor_lines(current.full, current.table.domain, shown, current.sources)
     edited = st.data_editor(
         every,

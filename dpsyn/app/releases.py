@@ -188,8 +188,7 @@ def _rows(made: MadeRelease) -> None:
 
 def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
     release = made.release
-    data = "".join(c if c.isalnum() else "_" for c in made.dataset)[:40]
-    stem = f"{data}_{release.mechanism}_{made.number}"
+    stem = f"{widgets.file_stem(made.dataset)}_{release.mechanism}_{made.number}"
     shared = guarded is not None
     with st.container(horizontal=True, vertical_alignment="center"):
         guarded = bool(st.session_state.get("csv_guard", True)) if guarded is None else guarded

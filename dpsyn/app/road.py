@@ -207,32 +207,45 @@ def _take_all(context: Mapping[str, Any], found: Mapping[str, tuple[Release | st
 
 
 def measure(releases: Sequence[MadeRelease], revision: int) -> None:
-    """Start a job that compares releases with the real rows; nothing while the data are others by now."""
+    """Measure releases for a score card in the background; nothing while the data are others by now."""
     current = visit.dataset()
     if current.revision != revision or visit.job() is not None or current.table.n == 0:
         return
+    degrees = tuple(degree for degree in _QUICK_DEGREES if degree <= len(current.table.domain))
+    compare(current, releases, "Score card", target=current.target, degrees=degrees, models=DEFAULT_MODELS)
+
+
+def compare(
+    current: Dataset,
+    releases: Sequence[MadeRelease],
+    label: str,
+    *,
+    target: str | None,
+    degrees: tuple[int, ...],
+    models: tuple[str, ...],
+) -> None:
+    """Start a job that compares releases with the real rows; what it finds is shown on page Comparison from then on.
+
+    Args:
+        current: the data that they are of.
+        releases: to be measured.
+        label: of the job.
+        target: the column to predict, or None.
+        degrees: numbers of columns of the tables.
+        models: what predicts, as :func:`~dpsyn.evaluation.report.real_baseline` takes them.
+    """
     learn, held_out = current.parts
-    degrees = tuple(degree for degree in _QUICK_DEGREES if degree <= len(learn.domain))
-    visit.set_job(
-        jobs.start(
-            "dpsyn.evaluation.report:compare",
-            label="Score card",
-            context={
-                "done": take_comparison,
-                "revision": revision,
-                "fingerprint": fingerprint(learn, held_out),
-                "numbers": {made.label: made.number for made in releases},
-                "target": current.target,
-                "degrees": degrees,
-                "models": DEFAULT_MODELS,
-            },
-            releases={made.label: made.release for made in releases},
-            table=learn,
-            holdout=held_out,
-            target=current.target,
-            degrees=degrees,
-        )
-    )
+    asked = {"target": target, "degrees": degrees, "models": models}
+    context = {
+        "done": take_comparison,
+        "revision": current.revision,
+        "fingerprint": fingerprint(learn, held_out),
+        "numbers": {made.label: made.number for made in releases},
+        **asked,
+    }
+    by_label = {made.label: made.release for made in releases}
+    task = "dpsyn.evaluation.report:compare"
+    visit.set_job(jobs.start(task, label=label, context=context, releases=by_label, table=learn, holdout=held_out, **asked))
 
 
 def report_of(made: MadeRelease) -> Report | None:

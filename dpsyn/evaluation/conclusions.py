@@ -21,7 +21,7 @@ nothing is."""
 _KEPT, _LOST = 0.5, 0.9
 """In parts of the error of independent columns: up to where relations of columns are kept, and from where they are lost."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
-_MEASURES = {"accuracy": "accuracy", "R²": "R²"}
+_MEASURES = ("accuracy", "R²")
 _NAMED = 3
 
 

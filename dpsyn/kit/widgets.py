@@ -301,6 +301,11 @@ def one_of(label: str, options: Sequence[T], *, default: T, key: str, **further:
     return default if chosen is None else chosen
 
 
+def file_stem(name: str) -> str:
+    """The name of data as part of a file's name: letters and digits, 40 of them at most."""
+    return "".join(c if c.isalnum() else "_" for c in name)[:40] or "report"
+
+
 def download(label: str, data: Any, file: str, *, key: str, icon: str = "download", **options: Any) -> None:
     """A button that saves a file; if ``data`` is a function, Streamlit calls it outside the visit: it reads no session."""
     mime = _MIMES[file.rsplit(".", 1)[-1]]

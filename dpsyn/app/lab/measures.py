@@ -13,15 +13,14 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import road
-from dpsyn.app.lab.releases import earlier_measures, take_comparison
+from dpsyn.app.lab.releases import earlier_measures
 from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_heatmaps, draw_scores, draw_table
 from dpsyn.evaluation.prediction import DEFAULT_MODELS, MODELS, Score
 from dpsyn.evaluation.report import DEGREES, Closeness, Report
 from dpsyn.evaluation.values import QUANTILES, ValueErrors
-from dpsyn.kit import jobs, visit, widgets
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
@@ -47,7 +46,7 @@ FLOOR = "Sampling noise (held-out real rows)"
 
 def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """Choose releases, tables, and what is predicted, and start measuring."""
-    learn, held_out = current.parts
+    learn = current.parts[0]
     with st.form("comparison_form", border=True):
         chosen = st.multiselect(
             "Releases",
@@ -84,27 +83,13 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     if not chosen or not degrees:
         st.warning("Choose at least one release and one number of columns.", icon=":material/warning:")
         return
-    predicted = target if models else None
-    visit.set_job(
-        jobs.start(
-            "dpsyn.evaluation.report:compare",
-            label="Comparison",
-            context={
-                "done": take_comparison,
-                "revision": current.revision,
-                "fingerprint": fingerprint(learn, held_out),
-                "numbers": {label: releases[label].number for label in chosen},
-                "target": predicted,
-                "degrees": tuple(degrees),
-                "models": tuple(models) or DEFAULT_MODELS,
-            },
-            releases={label: releases[label].release for label in chosen},
-            table=learn,
-            holdout=held_out,
-            target=predicted,
-            degrees=tuple(degrees),
-            models=tuple(models) or DEFAULT_MODELS,
-        )
+    road.compare(
+        current,
+        [releases[label] for label in chosen],
+        "Comparison",
+        target=target if models else None,
+        degrees=tuple(degrees),
+        models=tuple(models) or DEFAULT_MODELS,
     )
     st.rerun()
 

@@ -95,16 +95,12 @@ def report_button() -> None:
     widgets.download(
         "Report",
         lambda: report_bytes(current, releases, found, tried, others),
-        f"dpsyn_{_stem(current.table.name)}.html",
+        f"dpsyn_{widgets.file_stem(current.table.name)}.html",
         icon="article",
         key="report",
         help="Everything on this page as one HTML file: verdicts, settings, exact guarantees, pictures. It opens without a "
         "network. Parts of it read private rows.",
     )
-
-
-def _stem(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name)[:40] or "report"
 
 
 def report_bytes(
