@@ -53,9 +53,9 @@ def _power(found: re.Match[str]) -> str:
     return power if found[1] == "1" else f"{found[1]} × {power}"
 
 
-def percent(share: float, digits: int = 0) -> str:
-    """A share with so many digits behind the point: 48 %, 0.7 %, −3 %."""
-    return f"{100 * share:.{digits}f}".replace("-", "−") + "\N{NO-BREAK SPACE}%"
+def percent(share: float, digits: int = 2) -> str:
+    """A share of so many significant digits at most: 48 %, 0.72 %, −3 %."""
+    return short(100 * share + 0.0, digits).replace("-", "−") + "\N{NO-BREAK SPACE}%"
 
 
 def number(value: float | None, digits: int = 3) -> str:

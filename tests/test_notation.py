@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsyn.notation import counted, gigabytes, readable, short
+from dpsyn.notation import counted, gigabytes, percent, readable, short
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,14 @@ from dpsyn.notation import counted, gigabytes, readable, short
 )
 def test_short_numbers(value: float, digits: int, text: str) -> None:
     assert short(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.476, "48 %"), (0.00724, "0.72 %"), (-0.03, "−3 %"), (-0.0, "0 %"), (1, "100 %")]
+)
+def test_shares(share: float, text: str) -> None:
+    assert percent(share) == text.replace(" ", "\N{NO-BREAK SPACE}")
+    assert percent(0.12345, 3) == "12.3\N{NO-BREAK SPACE}%"
 
 
 @pytest.mark.parametrize(

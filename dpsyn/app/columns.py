@@ -19,6 +19,7 @@ from dpsyn.cells import floats
 from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
+from dpsyn.notation import percent
 from dpsyn.table import Table
 from dpsyn.units import unit_of
 
@@ -76,8 +77,8 @@ def costly(domain: Domain) -> str | None:
         return None
     name = escape.markdown(domain.names[int(shares.argmax())])
     return (
-        f"**{name}** is in {shares.max():.0%} of all cells of tables of two columns. Leave it out, or give it fewer values "
-        "in the file (the first digits of a code, say): all the others then get less noise."
+        f"**{name}** is in {percent(shares.max())} of all cells of tables of two columns. Leave it out, or give it fewer "
+        "values in the file (the first digits of a code, say): all the others then get less noise."
     )
 
 

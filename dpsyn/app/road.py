@@ -23,7 +23,7 @@ from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
@@ -150,7 +150,7 @@ def expected(offer: Offer) -> str:
 
 
 def _error(error: float, bound: str) -> str:
-    return "single columns stay, pairs are mostly lost" if error > _LOST else f"{widgets.number(100 * error, 2)} % {bound}"
+    return "single columns stay, pairs are mostly lost" if error > _LOST else f"{percent(error)} {bound}"
 
 
 def _time(seconds: float) -> str:

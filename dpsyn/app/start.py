@@ -11,7 +11,7 @@ from typing import Any
 
 from dpsyn.kit import live
 from dpsyn.kit.layers import BLUE, GUIDE, VERMILLION
-from dpsyn.notation import short
+from dpsyn.notation import percent
 
 FILE = Path(__file__).parents[2] / "sample_data" / "start.json"
 KEY = "start"
@@ -46,7 +46,7 @@ def epsilons() -> list[float]:
 def sentences() -> list[str]:
     """The sentence for each ε: by how much a table of two columns is off on average (total variation)."""
     return [
-        f"At ε = {made['epsilon']:.2g}, a table of two columns is off by {short(100 * made['error'], 2)} % of the rows."
+        f"At ε = {made['epsilon']:.2g}, a table of two columns is off by {percent(made['error'])} of the rows."
         for made in document()["made"]
     ]
 

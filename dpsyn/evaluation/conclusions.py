@@ -9,7 +9,7 @@ from typing import Literal
 from dpsyn.domain import listed
 from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 
 Grade = Literal["good", "fair", "bad"]
 """As good as real rows for most purposes; usable with care; not usable."""
@@ -66,19 +66,19 @@ def _tables(report: Report) -> Finding:
     which = "Tables of two columns" if degree == 2 else f"Tables of {degree} column{'s' * (degree != 1)}"
     floor, alone = report.noise_floor, report.independent if degree == 2 else None
     fresh = None if floor is None else floor.marginals[degree].mean
-    said = f"{which} are off by {_percent(error)} on average"
+    said = f"{which} are off by {percent(error)} on average"
     if floor is not None and fresh is not None:
-        said += f"; a fresh real sample of {floor.rows:,} rows by {_percent(fresh)}"
+        said += f"; a fresh real sample of {floor.rows:,} rows by {percent(fresh)}"
     if alone is not None:
-        said += f"; rows whose columns have nothing to do with each other by {_percent(alone)}"
+        said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
     near = max(_SMALL, _NEAR * (fresh or 0.0))
     far = min(_LARGE, max(_FAR * (fresh or 0.0), _MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
     if alone is not None and error >= _LOST * alone and error > _SMALL:
-        return Finding("tables", "bad", _percent(error), f"{said}. It is no closer than such rows.")
+        return Finding("tables", "bad", percent(error), f"{said}. It is no closer than such rows.")
     if alone is not None and error > _KEPT * alone and grade == "good" and error > _SMALL:
         grade = "fair"
-    return Finding("tables", grade, _percent(error), f"{said}.")
+    return Finding("tables", grade, percent(error), f"{said}.")
 
 
 def best_score(scores: Sequence[Score]) -> tuple[str, Score] | None:
@@ -126,7 +126,7 @@ def _numbers(report: Report) -> Finding | None:
             "numbers",
             "good",
             figure,
-            f"{said} shape; furthest is {worst.column!r}, by {_percent(worst.kolmogorov_smirnov)}.",
+            f"{said} shape; furthest is {worst.column!r}, by {percent(worst.kolmogorov_smirnov)}.",
         )
     named = listed(map(repr, ruined), most=_NAMED)
     said = f"{len(ruined)} of {count} column{'s' * (count != 1)} of numbers came out far from the real ones: {named}."
@@ -152,7 +152,3 @@ def advice(reports: Mapping[str, Report]) -> str:
     return (
         f"{closest}: take it, or try a smaller ε." if grades["tables"] == "good" else f"{closest}: more ε brings it closer."
     )
-
-
-def _percent(share: float) -> str:
-    return f"{short(100 * share, 2)} %"

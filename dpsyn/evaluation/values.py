@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.domain import Attribute
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -82,8 +82,8 @@ class ValueErrors:
         worst = max(self.spikes, key=lambda spike: abs(spike.real - spike.share), default=None)
         if worst is not None and abs(worst.real - worst.share) > _LOST_SHARE + chance / 2:
             found.append(
-                f"{self.written(worst.value)} is in {_percent(worst.real)} of the real rows and {_percent(worst.share)} of "
-                "the synthetic ones"
+                f"{self.written(worst.value)} is in {percent(worst.real, 3)} of the real rows and {percent(worst.share, 3)} "
+                "of the synthetic ones"
             )
         if abs(self.mean - self.real_mean) > (_FAR_MEAN + chance) * self.real_deviation:
             found.append(f"the mean is {self.written(self.real_mean)}, and {self.written(self.mean)} synthetic")
@@ -91,7 +91,7 @@ class ValueErrors:
         if self.deviation > far * self.real_deviation or self.real_deviation > far * self.deviation:
             found.append(f"the deviation is {short(self.real_deviation, 4)}, and {short(self.deviation, 4)} synthetic")
         if not found and self.kolmogorov_smirnov > _FAR_LAW + chance:
-            found.append(f"the share of rows up to some value is off by {_percent(self.kolmogorov_smirnov)}")
+            found.append(f"the share of rows up to some value is off by {percent(self.kolmogorov_smirnov)}")
         return "; ".join(found)
 
     def written(self, value: float) -> str:
@@ -265,7 +265,3 @@ def written(value: float, is_date: bool) -> str:
     if not math.isfinite(value):
         return "—"
     return str(np.datetime64(math.floor(value), "D")) if is_date else short(value)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -85,11 +85,12 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
 
 def test_tables_are_told_beside_a_fresh_sample() -> None:
     (found,) = conclusions(report(0.045, 0.015))
-    assert found.figure == "4.5 %"
+    assert found.figure == "4.5\N{NO-BREAK SPACE}%"
     assert found.sentence == (
-        "Tables of two columns are off by 4.5 % on average; a fresh real sample of 1,000 rows by 1.5 %."
+        "Tables of two columns are off by 4.5\N{NO-BREAK SPACE}% on average; a fresh "
+        "real sample of 1,000 rows by 1.5\N{NO-BREAK SPACE}%."
     )
-    assert card(report(0.045, None))["tables"][1] == "Tables of two columns are off by 4.5 % on average."
+    assert card(report(0.045, None))["tables"][1] == "Tables of two columns are off by 4.5\N{NO-BREAK SPACE}% on average."
 
 
 @pytest.mark.parametrize(
@@ -158,14 +159,14 @@ def test_ruined_columns_of_numbers_are_counted_and_named(far: tuple[float, ...],
     assert (found.grade, found.figure) == (grade, figure)
     assert ("came out far from the real ones: 'x'" in found.sentence) == (max(far) > 0.5)
     if max(far) <= 0.5:
-        assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2 %."
+        assert found.sentence == "All 3 columns of numbers keep their shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%."
 
 
 def test_a_column_without_any_number_is_not_the_furthest() -> None:
     nan = float("nan")
     empty = replace(column("x", nan), real_rows=0, rows=0, wasserstein=nan)
     found = card(report(0.01, values=(empty, column("y", 0.02))))["numbers"]
-    assert found == ("good", "The column of numbers keeps its shape; furthest is 'y', by 2 %.")
+    assert found == ("good", "The column of numbers keeps its shape; furthest is 'y', by 2\N{NO-BREAK SPACE}%.")
     assert "numbers" not in card(report(0.01, values=(empty,)))
 
 

@@ -44,7 +44,9 @@ def test_a_lost_spike_is_told_though_every_bin_of_the_domain_agrees():
     np.testing.assert_array_equal(table.codes[:, 0], rows.codes[:, 0])
     assert report.marginals[1].max == pytest.approx(0.999)
     (found,) = report.values
-    assert found.warning.startswith("0 is in 100 % of the real rows and 0.1 % of the synthetic ones")
+    assert found.warning.startswith(
+        "0 is in 100\N{NO-BREAK SPACE}% of the real rows and 0.1\N{NO-BREAK SPACE}% of the synthetic ones"
+    )
     assert found.kolmogorov_smirnov == pytest.approx(0.999)
     assert report.to_dict()["release"]["values"][0]["column"] == "gain"
     assert value_errors(table, table)[0].warning == ""
@@ -89,7 +91,9 @@ def test_dates_are_written_as_dates():
     days = pd.to_datetime(["2001-02-03"] * 90 + ["2003-01-01"] * 10)
     other = pd.to_datetime(["2001-02-04"] * 100)
     (found,) = value_errors(*of(DAY, days, other))
-    assert found.warning.startswith("2001-02-04 is in 0 % of the real rows and 100 % of the synthetic ones")
+    assert found.warning.startswith(
+        "2001-02-04 is in 0\N{NO-BREAK SPACE}% of the real rows and 100\N{NO-BREAK SPACE}% of the synthetic ones"
+    )
     assert found.written(found.spikes[0].value) == "2001-02-03"
 
 

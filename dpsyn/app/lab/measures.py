@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import MECHANISMS
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.histograms import bins_of
 from dpsyn.table import Table
 
@@ -267,7 +268,8 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
         if real
         else (errors.mean, errors.deviation, errors.quantiles)
     )
-    spike = max(errors.spikes, key=lambda each: each.real if real else each.share, default=None)
+    share = attrgetter("real" if real else "share")
+    spike = max(errors.spikes, key=share, default=None)
     at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
     return {
         "Column": errors.column,
@@ -275,7 +277,7 @@ def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[s
         "Mean": errors.written(mean),
         "Deviation": short(deviation, 4),
         **{heading: errors.written(at[level]) for heading, level in _SHOWN_QUANTILES.items()},
-        "Commonest": "—" if spike is None else f"{errors.written(spike.value)}: {spike.real if real else spike.share:.1%}",
+        "Commonest": "—" if spike is None else f"{errors.written(spike.value)}: {percent(share(spike))}",
         "Largest gap": None if real else round(errors.kolmogorov_smirnov, 4),
         "Mean shift": None if real else round(errors.wasserstein, 4),
     }

@@ -25,7 +25,7 @@ from dpsyn.evaluation.report import DEGREES, Report, flat_measures, references
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.registry import title
-from dpsyn.notation import readable
+from dpsyn.notation import percent, readable
 from dpsyn.privacy.spec import Guarantee, rounded_up
 
 _LONGEST = 100
@@ -235,7 +235,7 @@ def of_which_data(experiment: Experiment) -> str:
     """The data of an experiment in a sentence: name, columns, what is predicted, the share held out."""
     said = f"{experiment.dataset}."
     if experiment.data is not None:
-        said += f" {_columns(experiment.data.domain)} Held out: {experiment.data.held_out:.0%} of the rows."
+        said += f" {_columns(experiment.data.domain)} Held out: {percent(experiment.data.held_out)} of the rows."
     return said + (f" Predicted: {experiment.target}." if experiment.target else "")
 
 
@@ -311,7 +311,7 @@ def _what_differs(current: Dataset, other: _OtherData) -> str:
     if not found and domain != now:
         found = ["the order of the columns"]
     if held_out is not None and held_out != current.held_out:
-        found.append(f"held out: {held_out:.0%} of the rows then, {current.held_out:.0%} now")
+        found.append(f"held out: {percent(held_out)} of the rows then, {percent(current.held_out)} now")
     if not found:
         return "The columns are the same; the rows of the file that is open are others."
     return f"What differs from the data as it is now: {'; '.join(found)}."

@@ -29,7 +29,7 @@ from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility
 from dpsyn.mechanisms.registry import offered
-from dpsyn.notation import readable, short
+from dpsyn.notation import percent, readable, short
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Verdict
@@ -264,7 +264,7 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
         return []
     letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "name": "part", "count": "noisy numbers", "scale": "noise scale"}
     table = pd.DataFrame([dict(entry) for entry in entries]).dropna(axis=1, how="all")
-    table["share"] = [f"{share:.1%}" for share in table["share"]]
+    table["share"] = [percent(share, 3) for share in table["share"]]
     for name in ("epsilon", "delta", "rho"):
         if name in table:
             table[name] = ["—" if pd.isna(value) else readable(rounded_up(value, 4)) for value in table[name]]

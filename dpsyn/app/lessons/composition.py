@@ -22,7 +22,7 @@ def _averaged(draws: int, epsilon: float) -> tuple[Any, str]:
     found = noisy(epsilon, np.random.default_rng(_SEED), max(_DRAWS))[:draws].mean(axis=0)
     return bars({DATA: shares(), "average of the draws": found}), (
         f"{plain(draws)} × ε = {epsilon:g} makes ε = {draws * epsilon:g} in all. The average is off by "
-        f"{percent(off(found), 1)}."
+        f"{percent(off(found))}."
     )
 
 
@@ -70,8 +70,8 @@ def _rows(count: int, epsilon: float) -> tuple[Any, str]:
     valid = weights / weights.sum()
     made = generator.multinomial(count, valid) / count
     return bars({DATA: shares(), VALID: valid, "synthetic rows": made}), (
-        f"{plain(count)} rows, ε = {epsilon:g} as before. They are at most {percent(np.abs(made - valid).max(), 1)} from "
-        f"the valid histogram, {percent(off(made), 1)} from the data."
+        f"{plain(count)} rows, ε = {epsilon:g} as before. They are at most {percent(np.abs(made - valid).max())} from "
+        f"the valid histogram, {percent(off(made))} from the data."
     )
 
 

@@ -101,7 +101,7 @@ def _asked(epsilon: float, draw: int) -> tuple[Any, str]:
     truth = math.exp(epsilon) / (math.exp(epsilon) + len(values) - 1)
     return bars({DATA: shares(), ANSWERS: found}), (
         f"At ε = {epsilon:g} each of {len(codes):,} answers is true with probability {percent(truth)}. The worst bar is off "
-        f"by {percent(off(found), 1)}."
+        f"by {percent(off(found))}."
     )
 
 
@@ -110,8 +110,8 @@ def _both(epsilon: float, draw: int, laplace: bool = True) -> tuple[Any, str]:
     found = randomised(codes, len(values), epsilon, np.random.default_rng(draw))
     added = noisy(epsilon, np.random.default_rng(draw))[0]
     series = {DATA: shares(), ANSWERS: found} | ({NOISY: added} if laplace else {})
-    says = f"In this draw at ε = {epsilon:g} the estimate from the answers is off by {percent(off(found), 1)}"
-    return bars(series), f"{says}, Laplace noise by {percent(off(added), 2)}." if laplace else f"{says}."
+    says = f"In this draw at ε = {epsilon:g} the estimate from the answers is off by {percent(off(found))}"
+    return bars(series), f"{says}, Laplace noise by {percent(off(added))}." if laplace else f"{says}."
 
 
 @cache
@@ -126,7 +126,7 @@ def mean_errors(epsilon: float) -> tuple[float, float]:
 def _compared(epsilon: float, **_: Any) -> str:
     asked, added = mean_errors(epsilon)
     return (
-        f"Over the ten draws at ε = {epsilon:g}: {percent(asked, 2)} against {percent(added, 2)}, a ratio of "
+        f"Over the ten draws at ε = {epsilon:g}: {percent(asked)} against {percent(added)}, a ratio of "
         f"{asked / added:.0f}. All {len(column()[1]):,} answers are random; here only four counts are."
     )
 

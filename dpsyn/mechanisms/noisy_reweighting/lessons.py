@@ -52,7 +52,7 @@ def _fitted(epsilon: float, seed: int, fitted: bool = True) -> tuple[Any, str]:
 def _nearer(epsilon: float, seed: int) -> str:
     before, after = _fit(epsilon, seed).errors("entropy")
     change = 1 - after / before
-    says = f"{percent(abs(change), 1)} {'less' if change > 0 else 'more'} error than before the fit in this draw"
+    says = f"{percent(abs(change))} {'less' if change > 0 else 'more'} error than before the fit in this draw"
     return f"{says} at ε = {epsilon:g}. The smaller the noise, the less there is to take away."
 
 

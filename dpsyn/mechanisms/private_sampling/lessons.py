@@ -57,7 +57,7 @@ def _cube(floor: float, ceiling: float = 2.0) -> tuple[Any, str]:
     rarest = min(info.corners, key=lambda corner: corner.data)
     return draw_hypercube(info), (
         f"λ = {run.matched(floor, ceiling).shrinkage:.2f}. Rings: data, discs: synthetic rows. The rarest corner has "
-        f"{percent(rarest.data, 1)} of the data, {percent(rarest.density, 1)} of the rows. Drag to turn."
+        f"{percent(rarest.data)} of the data, {percent(rarest.density)} of the rows. Drag to turn."
     )
 
 
@@ -116,8 +116,8 @@ def _binding(floor: float, ceiling: float) -> tuple[Any, str]:
         return _against_ceiling(floor, ceiling)
     first = info.cells[0]
     return draw_binding(info), (
-        f"λ = {info.shrinkage:.2f}. The first cell, {first.text}, has {percent(first.data, 1)} of the rows; the mixture "
-        f"must give it {percent(first.least, 1)} to {percent(first.most, 1)}."
+        f"λ = {info.shrinkage:.2f}. The first cell, {first.text}, has {percent(first.data, 3)} of the rows; the mixture "
+        f"must give it {percent(first.least, 3)} to {percent(first.most, 3)}."
     )
 
 

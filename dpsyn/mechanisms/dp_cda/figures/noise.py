@@ -18,7 +18,7 @@ from dpsyn.mechanisms.dp_cda.accounting._pairs import Change
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, TOLERANCE, Sizes, attained_epsilon, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import rounded_down, rounded_up
 from dpsyn.theory.logarithms import format_log
 
@@ -255,11 +255,6 @@ def class_budgets(
     return tuple(replace(part, epsilon=min(part.epsilon, met)) for part in ranked)
 
 
-def _percent(share: float) -> str:
-    """All with one digit after the point, so that they line up; tiny ones with two digits that count."""
-    return f"{100 * share:.1f} %" if share >= 1e-3 else f"{short(100 * share, 2)} %"
-
-
 def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> Any:
     """An Altair chart: a bar for each part, the binding one darker, a rule at the ε asked for.
 
@@ -275,11 +270,11 @@ def draw_budget(parts: Sequence[ClassBudget], sigma: float, epsilon: float) -> A
             "kind": "binds" if at == 0 else part.kind,
             "what": part.kind,
             "size": f"{part.size:,}",
-            "rate": _percent(part.rate),
+            "rate": percent(part.rate, 3),
             "rows": f"{part.rows:,}",
             "epsilon": rounded_up(part.epsilon, 4),
             "text": f"ε = {rounded_up(part.epsilon, 3)}",
-            "share": f"l/N = {_percent(part.rate)}" if part.kind == INSIDE else "",
+            "share": f"l/N = {percent(part.rate, 3)}" if part.kind == INSIDE else "",
         }
         for at, part in enumerate(parts)
     ]
@@ -371,9 +366,7 @@ def draw_norms(cut_off: Clipping) -> Any:
             tooltip=[alt.Tooltip("range:N", title="norm"), alt.Tooltip("count:Q", title="records"), alt.Tooltip("kind:N")],
         )
     )
-    spot = alt.Chart(
-        pd.DataFrame([{"from": radius, "text": f"c = {short(radius)}: {short(100 * cut_off.share_cut, 3)} % cut"}])
-    )
+    spot = alt.Chart(pd.DataFrame([{"from": radius, "text": f"c = {short(radius)}: {percent(cut_off.share_cut, 3)} cut"}]))
     right = radius < 0.6
     rule = spot.mark_rule(color=GUIDE, strokeDash=[4, 3], size=1.5).encode(x=x)
     words = spot.mark_text(

@@ -11,7 +11,7 @@ import pandas as pd
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GUIDE, HERE
 from dpsyn.mechanisms.dp_cda.figures.noise import DASHED, bars
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.audit import Audit
 
 FIRST, SECOND = "dataset D: the last record is high", "dataset D′: the last record is low"
@@ -101,7 +101,7 @@ def draw_audits(found: Mapping[str, Audit]) -> Any:
         legend=_layers.legend(list(colours)),
         height={"band": 0.6},
     )
-    subtitle = f"{short(100 * first.confidence)} % confidence, {first.runs:,} runs a side; dashed: claimed ε"
+    subtitle = f"{percent(first.confidence, 6)} confidence, {first.runs:,} runs a side; dashed: claimed ε"
     labels, plot = list(colours), 34 * len(rows) + 20
     return _layers.finish(chart, "Lower bounds from running it", subtitle, legend_labels=labels, plot=plot)
 

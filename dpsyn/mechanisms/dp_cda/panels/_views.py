@@ -30,7 +30,7 @@ from dpsyn.mechanisms.dp_cda.figures.noise import (
 from dpsyn.mechanisms.dp_cda.figures.order import OrderPoint, best_order, draw_needed, draw_order, order_points
 from dpsyn.mechanisms.dp_cda.formulas import PAPER, claim
 from dpsyn.mechanisms.dp_cda.inside import Inside
-from dpsyn.notation import short
+from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import rounded_up
 
 _ROOM = "dpsyn.mechanisms.dp_cda"
@@ -124,7 +124,7 @@ def _budget(inside: Inside) -> None:
 def _words(parts: Sequence[ClassBudget], others: int) -> str:
     first = parts[0]
     said = f"ε = {rounded_up(first.epsilon, 3)} binds: a record {first.kind}, {first.name}"
-    said += f" (N = {first.size:,}, l/N = {short(100 * first.rate, 2)} %)." if first.kind == INSIDE else "."
+    said += f" (N = {first.size:,}, l/N = {percent(first.rate)})." if first.kind == INSIDE else "."
     said += f" {others} more classes lie between the last two bars." if others > 1 else ""
     calm = min(parts, key=lambda part: part.epsilon)
     if calm.epsilon < 0.9 * first.epsilon:
@@ -137,8 +137,8 @@ def _norms(inside: Inside) -> None:
         found = clipping_of(inside)
         show_chart(draw_norms(found), key="in_cda_norms")
         st.caption(
-            f"c = {short(found.clip_norm)} shortens {short(100 * found.share_cut, 3)} % of the records and takes "
-            f"{short(100 * found.shortened, 2)} % off "
+            f"c = {short(found.clip_norm)} shortens {percent(found.share_cut, 3)} of the records and takes "
+            f"{percent(found.shortened)} off "
             "their total length. A table of categories alone has norm 1 everywhere."
         )
 
@@ -312,7 +312,7 @@ def _points(current: Dataset, inside: Inside, seed: int) -> None:
         info = rows.points_info(inside, seed, axes, chosen)
         show_figure(rows.draw_points(info), key="in_cda_points")
         st.caption(
-            f"These two directions carry {100 * info.explained:.0f} % of the variance of the records, which have "
+            f"These two directions carry {percent(info.explained)} of the variance of the records, which have "
             f"{inside.records.dimension:,} coordinates. Points that coincide are drawn a little apart."
         )
 
