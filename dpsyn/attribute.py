@@ -15,7 +15,7 @@ import pandas as pd
 
 from dpsyn import checks, units
 from dpsyn.cells import floats, is_unicode, plain, settled
-from dpsyn.dates import FIRST_DAY, LAST_DAY, days, local_moments
+from dpsyn.dates import FIRST_DAY, LAST_DAY, day_texts, days, local_moments
 from dpsyn.errors import DomainError, ParameterError, shown
 
 Kind = Literal["truth", "categorical", "numeric", "date"]
@@ -34,7 +34,8 @@ class Attribute:
     Args:
         name: the column's name.
         kind: ``"truth"`` (two truth values, one bit), ``"categorical"``, ``"numeric"`` or ``"date"``.
-        categories: truth and categorical: the values, in code order; for ``"truth"`` the false value comes first.
+        categories: truth and categorical: the values, in code order; for ``"truth"`` the false value comes first. A day is
+            a text, 2024-12-31.
         lower, upper: numeric: bounds; date: bounds in days since 1970-01-01.
         unit: numeric: the values are whole multiples of it (1, 0.01 for cents, 1000), others are rounded to the nearest one;
             None: any numbers. Dates have the unit 1, a day.
@@ -305,7 +306,7 @@ class Attribute:
 
     def _look_up(self, column: pd.Series[Any]) -> tuple[Codes, npt.NDArray[np.bool_]]:
         try:
-            positions, values = pd.factorize(self._column(column), use_na_sentinel=True)
+            positions, values = pd.factorize(day_texts(self._column(column)), use_na_sentinel=True)
         except (TypeError, ArithmeticError) as error:
             raise self._wrong("a cell holds a list or another nested value; it must hold single values") from error
         known = pd.Index(list(self.categories), dtype=object).get_indexer(pd.Index(values).astype(object)).astype(np.int32)

@@ -37,6 +37,14 @@ def days(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     return np.where(np.isnat(moments), np.nan, whole)
 
 
+def day_texts(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of moments as their days are written, 2024-12-31, None where missing; any other column as it is."""
+    if not pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return column
+    moments = local_moments(column)
+    return pd.Series(np.where(np.isnat(moments), None, moments.astype("datetime64[D]").astype(str)), name=column.name)
+
+
 def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:
     """Which moments lie within a day, not at its start."""
     return np.asarray(~np.isnat(moments) & (moments != moments.astype("datetime64[D]")))

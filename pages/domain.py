@@ -30,11 +30,16 @@ with st.form(f"domain_{current.revision}", border=False):
     lines, cut = editor.lines(current, "lines", order, part)
     if cut:
         st.caption(cut)
+    warned = columns.bounds_of_rows(current, lines["column"])
+    if warned:
+        st.warning(warned, icon=":material/warning:")
     with st.container(horizontal=True):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
 if (back or go) and editor.apply(current, lines, source or columns.READ_OFF):
     if back:
         st.switch_page("data.py")
+    if columns.bounds_of_rows(visit.dataset(), lines["column"]) not in (None, warned):
+        st.rerun()  # it is said once; the next press goes on
     st.session_state.pop("newest", None)
     st.switch_page("generator.py")

@@ -6,7 +6,7 @@ Pure functions; the page draws.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import pandas as pd
 
 from dpsyn import escape
 from dpsyn.cells import floats
+from dpsyn.dates import day_texts, days, local_moments
 from dpsyn.domain import KINDS, Attribute, Domain, listed
 from dpsyn.errors import DomainError
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
@@ -158,7 +159,7 @@ def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> 
     if kind in ("truth", "categorical"):
         texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
         public = public and (bool(texts) or not old.is_binned)
-        return Attribute(old.name, kind, _categories(texts, old, column), missing=missing, public=public)
+        return Attribute(old.name, kind, _categories(texts, old, day_texts(column)), missing=missing, public=public)
     lower, upper = (_bound(str(line[side] or ""), kind, old.name, side) for side in ("lower", "upper"))
     if lower is None or upper is None or old.kind != kind:
         public = False
@@ -204,16 +205,25 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
 
 
 def _range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:
-    if kind == "date":
-        dates = pd.to_datetime(column, errors="coerce")
-        numbers = (dates - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-    else:
-        numbers = pd.to_numeric(column, errors="coerce")
-    numbers = numbers.dropna()
-    if numbers.empty:
+    is_date = kind == "date"
+    numbers = days(local_moments(pd.to_datetime(column, errors="coerce"))) if is_date else floats(column)
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers):
         raise DomainError(f"column {name!r} holds no {kind} values; keep it categorical", column=name)
     low, high = float(numbers.min()), float(numbers.max())
     return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def bounds_of_rows(current: Dataset, names: Iterable[str]) -> str | None:
+    """A sentence on the columns whose stated bounds are the smallest and the largest value of the user's own rows."""
+    every = (current.table.domain[name] for name in names if current.sample is None and name in current.table.domain)
+    found = [
+        escape.markdown(a.name)
+        for a in every
+        if a.public and a.is_binned and (a.lower, a.upper) == _range(current.table.frame[a.name], a.kind, a.name)
+    ]
+    said = f"The stated bounds of **{listed(found)}** are the smallest and the largest value in these rows: put wider ones, "
+    return f"{said}unless they are known from elsewhere." if found else None
 
 
 def notes_in_use(current: Dataset) -> list[str]:

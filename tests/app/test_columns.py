@@ -7,7 +7,7 @@ import pytest
 
 import dpsyn
 from dpsyn.app import share
-from dpsyn.app.columns import edited_domain, editor_lines, notes_in_use, shown_columns
+from dpsyn.app.columns import bounds_of_rows, edited_domain, editor_lines, notes_in_use, shown_columns
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError
@@ -81,6 +81,19 @@ def test_columns_are_shown_by_a_part_of_their_name_and_not_all_of_them():
     assert "first 5 of the 5 columns with “C123” in their name" in said
     small = domain.project(domain.names[:200])
     assert shown_columns(small, "") == (list(small.names), None)
+
+
+def test_stated_bounds_that_are_those_of_the_rows_are_named(full, monkeypatch):
+    monkeypatch.setattr(visit, "next_number", lambda counter: 1)
+    lines = edit(full, "age", source="law of nature", lower="18", upper="75")
+    lines.loc[lines["column"].isin(["born", "score", "ill"]), "source"] = "code book"
+    lines.loc[lines["column"] == "score", "upper"] = "10"
+    table = full.with_domain(edited_domain(lines, full, full.domain))
+    said = bounds_of_rows(visit.Dataset(table=table, full=full), full.domain.names)
+    assert said is not None
+    assert said.startswith("The stated bounds of **age, born** are the smallest")
+    assert bounds_of_rows(visit.Dataset(table=full, full=full), full.domain.names) is None  # which nobody has stated yet
+    assert bounds_of_rows(visit.Dataset(table=table, full=full, sample="asia"), full.domain.names) is None
 
 
 def test_of_many_notes_the_first_are_shown(monkeypatch):
@@ -164,6 +177,17 @@ def test_a_number_can_become_categories_and_back(full):
     as_categories = full.with_domain(domain)
     back = edited_domain(edit(as_categories, "age", kind="numeric"), full, domain)
     assert (back["age"].kind, back["age"].lower, back["age"].upper, back["age"].integer) == ("numeric", 18, 75, True)
+
+
+def test_a_date_can_become_categories_and_back():
+    full = read_table(b"born,x\n2001-02-03T10:00,a\n1999-12-31,b\n,a\n1999-12-31T23:59,b\n")
+    domain = edited_domain(edit(full, "born", kind="categorical"), full, full.domain)
+    assert domain["born"].categories == ("1999-12-31", "2001-02-03")
+    as_categories = full.with_domain(domain)
+    assert as_categories.codes[:, 0].tolist() == [1, 0, 2, 0]
+    assert edited_domain(editor_lines(full, domain), full, domain) == domain
+    back = edited_domain(edit(as_categories, "born", kind="date"), full, domain)
+    assert (back["born"].kind, editor_lines(full, back).at[0, "lower"]) == ("date", "1999-12-31")
 
 
 @pytest.mark.parametrize(
