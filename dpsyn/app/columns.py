@@ -216,11 +216,12 @@ def _range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:
 
 def bounds_of_rows(current: Dataset, names: Iterable[str]) -> str | None:
     """A sentence on the columns whose stated bounds are the smallest and the largest value of the user's own rows."""
-    every = (current.table.domain[name] for name in names if current.sample is None and name in current.table.domain)
+    domain, frame = current.table.domain, current.table.frame
+    stated = (domain[name] for name in names if current.sample is None and name in domain and domain[name].public)
     found = [
         escape.markdown(a.name)
-        for a in every
-        if a.public and a.is_binned and (a.lower, a.upper) == _range(current.table.frame[a.name], a.kind, a.name)
+        for a in stated
+        if a.is_binned and frame[a.name].notna().any() and (a.lower, a.upper) == _range(frame[a.name], a.kind, a.name)
     ]
     said = f"The stated bounds of **{listed(found)}** are the smallest and the largest value in these rows: put wider ones, "
     return f"{said}unless they are known from elsewhere." if found else None

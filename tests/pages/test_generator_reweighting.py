@@ -180,6 +180,7 @@ def test_public_rows_are_the_reduced_space(open_page):
     assert {tuple(p) for p in points} <= {tuple(p) for p in known}
     # Another file with as many rows is another reduced space, although the settings read the same.
     app = other_rows(app)
+    assert not app.button(key="run").disabled  # the file is still there
     app.file_uploader(key="nr_public").upload("older.csv", public_csv(200, seed=1), "text/csv")
     quiet(app.run())
     app, other = run(app)
