@@ -69,7 +69,7 @@ learn, test = current.parts
 said = f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out."
 st.caption(" ".join(filter(None, [said, columns.not_classes(current)])))
 with st.expander("Rows and statistics, for you and not for publication", icon=":material/lock_open:"):
-    statistics = current.statistics
+    statistics = current.table.statistics(two_valued_as_bit=current.two_valued_as_bit)
     widgets.facts(
         {
             "p, bits": f"{statistics.p:,}",

@@ -16,7 +16,7 @@ from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
-from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown
+from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown, verdict_of
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
@@ -143,10 +143,11 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
     stats = explorer.stats
     widgets.facts(
         {
-            "p, bits": f"{stats.p:,}",
-            "n, rows": widgets.number(stats.n),
-            "‖fₙ‖∞": widgets.number(stats.max_frequency),
-            "2ᵖ · ‖fₙ‖∞ (ceiling needed)": widgets.power_of_ten(stats.log10_peak),
+            "Rows, n": widgets.number(stats.n),
+            **({"Columns": f"{len(stats.sizes):,}"} if stats.sizes else {}),
+            "Yes/no bits of a row, p": f"{stats.p:,}",
+            "Share of the commonest row, ‖fₙ‖∞": widgets.number(stats.max_frequency),
+            "… times a uniform share, 2ᵖ·‖fₙ‖∞": widgets.power_of_ten(stats.log10_peak),
         }
     )
     every, current = list(found), visit.dataset()
@@ -183,7 +184,7 @@ def _change_of(explorer: Explorer, verdict: Verdict, further: Mapping[str, Any])
 
     def holds(value: Any) -> bool:
         there = explorer.at(slider.setting, value)
-        return verdicts(there, there.focus, **further)[verdict.mechanism].holds
+        return verdict_of(verdict.mechanism, there.stats, there.spec, **there.settings_of(there.focus), **further).holds
 
     if slider.setting == "accuracy":  # the smallest that can be promised, and not the first that is enough
         found = beyond[bisect_left(beyond, True, key=holds) :][:1]
@@ -198,7 +199,7 @@ def code_of(explorer: Explorer, further: Mapping[str, Any]) -> str:
     focus, target = explorer.focus, visit.dataset().target
     settings = {**explorer.settings_of(focus), **further}
     known = settings.pop("smallest_class") is not None
-    smallest = f"    smallest_class=table.smallest_class({target!r}),\n" if known else ""
+    smallest = f"    smallest_class=train.smallest_class({target!r}),\n" if known else ""
     body = f"""found = dpsyn.feasibility(
     statistics,
     spec,

@@ -94,7 +94,7 @@ def on_feasibility(explorer: Explorer, body: str, imports: str = "") -> str:
     title = "Which theorem applies, and what would have to change."
     if explorer.focus.loaded:
         current = dataset()
-        begun = f"\nstatistics = table.statistics(two_valued_as_bit={current.two_valued_as_bit!r})\n{spec}"
+        begun = f"\nstatistics = train.statistics(two_valued_as_bit={current.two_valued_as_bit!r})\n{spec}"
         return script(title, begun + body, current, imports)
     stats = explorer.stats
     known = ", ".join(f"{f.name}={getattr(stats, f.name)!r}" for f in fields(stats) if f.init)

@@ -129,11 +129,21 @@ def verdict_card(
         st.markdown(f"### {_LEVELS['open' if waits else headline.level]} {said(headline.number)}", anchors=False)
         sentence = said(headline.sentence).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10")
         st.markdown(sentence.replace("Private", "Private only once the domain is confirmed", 1) if waits else sentence)
-        if expected:
-            st.caption(said(expected))
+        for text in filter(None, (_bought(verdict), expected)):
+            st.caption(said(text))
         if change is not None:
             words, key, value = change
             st.button(words, key=f"set_{verdict.mechanism}", on_click=_set, args=(key, value), icon=":material/tune:")
+
+
+def _bought(verdict: Verdict) -> str:
+    """What a larger ε would buy where conditions fail for want of it; or empty."""
+    found = {c.label: r for c in verdict.missed if (r := c.remedy("epsilon")) is not None and r.log_value is not None}
+    if not found:
+        return ""
+    what = " and ".join(label[0].lower() + label[1:] for label in found)
+    rest = "" if len(found) == len(verdict.missed) else ", but other conditions would still fail"
+    return f"With {max(found.values(), key=lambda remedy: remedy.orders)}, {what}{rest}."
 
 
 def _set(key: str, value: Any) -> None:

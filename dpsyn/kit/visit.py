@@ -69,15 +69,15 @@ class Dataset:
 
     @cached_property
     def statistics(self) -> DatasetStatistics:
-        """Statistics of all rows."""
-        return self.table.statistics(two_valued_as_bit=self.two_valued_as_bit)
+        """Statistics of the rows that mechanisms see."""
+        return self.parts[0].statistics(two_valued_as_bit=self.two_valued_as_bit)
 
     @cached_property
     def balance(self) -> tuple[int, int | None]:
-        """Classes of the target and rows of the smallest one, read from the rows; two and None without a target."""
+        """Classes of the target, and of the rows that mechanisms see those of the smallest one; two and None without one."""
         if self.target is None:
             return 2, None
-        return self.table.domain[self.target].size, self.table.smallest_class(self.target)
+        return self.table.domain[self.target].size, self.parts[0].smallest_class(self.target)
 
     @cached_property
     def parts(self) -> tuple[Table, Table | None]:

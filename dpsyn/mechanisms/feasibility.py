@@ -72,20 +72,20 @@ def feasibility(stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) ->
     checks.instance("stats", stats, DatasetStatistics, "a dpsyn.DatasetStatistics, such as table.statistics()")
     checks.instance("spec", spec, PrivacySpec, "a dpsyn.PrivacySpec")
     judges = {name: judge for name in MECHANISMS if (judge := offered(name, "theorems:verdict")) is not None}
-    taken = {name: _settings_of(judge) for name, judge in judges.items()}
-    known = {setting: kind for kinds in taken.values() for setting, kind in kinds.items()}
+    known = {setting for judge in judges.values() for setting in _settings_of(judge)}
     for name, value in settings.items():
         if name not in known:
             raise ParameterError(name, value, f"no theorem has such a setting; there are {', '.join(sorted(known))}")
-    settings = {name: _of_kind(name, value, known[name]) for name, value in settings.items()}
-    return Feasibility(
-        stats,
-        spec,
-        {
-            name: judge(stats, spec, **{key: value for key, value in settings.items() if key in taken[name]})
-            for name, judge in judges.items()
-        },
-    )
+    return Feasibility(stats, spec, {name: verdict_of(name, stats, spec, **settings) for name in judges})
+
+
+def verdict_of(mechanism: str, stats: DatasetStatistics, spec: PrivacySpec, **settings: Any) -> Verdict:
+    """As :func:`feasibility`, on one mechanism that has a theorem; settings of others are left aside."""
+    judge = offered(mechanism, "theorems:verdict")
+    taken = _settings_of(judge)
+    own = {name: _of_kind(name, value, taken[name]) for name, value in settings.items() if name in taken}
+    found: Verdict = judge(stats, spec, **own)
+    return found
 
 
 @cache

@@ -6,12 +6,18 @@ import pytest
 
 import dpsyn
 from dpsyn.app.road import offers
+from dpsyn.mechanisms.feasibility import verdict_of
+from dpsyn.notation import percent
 from dpsyn.theory.datasets import BUILT_IN
 from tests.pages.conftest import confirm
 
 
 def verdict_titles(app):
     return [m.value.removeprefix("## ") for m in app.markdown if m.value.startswith("## ")][:3]
+
+
+def metric(app, label):
+    return next(m.value for m in app.metric if label in m.label)
 
 
 def test_three_verdicts_and_two_charts_for_the_loaded_data(open_page):
@@ -44,7 +50,7 @@ def test_the_papers_datasets_are_built_in(open_page, name):
     app = open_page("feasibility")
     app.pills(key="f_data").set_value([name]).run()
     assert not app.exception
-    assert app.metric[0].value == str(BUILT_IN[name].p)
+    assert metric(app, "Yes/no bits") == str(BUILT_IN[name].p)
 
 
 def test_typed_in_statistics(open_page):
@@ -54,8 +60,9 @@ def test_typed_in_statistics(open_page):
     app.number_input(key="f_n").set_value(10**15)
     app.number_input(key="f_max").set_value(1e-12).run()
     assert not app.exception
-    assert app.metric[0].value == "10,000"
-    assert app.metric[3].value == "2.00 × 10²⁹⁹⁸"
+    assert metric(app, "Yes/no bits") == "10,000"
+    assert metric(app, "times a uniform share") == "2.00 × 10²⁹⁹⁸"
+    assert [m.label.split(",")[0] for m in app.metric][:2] == ["Rows", "Yes/no bits of a row"]  # nobody knows the columns
 
 
 @pytest.mark.parametrize("floor", [0.01, 0.5])
@@ -122,10 +129,21 @@ def test_cards_of_the_loaded_data_say_what_a_run_is_expected_to_do(open_page):
     found = {offer.name: offer for offer in offers(app.session_state["dataset"], dpsyn.PrivacySpec(1.0, 1e-5))}
     error, bound = found["noisy_reweighting"].error
     captions = [c.value for c in app.caption]
-    assert f"A run's noise alone: two-way error {100 * error:.2g} % {bound}." in captions
+    assert f"A run's noise alone: two-way error {percent(error)} {bound}." in captions
     assert any(text.startswith("One row needs") for text in captions)
     app.pills(key="f_data").set_value(["ADULT"]).run()
     assert not any(c.value.startswith("A run") for c in app.caption)
+
+
+def test_a_card_says_what_a_larger_epsilon_would_buy(open_page):
+    app = open_page("feasibility", f_data="MUSHROOM")
+    said = next(c.value for c in app.caption if "n is large enough for the noise" in c.value)
+    assert said.endswith(", n is large enough for the noise to be small, but other conditions would still fail.")
+    needed = float(said.removeprefix("With ε ≥ ").split(",")[0])
+    for epsilon in (0.99 * needed, needed):
+        spec = dpsyn.PrivacySpec(epsilon, 1e-5)
+        verdict = verdict_of("noisy_reweighting", BUILT_IN["MUSHROOM"], spec, accuracy=0.125, rows=1000)
+        assert verdict["n_noise"].holds == (epsilon == needed)
 
 
 def test_a_button_makes_every_condition_hold(open_page):

@@ -216,7 +216,7 @@ def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
     if n != learn.n:
         allowed = f"n = {learn.n}: the rows that mechanisms learn from were split anew since then"
         raise ParameterError("n", n, allowed)
-    return learn.statistics(two_valued_as_bit=current.two_valued_as_bit)
+    return current.statistics
 
 
 def _release(made: MadeRelease) -> Section:
