@@ -18,6 +18,7 @@ from dpsyn.data._numbers import carried, countable
 from dpsyn.data._words import (
     COMMA_NUMBER,
     EXACT,
+    GROUPED,
     LEADING_ZERO,
     LONG_WHOLE,
     TELEPHONE,
@@ -210,7 +211,11 @@ class TextFold(Fold):
         kept = _bounds(np.where(bad, np.nan, values)) | _some(bad)
         if not bad.all():
             large = matches(texts, LONG_WHOLE) & (np.abs(values) >= EXACT)
-            for kind in (~matches(texts, r"^[+-]?[0-9]+$"), matches(texts, LEADING_ZERO), matches(texts, TELEPHONE), large):
+            for kind in (
+                ~matches(texts, r"^[+-]?[0-9]+$"),
+                *(matches(texts, each) for each in (LEADING_ZERO, TELEPHONE, GROUPED)),
+                large,
+            ):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)

@@ -34,6 +34,9 @@ LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
 TELEPHONE = r"^\+[0-9]{7,15}$"
 LONG_WHOLE = r"^[+-]?[0-9]{16,}([.,]0*)?$"
 _INFINITE = r"^[+-]?(?i:inf(inity)?)$"
+_MINUS, _GAPS = "\N{MINUS SIGN}", "_\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+GROUPED = f"^[-{_MINUS}]?[1-9][0-9]{{0,2}}([{_GAPS}][0-9]{{3}})+([.,][0-9]+)?$"
+"""1_000, or 1 000 with a no-break space: thousands, and nothing else."""
 THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
 
 ISO = "ISO8601"
@@ -197,6 +200,16 @@ def has_leading_zeros(texts: Any) -> bool:
     return bool(matches(texts.filter(pc.match_substring_regex(texts, r"^[+-]?0")), LEADING_ZERO).any())
 
 
+def plainly(texts: Any) -> Any:
+    """The texts with − as -, and without the gaps of :data:`GROUPED` numbers."""
+    import pyarrow.compute as pc
+
+    if not (pc.any(pc.match_substring(texts, "_")).as_py() or pc.any(pc.invert(pc.string_is_ascii(texts))).as_py()):
+        return texts
+    closed = pc.replace_substring_regex(texts, f"[{_GAPS}]", "")
+    return pc.replace_substring(pc.if_else(pc.match_substring_regex(texts, GROUPED), closed, texts), _MINUS, "-")
+
+
 def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
     """int64 if every text is a whole number below 2^53, float64 (infinite ones included) if it is a number, else None."""
     import pyarrow as pa
@@ -204,13 +217,19 @@ def parse_numbers(texts: Any, *, decimal_comma: bool) -> Parsed | None:
 
     if len(texts) == 0:
         return None
-    plain = pc.replace_substring_regex(texts, r"^\+([^+-])", r"\1") if pc.any(pc.starts_with(texts, "+")).as_py() else texts
-    note = ""
+    plain = plainly(texts)
+    note = (
+        ""
+        if plain is texts or not matches(texts, GROUPED).any()
+        else "_ and no-break spaces were read as separating thousands"
+    )
+    if pc.any(pc.starts_with(plain, "+")).as_py():
+        plain = pc.replace_substring_regex(plain, r"^\+([^+-])", r"\1")
     if decimal_comma and pc.any(pc.match_substring(plain, ",")).as_py():
         if not matches(plain, COMMA_NUMBER).all():
             return None
         plain = pc.replace_substring(plain, ",", ".")
-        note = "numbers are written with decimal commas"
+        note = f"numbers are written with decimal commas{f', and {note}' * bool(note)}"
     try:
         return Parsed(plain.cast(pa.int64()).to_numpy(), note)
     except pa.ArrowInvalid:
@@ -234,6 +253,7 @@ def read_numbers(texts: Any, *, decimal_comma: bool) -> tuple[npt.NDArray[np.flo
     """A number for every text by itself, and which texts are none (their numbers mean nothing)."""
     import pyarrow as pa
 
+    texts = plainly(texts)
     # Most columns are all numbers or have none; a cast that fails costs as much as one that does not.
     if parse_numbers(texts[:1], decimal_comma=decimal_comma) is not None:
         parsed = parse_numbers(texts, decimal_comma=decimal_comma)

@@ -33,6 +33,7 @@ from dpsyn.data._words import (
     matches,
     parse_dates,
     parse_numbers,
+    plainly,
     read_dates,
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed
@@ -50,6 +51,7 @@ TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "
 
 _POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _BINS = 10
+_PRINTED = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": None, "\N{NARROW NO-BREAK SPACE}": None})
 Locate = Callable[[int], int]
 """The line of a text file on which a row starts; rows count from 0, lines from 1."""
 
@@ -292,13 +294,13 @@ def _mixed(name: str, words: Words, decimal_comma: bool) -> tuple[str, ...]:
     spoilt = impossible_dates(words.texts)
     if spoilt:
         return (f"Column {name!r} was kept as text, because {spoilt[0]!r} is not a date; correct it or empty the cell.",)
-    plain = matches(words.texts, NUMBER)
-    with_comma = matches(words.texts, COMMA_NUMBER) & matches(words.texts, ",[0-9]") & decimal_comma
+    texts = plainly(words.texts)
+    plain, with_comma = matches(texts, NUMBER), matches(texts, COMMA_NUMBER) & matches(texts, ",[0-9]") & decimal_comma
     numeric = plain | with_comma
     if not numeric.any():
         return ()
     if numeric.all():
-        both = with_comma.any() and matches(words.texts, r"\.").any()
+        both = with_comma.any() and matches(texts, r"\.").any()
         said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
         return (f"Column {name!r} {said}",) if both else ()
     counts = words.counts()
@@ -397,7 +399,7 @@ def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return float(text.translate(_PRINTED))
     except ValueError:
         return math.nan
 

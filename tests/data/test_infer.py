@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsyn.data._words import Words
-from dpsyn.data.infer import Column, infer_words
+from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.data.read import read_with_notes
 from dpsyn.domain import Kind
 
@@ -138,6 +138,8 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (["01", "2"], False, "superfluous 0"),
         (["9007199254740993"], False, "beyond 2^53"),
         (["1,234", "2,000"], False, "thousands separators"),
+        (["1 234", "2 000"], False, "thousands separators"),
+        (["1_000", "2_50"], False, "mixes numbers with other values, such as '2_50' (1)"),
         (["2020-01-01", "2020-01-02", "2020-02-30"], False, "'2020-02-30' is not a date"),
         (["1,5", "2"], True, "decimal commas"),
         (["a", "NA"], False, "say 'NA' (1) were taken as missing"),
@@ -148,6 +150,30 @@ def test_notes_say_what_was_decided(cells: list[str], decimal_comma: bool, part:
     notes = infer(cells, decimal_comma=decimal_comma).notes
     assert len(notes) == 1
     assert part in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal_comma", "numbers", "told"),
+    [
+        (["\N{MINUS SIGN}5", "7"], False, [-5, 7], False),
+        (["\N{MINUS SIGN}2.5", "1e\N{MINUS SIGN}1"], False, [-2.5, 0.1], False),
+        (["1_000", "20", "\N{MINUS SIGN}1_234_567"], False, [1000, 20, -1234567], True),
+        (["1\N{NO-BREAK SPACE}000,5", "20"], True, [1000.5, 20], True),
+        (["12\N{NARROW NO-BREAK SPACE}000", "20"], False, [12000, 20], True),
+        (["1_000", "x"], False, ["1_000", "x"], False),
+        (["12_34", "5"], False, ["12_34", "5"], False),
+        (["0_123", "5"], False, ["0_123", "5"], False),
+    ],
+)
+def test_signs_and_gaps_of_print_are_numbers_where_the_whole_column_is(
+    cells: list[str], decimal_comma: bool, numbers: list[object], told: bool
+) -> None:
+    column = infer(cells, decimal_comma=decimal_comma)
+    assert column.values.tolist() == numbers
+    assert any("read as separating thousands" in note for note in column.notes) == told
+    words = Words.of(pa.array(cells), column.attribute)
+    again = fit_words(column.attribute, words, decimal_comma=decimal_comma, locate=lambda row: row)
+    assert again.values.tolist() == numbers
 
 
 def test_an_empty_column_says_which_words_made_it_empty() -> None:

@@ -193,7 +193,7 @@ CELLS = {
     ),
     "huge": st.integers(2**53 - 3, 2**53 + 3).map(str),
 }
-ODD = st.sampled_from(["", " ", "NA", "x", "inf", "7", "2020-02-30", "1,000"])
+ODD = st.sampled_from(["", " ", "NA", "x", "inf", "7", "2020-02-30", "1,000", "1_000", "\N{MINUS SIGN}3"])
 
 
 @st.composite
@@ -257,6 +257,8 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("infinite first", lambda i: "inf" if i in {0, 11_800} else i, ","),
     ("too large for whole numbers", lambda i: 2**53 - 11_990 + i, ","),
     ("a code late", lambda i: "01" if i == 11_990 else i, ","),
+    ("a number with a gap late", lambda i: "12_000" if i == 11_990 else i, ","),
+    ("a minus of print late", lambda i: "\N{MINUS SIGN}1" if i == 11_990 else i, ","),
     ("a telephone number late", lambda i: "+49301234567" if i == 11_990 else i, ","),
     ("a plus among negative numbers", lambda i: "+49301234567" if i == 11_990 else i - 11_000, ","),
     ("one beyond 2^53 among others", lambda i: 2**53 + 1 if i == 11_990 else "1e300" if i == 0 else i / 2, ","),
