@@ -386,7 +386,7 @@ def flat_measures(report: Report) -> dict[str, float]:
 
 
 def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
-    """What to draw beside every measure: the sampling floor, the real-data ceiling and the majority class or mean.
+    """What to draw beside every measure: the sampling floor, independent columns, real data, the majority class or mean.
 
     The floor is the error of the held-out rows: a yardstick, no bound (see :class:`Report`).
     """
@@ -394,6 +394,8 @@ def references(found: Baseline | Report) -> dict[str, dict[str, float]]:
     if isinstance(real, Prediction):
         real = real.real
     lines = {} if floor is None else {name: {"sampling floor": value} for name, value in _distances(floor).items()}
+    if found.independent is not None:
+        lines.setdefault("2-way error, mean", {})["independent columns"] = found.independent
     if not isinstance(real, str):
         constant = real.constant.measures
         for score in real.scores:

@@ -70,14 +70,22 @@ def test_private_sampling_is_shown_with_what_it_would_need(open_page):
 
 
 def test_a_refusal_names_what_is_on_the_form(open_page):
-    app = plan(quick(open_page), mechanisms=["DP-CDA"], repeats=1, values="0.01")
+    app = plan(quick(open_page), mechanisms=["DP-CDA"], repeats=1, values="0.01, 10")
     app.button(key="lab_start").click().run()
     app = finish_job(app)
-    (result,) = app.session_state["experiments"][0].results.values()
+    result = min(app.session_state["experiments"][0].results.values(), key=lambda result: result.value)
     assert result.status in ("refused", "failed")
     (why,) = (w.value for w in app.warning if "DP-CDA" in w.value)
     assert "count_share" not in why
     assert any("On this form you can change ε" in c.value for c in app.caption)
+
+
+def test_a_mechanism_that_cannot_run_is_left_out_with_the_reason(open_page):
+    app = plan(quick(open_page), mechanisms=["DP-CDA", "Noisy reweighting"], repeats=1, values="0.01")
+    (why,) = (w.value for w in app.warning)
+    assert why.startswith("**DP-CDA** is left out: ")
+    assert "count_share" not in why
+    assert app.button(key="lab_start").label == "Run 1 cell"
 
 
 def test_cancelled_and_resumed(open_page):

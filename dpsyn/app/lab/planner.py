@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import streamlit as st
 
+from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.measures import MODELS_HELP
-from dpsyn.errors import DataError, DpsynError
+from dpsyn.errors import CalibrationError, DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
@@ -23,6 +25,7 @@ from dpsyn.evaluation.prediction import DEFAULT_MODELS, LOGISTIC, MODELS
 from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.table import Table
 
 NO_TARGET = "— no column —"
 _MOST_VALUES = 50
@@ -63,6 +66,16 @@ def values_of(text: str) -> list[float]:
 
 def _suggested(vary: str, rows: int) -> str:
     return axes()[vary].values or ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
+
+
+def refusal(config: Config, spec: PrivacySpec, learn: Table) -> str:
+    """Why every run would be refused, or empty; one that needs more ε is run with it, and marked."""
+    try:
+        visit.calibrated(config, spec, learn)
+    except DpsynError as fault:
+        short = isinstance(fault, CalibrationError)
+        return "" if short and config.epsilon_needed(spec, learn.domain, learn.n) is not None else str(fault)
+    return ""
 
 
 @st.fragment
@@ -125,16 +138,20 @@ def planner(current: visit.Dataset) -> None:
         target = None if chosen_target == NO_TARGET else chosen_target
         degrees = standard_degrees(len(learn.domain))
         st.caption(
-            f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that cannot give it "
-            "is refused with the reason, or shown with the ε that it would need. Experiments are seeded, so "
-            "their releases are demonstrations: none of their rows is kept."
+            f"All mechanisms learn from the same {learn.n:,} rows under one (ε, δ, neighbouring). One that needs more ε is "
+            "shown with it. Experiments are seeded, so their releases are demonstrations: none of their rows is kept."
         )
         try:
+            values, spec = values_of(text), PrivacySpec(epsilon, delta, neighbouring)
+            easiest = replace(spec, epsilon=max(values)) if vary == "epsilon" and values else spec
+            refused = {label: why for label in chosen if (why := refusal(options[label], easiest, learn))}
+            for label, why in refused.items():
+                st.warning(f"**{escape.markdown(label)}** is left out: {widgets.said(why)}", icon=":material/block:")
             grid = Grid(
-                {label: options[label] for label in chosen},
-                PrivacySpec(epsilon, delta, neighbouring),
+                {label: options[label] for label in chosen if label not in refused},
+                spec,
                 vary,
-                values_of(text),
+                values,
                 repeats=repeats,
                 draws=draws,
                 seed=int(seed),
@@ -148,7 +165,7 @@ def planner(current: visit.Dataset) -> None:
         models = models or [LOGISTIC]
         planned = Experiment(
             number=0,
-            name=f"{len(chosen)} mechanism{'s' * (len(chosen) > 1)} against {known[vary].symbol}",
+            name=f"{len(grid.configs)} mechanism{'s' * (len(grid.configs) > 1)} against {known[vary].symbol}",
             dataset=current.table.name,
             fingerprint=fingerprint(*current.parts),
             grid=grid,

@@ -135,7 +135,8 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of a fresh real sample of "
-            "the same size as the held-out rows: a yardstick and no bound, since a curve can go below."
+            "the same size as the held-out rows: a yardstick and no bound, since a curve can go below. Independent columns: "
+            "the real rows with every column shuffled by itself."
         )
         fewer = [f"{p.label} at {short(p.value)}: {p.runs_in_words}" for p in points if p.failed]
         if fewer:

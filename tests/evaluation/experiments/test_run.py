@@ -130,7 +130,12 @@ def test_more_rows_than_there_are(baseline: Baseline) -> None:
 def test_reference_lines(baseline: Baseline) -> None:
     lines = references(baseline)
     assert baseline.noise_floor is not None
-    assert lines["2-way error, mean"] == {"sampling floor": baseline.noise_floor.marginals[2].mean}
+    assert baseline.independent is not None
+    assert baseline.independent > baseline.noise_floor.marginals[2].mean
+    assert lines["2-way error, mean"] == {
+        "sampling floor": baseline.noise_floor.marginals[2].mean,
+        "independent columns": baseline.independent,
+    }
     held = baseline.holdout
     assert held is not None
     share = float((held.frame["bronc"] == held.frame["bronc"].mode()[0]).mean())
