@@ -98,6 +98,7 @@ class Step:
         sliders: at most two.
         question: None for none.
         lab: settings with which the lab opens, beside those of the sliders; None where there is no lab for it.
+        follows: the picture takes ``live``, sliders by the keys of their widgets, and follows them while they are dragged.
     """
 
     title: str
@@ -106,6 +107,7 @@ class Step:
     sliders: tuple[Slider, ...] = ()
     question: Question | None = None
     lab: Mapping[str, str | list[str]] | None = None
+    follows: bool = False
 
     def __post_init__(self) -> None:
         if len(self.sliders) > MOST_SLIDERS:

@@ -270,7 +270,9 @@ def _lab(step: Step, chosen: dict[str, Any]) -> None:
 
 def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, caption: bool = True) -> str:
     """The picture, beside the pinned one if there is one, and what it says."""
-    figure, said = lesson.steps[at - 1].picture(**settings)
+    step = lesson.steps[at - 1]
+    live = {"live": {_key(lesson, at, slider.name): slider for slider in step.sliders}} if step.follows else {}
+    figure, said = step.picture(**settings, **live)
     pinned = _pinned(lesson)
     places = st.columns(2) if pinned else [st.container()]
     if pinned:

@@ -140,18 +140,20 @@ def noise_by_family(domain: Domain, spec: PrivacySpec, *, degree: int) -> list[F
 def draw_noise(
     families: Sequence[FamilyNoise],
     n: int,
-    more: Sequence[Sequence[FamilyNoise]] = (),
+    more: Sequence[tuple[Sequence[FamilyNoise], int]] = (),
     sliders: live.Sliders | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Any:
-    """An Altair chart of :func:`noise_by_family` around n, against what sampling does anyway; both axes are log10.
+    """An Altair chart of :func:`noise_by_family`, against what sampling does anyway; both axes are log10.
 
-    ``more``: the families at each value of ``sliders``, which the picture follows while they are dragged (kit.live).
+    ``more``: families and n at each value of ``sliders``, which the picture follows while they are dragged (kit.live).
+    ``ends``: from which n to which; around n if it is None.
     """
     import altair as alt
 
     here = math.log10(max(n, 1))
-    across = (max(here - _AROUND, 0.0), here + _AROUND)
-    every = [families, *more]
+    across = (max(here - _AROUND, 0.0), here + _AROUND) if ends is None else (math.log10(ends[0]), math.log10(ends[1]))
+    every = [(families, n), *more]
     rows = [
         [
             {"series": name, "x": order, "y": math.log10(value), "n": f"{10**order:,.0f}", "value": short(value, 3)}
@@ -159,7 +161,7 @@ def draw_noise(
             for name, value in [*((f.family, f.at(10**order)) for f in sorted(each, key=lambda f: f.family)),
                                 (_SAMPLING, 10 ** (order * -0.5))]
         ]
-        for each in every
+        for each, _ in every
     ]  # fmt: skip
     y_domain = _layers.domain_of([row["y"] for each in rows for row in each], share=0.04)
     labels = [*(each.family for each in families), _SAMPLING]
@@ -170,11 +172,11 @@ def draw_noise(
         {label: _FAMILIES[label] for label in labels},
         {"series:N": "error of", "n:N": "n", "value:N": "standard deviation"},
     )
-    spots = [_noise_here(each[0], n) for each in every]
+    spots = [_noise_here(each[0], count) for each, count in every]
     layers = [lines, _layers.here("you are here", *spots[0], across, y_domain, spots[1:])]
     if y_domain[1] > 0:
         layers = [*_layers.rules([(0.0, "1: not informative")], y_domain, labels_left=False), *layers]
-    said = [_noise_words(each[0], n) for each in every]
+    said = [_noise_words(each[0], count) for each, count in every]
     chart, title = alt.layer(*layers), "Noise on one average against n"
     return _layers.finish(chart, title, said, legend_labels=labels, line_length=90, sliders=sliders)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -24,11 +25,17 @@ def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[Noi
     return NoisyReweighting(degree=degree, statistics="contingency", noise="laplace"), float(facts["smallest_error"])
 
 
-def _noise(n: int, epsilon: float = 1.0, degree: int = 2) -> tuple[Any, str]:
-    families = noise_by_family(rows("asia").domain, PrivacySpec(epsilon), degree=degree)
+def _noise(n: int, epsilon: float = 1.0, degree: int = 2, live: Mapping[str, Slider] | None = None) -> tuple[Any, str]:
+    now: dict[str, Any] = {"n": n, "epsilon": epsilon, "degree": degree}
+    moved = [now | {slider.name: value} for slider in (live or {}).values() for value in slider.values]
+    (families, _), *more = [
+        (noise_by_family(rows("asia").domain, PrivacySpec(at["epsilon"]), degree=at["degree"]), at["n"])
+        for at in (now, *moved)
+    ]
     best = families[0]
     ratio = best.at(n) * n**0.5
-    return draw_noise(families, n), (
+    sliders = {key: len(slider.values) for key, slider in (live or {}).items()}
+    return draw_noise(families, n, more, sliders, (_ROWS[0], _ROWS[-1])), (
         f"At n = {n:,} the least noise is {short(best.at(n), 2)} on an average, {short(ratio, 2)} times the error of "
         f"chance. They meet at n = {best.drowned_below:,.0f}."
     )
@@ -72,6 +79,7 @@ LESSONS = (
                 _noise,
                 (_AT, Slider("epsilon", "ε", _EPSILONS, 1.0, "epsilon")),
                 lab=_LAB | {"in_nr_view": "Noise and budget"},
+                follows=True,
             ),
             Step(
                 "Smaller ε, more rows: how many?",
@@ -87,6 +95,7 @@ LESSONS = (
                     {"epsilon": 1.0},
                 ),
                 lab=_LAB | {"in_nr_view": "Noise and budget"},
+                follows=True,
             ),
             Step(
                 "Every column more is a question more",
@@ -95,6 +104,7 @@ LESSONS = (
                 _noise,
                 (Slider("degree", "d, columns in a table", (1, 2, 3), 1, "degree"), _AT),
                 lab=_LAB | {"in_nr_view": "Noise and budget"},
+                follows=True,
             ),
             Step(
                 "What a fit does to the noise",

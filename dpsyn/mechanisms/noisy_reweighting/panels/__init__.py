@@ -168,8 +168,10 @@ for part in mechanism.calibrated()["ledger"]:
         visit.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
         specs = [replace(bench.spec, epsilon=epsilon) for epsilon in widgets.EPSILONS]
-        moved = [noise_by_family(bench.rows.domain, spec, degree=degree) for spec in specs]
-        show_chart(draw_noise(families, n, moved, {widgets.EPSILON: len(moved)}), key="in_nr_noise_chart")
+        moved = [(noise_by_family(bench.rows.domain, spec, degree=degree), n) for spec in specs]
+        moved += [(families, count) for count in _ROWS]
+        sliders = {widgets.EPSILON: len(specs), f"in_nr_n_{bench.current.tag}": len(_ROWS)}
+        show_chart(draw_noise(families, n, moved, sliders, (_ROWS[0], _ROWS[-1])), key="in_nr_noise_chart")
         st.dataframe(
             {
                 "Family": [each.family for each in families],
