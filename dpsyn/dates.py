@@ -42,7 +42,8 @@ def day_texts(column: pd.Series[Any]) -> pd.Series[Any]:
     if not pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column
     moments = local_moments(column)
-    return pd.Series(np.where(np.isnat(moments), None, moments.astype("datetime64[D]").astype(str)), name=column.name)
+    texts = pd.Series(moments.astype("datetime64[D]").astype(str), name=column.name, dtype=object)
+    return texts.mask(np.isnat(moments), None)
 
 
 def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from numbers import Integral, Real
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_TO = 999_999.5
@@ -51,6 +53,21 @@ def gigabytes(count: float) -> str:
 def _power(found: re.Match[str]) -> str:
     power = f"10{superscript(int(found[2]))}"
     return power if found[1] == "1" else f"{found[1]} × {power}"
+
+
+def worded(value: object) -> str:
+    """A setting or a figure as people say it: yes, 20,000, a: 1, b: 2; a dash for nothing."""
+    if isinstance(value, bool) or value is None:
+        return "—" if value is None else "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {worded(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(worded, value))
+    if isinstance(value, Integral):
+        return counted(int(value))
+    if not isinstance(value, Real):
+        return str(value)
+    return short(float(value), 4) if math.isfinite(value) else number(float(value))
 
 
 def percent(share: float, digits: int = 2) -> str:

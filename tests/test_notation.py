@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsyn.notation import counted, gigabytes, percent, readable, short
+from dpsyn.notation import counted, gigabytes, percent, readable, short, worded
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,11 @@ def test_memory_in_words(count: float, text: str) -> None:
 )
 def test_counts_however_large(count: int, text: str) -> None:
     assert counted(count) == text
+
+
+def test_settings_in_words() -> None:
+    settings = [True, None, 20_000, 0.25, 1e-5, math.inf, {"a": 1, "b": [2, "c"]}]
+    assert worded(settings) == "yes, —, 20,000, 0.25, 10⁻⁵, ∞, a: 1, b: 2, c"
 
 
 def test_numbers_in_a_sentence() -> None:

@@ -21,6 +21,7 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.registry import config_class, offered
+from dpsyn.notation import worded
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.units import decimals
 
@@ -74,19 +75,7 @@ def show_budget(mechanism: str, settings: Mapping[str, Any], guarantee: Guarante
 def diagnostics_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """Names and short values; arrays are left out."""
     shown = {k: v for k, v in values.items() if not isinstance(v, np.ndarray | pd.DataFrame)}
-    return pd.DataFrame({"quantity": [k.replace("_", " ") for k in shown], "value": [_short(v) for v in shown.values()]})
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "—"}[value]
-    if isinstance(value, int | float | np.number):
-        return widgets.number(float(value), 4)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{k}: {_short(v)}" for k, v in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(_short(v) for v in value)
-    return str(value)
+    return pd.DataFrame({"quantity": [k.replace("_", " ") for k in shown], "value": [worded(v) for v in shown.values()]})
 
 
 def as_shown(attribute: Attribute) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpsyn.app.lab.results import points_table, refusals
 from dpsyn.evaluation.experiments import CellResult, summarise
+from dpsyn.evaluation.experiments.summary import points_table, refusals
 
 
 def cell(value: float, repeat: int, status: str = "done", message: str = "") -> CellResult:

@@ -9,8 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dpsyn.app.lab.report import PRIVATE, PUBLIC, Code, Section, html_report
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.document import PRIVATE, PUBLIC, Code, Section, html_report
 
 
 class Outside(HTMLParser):

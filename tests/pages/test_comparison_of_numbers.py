@@ -10,6 +10,7 @@ import pytest
 
 import dpsyn
 from dpsyn.evaluation.experiments import MadeRelease
+from dpsyn.notation import percent
 from tests.pages.conftest import confirm, finish_job
 
 
@@ -61,18 +62,18 @@ def test_every_column_has_the_real_rows_the_release_and_the_yardstick(measured):
     for line, frame in ((real, learn.frame), (release, rows), (held, held_out.frame)):
         assert float(line["Mean"].replace(",", "")) == pytest.approx(frame["wage"].mean(), rel=1e-4)
         assert float(line["95 %"].replace(",", "")) == pytest.approx(frame["wage"].quantile(0.95), rel=1e-4)
-        assert line["Commonest"] == f"0: {(frame['wage'] == 0).mean():.1%}"
+        assert line["Commonest"] == f"0: {percent((frame['wage'] == 0).mean())}"
     assert pd.isna(real["Largest gap"])
     assert 0 < held["Largest gap"] < 0.2
 
 
 def test_of_very_many_columns_those_that_are_furthest_are_in_the_table(measured, monkeypatch):
-    from dpsyn.app.lab import measures
+    from dpsyn.evaluation import tables
 
     reports = measured.session_state["comparison"]["reports"]
     gaps = {errors.column: errors.kolmogorov_smirnov for errors in next(iter(reports.values())).values}
-    monkeypatch.setattr(measures, "_MOST_COLUMNS", 1)
-    assert set(measures.values_table(reports)["Column"]) == {max(gaps, key=gaps.__getitem__)}
+    monkeypatch.setattr(tables, "MOST_COLUMNS", 1)
+    assert set(tables.values_table(reports)["Column"]) == {max(gaps, key=gaps.__getitem__)}
 
 
 def test_lost_correlations_are_drawn_and_told(measured):

@@ -81,11 +81,13 @@ def test_a_refusal_names_what_is_on_the_form(open_page):
 
 
 def test_a_mechanism_that_cannot_run_is_left_out_with_the_reason(open_page):
-    app = plan(quick(open_page), mechanisms=["DP-CDA", "Noisy reweighting"], repeats=1, values="0.01")
-    (why,) = (w.value for w in app.warning)
-    assert why.startswith("**DP-CDA** is left out: ")
-    assert "count_share" not in why
-    assert app.button(key="lab_start").label == "Run 1 cell"
+    app = plan(quick(open_page), mechanisms=["MWEM", "Noisy reweighting", "Private sampling"], repeats=1, values="1")
+    assert not app.warning  # private sampling is run with the ε that it needs
+    app.selectbox(key="lab_neighbouring").set_value("add_remove").run()
+    assert [w.value.split(":")[0] for w in app.warning] == ["**MWEM** is left out"]
+    assert app.button(key="lab_start").label == "Run 2 cells"
+    app.multiselect(key="lab_mechanisms_" + app.session_state["dataset"].tag).set_value(["MWEM"]).run()
+    assert not any(button.key == "lab_start" for button in app.button)
 
 
 def test_cancelled_and_resumed(open_page):

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 import dpsyn
 from dpsyn.app.lab.releases import _line, _settings
 from dpsyn.app.lab.report import _release
-from dpsyn.app.lab.results import points_table, refusals
 from dpsyn.app.state import total_claim
 from dpsyn.data.samples import load_sample
 from dpsyn.data.source import DataSource
@@ -31,6 +30,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import Archive, MadeRelease, archive_text, read_archive, summarise
 from dpsyn.evaluation.experiments.script import experiment_script, releases_script
+from dpsyn.evaluation.experiments.summary import points_table, refusals
 from dpsyn.kit.widgets import guarantee_card
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.privacy.spec import PrivacySpec

@@ -68,14 +68,18 @@ def _suggested(vary: str, rows: int) -> str:
     return axes()[vary].values or ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
 
 
-def refusal(config: Config, spec: PrivacySpec, learn: Table) -> str:
-    """Why every run would be refused, or empty; one that needs more ε is run with it, and marked."""
-    try:
-        visit.calibrated(config, spec, learn)
-    except DpsynError as fault:
-        short = isinstance(fault, CalibrationError)
-        return "" if short and config.epsilon_needed(spec, learn.domain, learn.n) is not None else str(fault)
-    return ""
+def refusals_of(grid: Grid, learn: Table) -> dict[str, str]:
+    """Which mechanisms are refused at the largest ε, and why; one that needs more is not, but run with that and marked."""
+    spec = replace(grid.spec, epsilon=grid.values[-1]) if grid.vary == "epsilon" else grid.spec
+    found = {}
+    for label, config in grid.configs.items():
+        try:
+            visit.calibrated(config, spec, learn)
+        except DpsynError as fault:
+            short = isinstance(fault, CalibrationError)
+            if not short or config.epsilon_needed(spec, learn.domain, learn.n) is None:
+                found[label] = str(fault)
+    return found
 
 
 @st.fragment
@@ -142,20 +146,19 @@ def planner(current: visit.Dataset) -> None:
             "shown with it. Experiments are seeded, so their releases are demonstrations: none of their rows is kept."
         )
         try:
-            values, spec = values_of(text), PrivacySpec(epsilon, delta, neighbouring)
-            easiest = replace(spec, epsilon=max(values)) if vary == "epsilon" and values else spec
-            refused = {label: why for label in chosen if (why := refusal(options[label], easiest, learn))}
-            for label, why in refused.items():
-                st.warning(f"**{escape.markdown(label)}** is left out: {widgets.said(why)}", icon=":material/block:")
             grid = Grid(
-                {label: options[label] for label in chosen if label not in refused},
-                spec,
+                {label: options[label] for label in chosen},
+                PrivacySpec(epsilon, delta, neighbouring),
                 vary,
-                values,
+                values_of(text),
                 repeats=repeats,
                 draws=draws,
                 seed=int(seed),
             )
+            refused = refusals_of(grid, learn)
+            for label, why in refused.items():
+                st.warning(f"**{escape.markdown(label)}** is left out: {widgets.said(why)}", icon=":material/block:")
+            grid = replace(grid, configs={label: config for label, config in grid.configs.items() if label not in refused})
         except DpsynError as fault:
             st.warning(widgets.said(str(fault)), icon=":material/block:")
             return
