@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
-from dpsyn.solvers.contingency import Integers, Tables, cell_numbers, cell_offsets, cells_of_points
+from dpsyn.solvers.contingency import Integers, Tables, cell_offsets, cells_of_points
 
 Floats = npt.NDArray[np.float64]
 _ROWS_AT_ONCE = 16_384
@@ -221,42 +221,66 @@ Space = PointTables | DenseFunctions | WholeDomain | Combined
 """Points with a base measure, and functions on them: densities from potentials, expectations from densities."""
 
 
-@dataclass(frozen=True)
-class Around:
-    """A table seen from one of its columns: its cells as lines that run along this column.
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The tables that a column is in, seen from it: their cells as lines that run along the column.
 
     Attributes:
-        others: the other columns.
-        strides: of the other columns, and of the column itself.
-        offset: where the table begins in the vector of all cells.
+        others: the other columns of each table, shape (tables, w); narrower tables are filled up with column 0.
+        strides: what their codes count in the number of a line, 0 where filled up; shape (tables, w).
+        offsets: number of the first line of each table, shape (tables,).
+        cells: the cells of each line, shape (lines, codes of the column).
     """
 
-    others: tuple[int, ...]
-    strides: tuple[int, ...]
-    stride: int
-    offset: int
+    others: Integers
+    strides: Integers
+    offsets: Integers
+    cells: Integers
 
-    def lines(self, codes: Codes) -> Integers:
-        """The first cell of the line that each row lies on."""
-        first = np.full(len(codes), self.offset, dtype=np.int64)
-        for j, stride in zip(self.others, self.strides, strict=True):
-            first += codes[:, j].astype(np.int64) * stride
-        return first
+    def numbers(self, codes: Codes) -> Integers:
+        """The lines that each row lies on, shape (rows, tables)."""
+        found = np.repeat(self.offsets[None, :], len(codes), axis=0)
+        for columns, strides in zip(self.others.T, self.strides.T, strict=True):
+            found += codes[:, columns] * strides
+        return found
+
+    def summed(self, along: npt.NDArray[Any], codes: Codes) -> npt.NDArray[Any]:
+        """What a row has of some function of the cells with each code of the column, if its other columns stay as they are.
+
+        Args:
+            along: the function on every line, shape (lines, codes of the column): ``function[lines.cells]``.
+            codes: shape (rows, columns).
+
+        Returns:
+            Sums over the tables, shape (rows, codes of the column).
+        """
+        numbers = self.numbers(codes)
+        starts = np.arange(len(numbers) + 1, dtype=np.int64) * numbers.shape[1]
+        on_lines = sp.csr_array((np.ones(numbers.size, along.dtype), numbers.ravel(), starts), (len(numbers), len(along)))
+        return np.asarray(on_lines @ along)
 
 
-def tables_around(sizes: Sequence[int], tables: Tables) -> list[list[Around]]:
+def lines_of(sizes: Sequence[int], tables: Tables) -> list[Lines]:
     """For every column, the tables that it is in, seen from it."""
-    found: list[list[Around]] = [[] for _ in sizes]
-    for table, offset in zip(tables, cell_offsets(sizes, tables)[:-1], strict=True):
-        strides = {}
-        stride = 1
-        for j in reversed(table):
-            strides[j] = stride
-            stride *= sizes[j]
-        for j in table:
+    offsets = cell_offsets(sizes, tables)
+    around: list[list[tuple[tuple[int, ...], Integers]]] = [[] for _ in sizes]
+    for table, a, b in zip(tables, offsets[:-1], offsets[1:], strict=True):
+        cells = np.arange(a, b).reshape([sizes[j] for j in table])
+        for axis, j in enumerate(table):
             others = tuple(i for i in table if i != j)
-            found[j].append(Around(others, tuple(strides[i] for i in others), strides[j], int(offset)))
-    return found
+            around[j].append((others, np.moveaxis(cells, axis, -1).reshape(-1, sizes[j])))
+    return [_lines(sizes, sizes[j], mine) for j, mine in enumerate(around)]
+
+
+def _lines(sizes: Sequence[int], size: int, mine: list[tuple[tuple[int, ...], Integers]]) -> Lines:
+    width = max((len(others) for others, _ in mine), default=0)
+    columns, strides = np.zeros((2, len(mine), width), dtype=np.int64)
+    for at, (others, _) in enumerate(mine):
+        columns[at, : len(others)] = others
+        strides[at, : len(others)] = [math.prod(sizes[i] for i in others[k + 1 :]) for k in range(len(others))]
+    cells = [each for _, each in mine]
+    offsets = np.cumsum([0, *map(len, cells)])[:-1]
+    return Lines(columns, strides, offsets, np.concatenate([*cells, np.zeros((0, size), dtype=np.int64)]))
 
 
 class TableModel:
@@ -276,7 +300,8 @@ class TableModel:
         self.sizes, self.tables = tuple(sizes), tables
         self.potential = potential
         self._log_base = [np.asarray(b, dtype=np.float32) for b in log_base]
-        self._around = tables_around(sizes, tables)
+        self._lines = lines_of(sizes, tables)
+        self._along = [potential[lines.cells].astype(np.float32) for lines in self._lines]
 
     def log_density(self, codes: Codes) -> Floats:
         """ln h up to a constant, shape (rows,)."""
@@ -288,28 +313,19 @@ class TableModel:
             found[part] += self.potential[cells_of_points(codes[part], self.sizes, self.tables)].sum(axis=1)
         return found
 
+    def log_conditional(self, codes: Codes, j: int) -> npt.NDArray[np.float32]:
+        """ln h with each code of column j in place of the row's own, up to a constant of the row, shape (rows, size)."""
+        return np.asarray(self._lines[j].summed(self._along[j], codes) + self._log_base[j])
+
     def gibbs(self, codes: Codes, generator: np.random.Generator) -> Codes:
         """Every column once, in random order, drawn from its law given the others: h is left as it is."""
         moved = codes.copy()
-        lines = self._lines()
         for start in range(0, len(moved), _ROWS_AT_ONCE):
             rows = moved[start : start + _ROWS_AT_ONCE]
             for j in generator.permutation(len(self.sizes)):
-                logs = np.tile(self._log_base[j], (len(rows), 1))
-                for around, table in zip(self._around[j], lines[j], strict=True):
-                    logs += table[cell_numbers(rows, around.others, self.sizes)]
+                logs = self.log_conditional(rows, j)
                 logs -= logs.max(axis=1, keepdims=True)
                 mass = np.cumsum(np.exp(logs, out=logs), axis=1)
                 drawn = generator.random(len(rows), dtype=np.float32) * mass[:, -1]
                 rows[:, j] = np.minimum((mass <= drawn[:, None]).sum(axis=1), self.sizes[j] - 1)
         return moved
-
-    def _lines(self) -> list[list[npt.NDArray[np.float32]]]:
-        """For every column and table around it, the potential as lines along the column, shape (lines, size)."""
-        found: list[list[npt.NDArray[np.float32]]] = [[] for _ in self.sizes]
-        offsets = cell_offsets(self.sizes, self.tables)
-        for table, a, b in zip(self.tables, offsets[:-1], offsets[1:], strict=True):
-            block = self.potential[a:b].astype(np.float32).reshape([self.sizes[j] for j in table])
-            for axis, j in enumerate(table):
-                found[j].append(np.ascontiguousarray(np.moveaxis(block, axis, -1)).reshape(-1, self.sizes[j]))
-        return found

@@ -356,16 +356,18 @@ def refined_max_entropy(
         return space_of(model(multipliers).gibbs(drawn, generator))
 
     effective: list[float] = []
-    fit = max_entropy(
-        space_of(codes),
-        target,
-        spread,
-        generator,
-        stages=stages,
-        iterations=_REFINING_ITERATIONS,
-        renew=renew,
-        progress=progress,
-    )
+    # Several threads of BLAS would wait for each other on the vectors of L-BFGS, longer than all else takes.
+    with one_blas_thread():
+        fit = max_entropy(
+            space_of(codes),
+            target,
+            spread,
+            generator,
+            stages=stages,
+            iterations=_REFINING_ITERATIONS,
+            renew=renew,
+            progress=progress,
+        )
     best = _listed(fit.space)
     return RefinedFit(best.codes, fit, model(fit.multipliers), best.expected(fit.density), tuple(effective))
 

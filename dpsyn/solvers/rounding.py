@@ -7,7 +7,7 @@ row: a row changes one of its columns where that brings the tables nearer to tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.solvers.contingency import Integers, Tables, cell_offsets, cells_of_points
-from dpsyn.solvers.density_spaces import Around, tables_around
+from dpsyn.solvers.density_spaces import TableModel, lines_of
 
 Floats = npt.NDArray[np.float64]
 
-BATCH = 512
-_TOGETHER = 24
-_ROUNDS_A_COLUMN = 250
+BATCH = 2048
 _MOST_ROUNDS = 20_000
-_LEAST_SHARE = 0.02
+_WINDOW = 4
+_LEAST_GAIN = 0.02
+_RARE = 0.01
 _CELLS_AT_ONCE = 1 << 21
 
 
@@ -52,7 +52,7 @@ def repaired_rows(
     target: Floats,
     generator: np.random.Generator,
     *,
-    log_density: Callable[[Codes], Floats] | None = None,
+    model: TableModel | None = None,
     rounds: int | None = None,
 ) -> Codes:
     """Rows changed one column at a time so that Σ over cells of (count - rows·target)² falls with every change.
@@ -63,64 +63,71 @@ def repaired_rows(
         tables: sets of columns.
         target: share of each cell, table by table.
         generator: picks the rows and columns that are looked at.
-        log_density: ln h up to a constant; a changed row must not be rarer than the rarest hundredth of the rows. None
-            allows every row.
-        rounds: how many times a batch of rows is looked at; by default 250 for every column, 20,000 at most.
+        model: a density; a changed row must not be rarer under it than the rarest hundredth of the rows. None allows every
+            row.
+        rounds: how many times a batch of rows is looked at; by default until little is gained any more.
     """
     rows = np.array(codes, dtype=np.int32)
     k = len(rows)
-    around = tables_around(sizes, tables)
-    moving = [j for j, size in enumerate(sizes) if size > 1 and around[j]]
+    lines = lines_of(sizes, tables)
+    moving = [j for j, size in enumerate(sizes) if size > 1 and len(lines[j].offsets)]
     if not moving or k == 0:
         return rows
     wanted = k * target - _counts(rows, sizes, tables)
-    rarest = float(np.quantile(log_density(rows), 0.01)) if log_density is not None else 0.0
+    log_density = model.log_density(rows) if model is not None else np.zeros(k)
+    rarest = float(np.quantile(log_density, _RARE))
     batch = min(BATCH, k)
-    rounds = rounds if rounds is not None else min(max(1000, _ROUNDS_A_COLUMN * len(moving)), _MOST_ROUNDS)
-    idle = 0
-    for turn in range(rounds):
+    every = np.arange(batch)
+    window = _WINDOW * len(moving)
+    gained, turn = 0.0, 0
+    while turn < (rounds if rounds is not None else _MOST_ROUNDS):
         j = moving[int(generator.integers(len(moving)))]
-        looked = generator.integers(0, k, batch)
-        changed, gain = _best_changes(rows[looked], j, sizes[j], around[j], wanted)
-        at = _apart(looked, changed, gain, rows[:, j], sizes[j])
-        if len(at) and log_density is not None:
-            proposed = rows[looked[at]]
-            proposed[:, j] = changed[at]
-            at = at[log_density(proposed) >= rarest]
-        idle = 0 if len(at) >= _LEAST_SHARE * _TOGETHER else idle + 1
-        if idle > 4 * len(moving) and turn > 20 * len(moving):
-            break
-        if len(at):
-            chosen, code = looked[at], changed[at]
-            for table in around[j]:
-                lines = table.lines(rows[chosen])
-                np.add.at(wanted, lines + rows[chosen, j] * table.stride, 1.0)
-                np.add.at(wanted, lines + code * table.stride, -1.0)
-            rows[chosen, j] = code
+        looked = generator.choice(k, batch, replace=False, shuffle=False)
+        there, now = rows[looked], rows[looked, j]
+        lacking = lines[j].summed(wanted[lines[j].cells], there)
+        gain = lacking - lacking[every, now][:, None] - len(lines[j].offsets)
+        change = np.zeros_like(gain)
+        if model is not None:
+            logs = model.log_conditional(there, j)
+            change = logs - logs[every, now][:, None]
+            gain[log_density[looked][:, None] + change < rarest] = -1.0
+        gain[every, now] = -1.0
+        code = gain.argmax(axis=1)
+        best = gain[every, code]
+        at = _together(best, now, code, len(lines[j].offsets))
+        on_lines = lines[j].numbers(there[at])
+        np.add.at(wanted, lines[j].cells[on_lines, now[at, None]], 1.0)
+        np.add.at(wanted, lines[j].cells[on_lines, code[at, None]], -1.0)
+        rows[looked[at], j] = code[at]
+        log_density[looked[at]] += change[at, code[at]]
+        gained += float(best[at].sum())
+        turn += 1
+        if rounds is None and turn % window == 0:
+            if gained < _LEAST_GAIN * float(wanted @ wanted):
+                break
+            gained = 0.0
     return rows
 
 
-def _best_changes(rows: Codes, j: int, size: int, around: list[Around], wanted: Floats) -> tuple[Integers, Floats]:
-    """For each row the best new code of the column, and by how much half the squared error falls."""
-    lacking = np.zeros((len(rows), size))
-    codes = np.arange(size)
-    for table in around:
-        lacking += wanted[table.lines(rows)[:, None] + codes * table.stride]
-    every = np.arange(len(rows))
-    now = rows[:, j]
-    gain = lacking - lacking[every, now][:, None] - len(around)
-    gain[every, now] = -1.0
-    code = gain.argmax(axis=1)
-    return code.astype(np.int64), gain[every, code]
+def _together(gain: Floats, now: Codes, code: Integers, tables: int) -> Integers:
+    """Changes of one column that all help when made at once, the best first.
+
+    A change that comes after r others to the same new code and s others from the same old one gains at least its own gain
+    less ``tables``·(r + s): in no table does another change move a cell of it by more than one row.
+    """
+    order = np.flatnonzero(gain > 0)
+    order = order[np.argsort(-gain[order], kind="stable")]
+    before = _alike_before(code[order]) + _alike_before(now[order])
+    return np.asarray(order[gain[order] > tables * before], dtype=np.int64)
 
 
-def _apart(looked: Integers, code: Integers, gain: Floats, now: Codes, size: int) -> Integers:
-    """The best changes that do not get into each other's way: different rows, different (old code, new code)."""
-    better = np.flatnonzero(gain > 0)
-    better = better[np.argsort(-gain[better], kind="stable")]
-    better = better[np.sort(np.unique(looked[better], return_index=True)[1])]
-    pair = now[looked[better]].astype(np.int64) * size + code[better]
-    return np.asarray(better[np.sort(np.unique(pair, return_index=True)[1])][:_TOGETHER], dtype=np.int64)
+def _alike_before(values: Integers | Codes) -> Integers:
+    """How many equal values come before each."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    found = np.empty(len(values), dtype=np.int64)
+    found[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered, side="left")
+    return found
 
 
 def _counts(rows: Codes, sizes: Sequence[int], tables: Tables) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,7 +61,7 @@ class Fitted:
         density: h, shape (m,).
         statistics: A h, shape (F,).
         tables, cells: tables that rows are repaired to, and the shares of their cells under h.
-        log_density: ln h up to a constant at any row; None where it is not known.
+        model: the density at any row, whatever its points are; None where it is not known.
         facts: about the fit, for teaching.
     """
 
@@ -71,7 +70,7 @@ class Fitted:
     statistics: Floats
     tables: Tables
     cells: Floats
-    log_density: Callable[[Codes], Floats] | None
+    model: TableModel | None
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -139,7 +138,7 @@ def _on_one_space(
         elif cells.combination is not None:
             space = Combined(over_cells, cells.combination)
     facts: dict[str, Any] = {}
-    log_density: Callable[[Codes], Floats] | None = None
+    model: TableModel | None = None
     if plan.config.objective == "max":
         from dpsyn.solvers.chebyshev import fit_density
 
@@ -175,10 +174,10 @@ def _on_one_space(
             by_cell = entropy.multipliers
             if cells.combination is not None:
                 by_cell = np.asarray(cells.combination.T @ by_cell)
-            log_density = TableModel(sizes, tables, by_cell, log_base).log_density
+            model = TableModel(sizes, tables, by_cell, log_base)
     repairable = int(cell_offsets(sizes, tables)[-1]) <= _TABLES_TO_REPAIR
     shares = over_cells.expected(density) if repairable else np.zeros(0)
-    return Fitted(codes, density, statistics, tables if repairable else (), shares, log_density, facts)
+    return Fitted(codes, density, statistics, tables if repairable else (), shares, model, facts)
 
 
 def _refined(
@@ -205,8 +204,7 @@ def _refined(
         "effective_points_after_each_stage": found.effective_points,
         "duality_gap": found.fit.gap,
     }
-    log_density = found.model.log_density
-    return Fitted(found.codes, found.fit.density, found.fit.statistics, cells.tables, found.cells, log_density, facts)
+    return Fitted(found.codes, found.fit.density, found.fit.statistics, cells.tables, found.cells, found.model, facts)
 
 
 def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:
@@ -231,5 +229,5 @@ def drawn_codes(plan: Plan, fitted: Fitted, sizes: tuple[int, ...], rows: int, g
         order = np.lexsort(codes.T[::-1])
         drawn = codes[order[systematic_rows(fitted.density[order], rows, generator)]]
     if fitted.tables:
-        drawn = repaired_rows(drawn, sizes, fitted.tables, fitted.cells, generator, log_density=fitted.log_density)
+        drawn = repaired_rows(drawn, sizes, fitted.tables, fitted.cells, generator, model=fitted.model)
     return np.asarray(generator.permutation(drawn, axis=0))
