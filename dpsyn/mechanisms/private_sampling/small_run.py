@@ -26,7 +26,8 @@ MOST_ENTRIES = 1_200_000
 """Entries of W for which both programs answer within about a second."""
 COMFORTABLE_ENTRIES = 120_000
 """Entries of W for which they follow a slider."""
-_MOST_SOLVES, _MOST_SECONDS = 60, 6.0
+_FEWEST_SOLVES, _MOST_SOLVES, _MOST_SECONDS = 30, 60, 6.0
+"""For the curve of λ: the fewest leave open less than half a pixel of its picture, where the columns are comfortable."""
 _REMEMBERED = 16
 
 
@@ -103,8 +104,9 @@ class SmallRun:
 
     @cached_property
     def reach(self) -> ReachCurve:
-        """λ for every floor and ceiling; on a drawn S with many line pieces, nearly."""
-        return reach_curve(self.problem, most_solves=_MOST_SOLVES, seconds=_MOST_SECONDS)
+        """λ for every floor and ceiling; where there are many line pieces, nearly."""
+        most = min(_MOST_SOLVES, max(_FEWEST_SOLVES, MOST_ENTRIES // self.problem.entries))
+        return reach_curve(self.problem, most_solves=most, seconds=_MOST_SECONDS)
 
     def shrinkage(self, floor: float, ceiling: float) -> float:
         """λ at this floor and ceiling; what it takes to make :attr:`reach` exact there is kept."""

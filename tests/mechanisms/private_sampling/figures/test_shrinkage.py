@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
@@ -23,7 +24,9 @@ from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
     draw_shrinkage,
     shrinkage_info,
 )
-from dpsyn.mechanisms.private_sampling.small_run import SmallRun
+from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
+from dpsyn.solvers import reach
+from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.shrinkage import least_shrinkage
 from dpsyn.table import Table
 from tests.mechanisms.private_sampling.figures.conftest import bits_table, run_of
@@ -53,6 +56,23 @@ def test_breaks_lie_where_the_line_bends(bits: SmallRun) -> None:
     for x, y in info.breaks:
         lower, upper = (bits.reach.shrinkage(0.2, x + step - 0.1) for step in (-1e-3, 1e-3))
         assert y < (lower + upper) / 2 - 1e-9
+
+
+def test_few_linear_programs_make_a_picture_of_many_line_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[float] = []
+
+    def solve(problem: MatchingProblem, ratio: float, *more: float) -> reach.Tangent:
+        solved.append(ratio)
+        return one(problem, ratio, *more)
+
+    one = reach._solve
+    monkeypatch.setattr(reach, "_solve", solve)
+    table = read_table(pd.DataFrame(np.random.default_rng(0).integers(0, 3, (50, 6))))
+    curve = SmallRun(small_space(table.domain.shape, 2), table).reach
+    assert not curve.exact
+    assert len(solved) == 30
+    pixel = 1.08 / 230  # of the axis of λ
+    assert curve.gap < pixel / 2
 
 
 @pytest.mark.parametrize("box", [(0.25, 2.0), (0.25, 1.3), (0.02, 9.0), (0.5, 3.0), (0.3, 1.3)])
