@@ -471,6 +471,5 @@ def test_sources_name_their_paper():
                 assert paper is PAPERS[verdict.mechanism]
     assert ours == {"Bounded ratio", "Stability (experimental)", "Gaussian noise", "Exact accountant"}
     assert {config_class(name).paper for name in MECHANISMS} == {PAPERS[name].name for name in MECHANISMS}
-    assert all(
-        re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{4,5}", paper.address) for paper in (*PAPERS.values(), *OTHERS)
-    )
+    pages = r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|doi\.org/10\.\d{4,5}/\S+)"
+    assert all(re.fullmatch(pages, paper.address) for paper in (*PAPERS.values(), *OTHERS))
