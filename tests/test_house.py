@@ -53,7 +53,11 @@ def test_every_page_shows_it_or_says_what_is_missing(coin: type[Config], page: s
         app = app.segmented_control(key="mechanism").set_value("coin").run()
     assert not app.exception
     said = " ".join(e.value for e in (*app.caption, *app.info, *app.success, *app.markdown))
-    expected = {"feasibility": "Coin before a run", "generator": "no form of its own", "inside": "Coin: the Generator runs them"}
+    expected = {
+        "feasibility": "Coin before a run",
+        "generator": "no form of its own",
+        "inside": "Coin: the Generator runs them",
+    }
     assert expected[page] in said
     if page == "generator":
         assert "1-differentially private" in said

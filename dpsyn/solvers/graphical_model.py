@@ -14,8 +14,8 @@ from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.solvers.rounding import repaired_rows
 
 _NEAR, _STEPS = 0.1, 60
-"""How far one step from an earlier model goes: λ as a share of the number of cells, and iterations. Of the shares 1, 0.3, 0.1
-and 0.03, 0.1 had the smallest error on Adult's eight columns at ε = 1."""
+"""How far one step from an earlier model goes: λ as a share of the number of cells, and iterations. Of 1, 0.3, 0.1 and 0.03
+times the cells, 0.1 had the smallest error on Adult's eight columns at ε = 1."""
 
 
 @dataclass(frozen=True, eq=False)
