@@ -29,6 +29,7 @@ from dpsyn.evaluation.report import real_baseline
 from dpsyn.kit.layers import DASHES, GUIDE, SERIES
 from dpsyn.kit.show import chart_svg
 from dpsyn.kit.visit import HELD_OUT, SPLIT_SEED
+from dpsyn.mechanisms.registry import THE_THREE
 
 ADULT = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "income")
 _WIDTH, _ROW = 200, 34
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         degrees = standard_degrees(len(table.domain))
         baseline = real_baseline(train, test, target, degrees=degrees, models=DEFAULT_MODELS)
         grid = Grid(
-            mechanisms_as_they_come(train.n, target),
+            mechanisms_as_they_come(train.n, target, THE_THREE),
             dpsyn.PrivacySpec(1.0, 1e-5),
             repeats=options.repeats,
             draws=DRAWS,

@@ -40,7 +40,7 @@ def settings() -> None:
     budget = PrivacySpec(epsilon, delta)
     found = road.offers(current, budget)
     best = road.best_of(found)
-    road.offers_table(found, budget, best)
+    road.offers_tables(found, budget, best)
     if "mechanism" not in st.session_state and "mechanism" not in st.query_params:
         st.session_state["mechanism"] = best  # a choice like any other: a link keeps it
     name = (

@@ -15,17 +15,11 @@ st.caption(
     ":material/school: For teaching: these pictures read the private rows and follow every slider at once. "
     "Only what the Generator releases may be published."
 )
-chosen = widgets.one_of(
-    "Mechanism",
-    list(MECHANISMS),
-    format_func=title,
-    default=next(iter(MECHANISMS)),
-    key="inside_mechanism",
-)
+shown = [name for name in MECHANISMS if offered(name, "panels:inside") is not None]
+chosen = widgets.one_of("Mechanism", shown, format_func=title, default=shown[0], key="inside_mechanism")
 widgets.watch_job()
 widgets.show_message()
-inside = offered(chosen, "panels:inside")
-if inside is None:
-    st.info(f"There are no pictures of {title(chosen)} yet. The Generator runs it.", icon=":material/info:")
-else:
-    inside(current)
+offered(chosen, "panels:inside")(current)
+without = ", ".join(title(name) for name in MECHANISMS if name not in shown)
+if without:
+    st.caption(f"There are no pictures of {without}: the Generator runs them.")

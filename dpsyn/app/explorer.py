@@ -132,7 +132,9 @@ def show_verdicts(explorer: Explorer) -> None:
                 show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
         without = [title(name) for name in MECHANISMS if name not in judged]
         if without:
-            st.caption(f"No theorem is known to us that could judge {' or '.join(without)} before a run.")
+            *others, last = without
+            listed = f"{', '.join(others)} or {last}" if others else last
+            st.caption(f"No theorem is known to us that could judge {listed} before a run.")
     with overview:
         _overview(explorer, found, further)
     visit.offer(lambda: code_of(explorer, further))
@@ -152,7 +154,9 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
     )
     every, current = list(found), visit.dataset()
     expected = (
-        {offer.name: road.expected(offer) for offer in road.offers(current, explorer.spec)} if explorer.focus.loaded else {}
+        {offer.name: road.expected(offer) for offer in road.offers(current, explorer.spec, found.verdicts)}
+        if explorer.focus.loaded
+        else {}
     )
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
-from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, config_class, offered, title
 from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
@@ -67,9 +67,9 @@ class Offer:
     seconds: float | None = None
 
 
-def offers(current: Dataset, spec: PrivacySpec) -> list[Offer]:
-    """Every mechanism with the settings that it has when nobody chooses any."""
-    return [_offer(name, current, spec) for name in MECHANISMS]
+def offers(current: Dataset, spec: PrivacySpec, names: Iterable[str] = MECHANISMS) -> list[Offer]:
+    """Every mechanism, or some, with the settings that it has when nobody chooses any."""
+    return [_offer(name, current, spec) for name in names]
 
 
 def best_of(found: Sequence[Offer]) -> str:
@@ -124,7 +124,14 @@ def quick(mechanism: Mechanism) -> Config | None:
     return found
 
 
-def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
+def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
+    """The three, and in a closed group the field."""
+    _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
+    with st.expander("Other systems under the same budget", icon=":material/groups:", key="field"):
+        _offers_table([offer for offer in found if offer.name not in THE_THREE], spec, best)
+
+
+def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """A line a mechanism: privacy, expected error, time."""
     lines = ["| | privacy | two-way error to expect | time |", "|---|---|---|---|"]
     for offer in found:
@@ -175,13 +182,20 @@ def run_all_button(current: Dataset, *, first: bool) -> None:
 
 
 def run_all(current: Dataset, spec: PrivacySpec) -> None:
-    """Start a job that makes and measures one release by every mechanism that can, with the settings that nobody chose."""
+    """Start a job that makes and measures one release by every mechanism that can, with the settings that nobody chose.
+
+    Of the field only those that are quick.
+    """
     learn = current.parts[0]
     mechanisms: dict[str, Any] = {}
     refused: dict[str, Any] = {}
-    for name, config in mechanisms_as_they_come(learn.n, current.target).items():
+    for label, config in mechanisms_as_they_come(learn.n, current.target).items():
         found = _possible(config, spec, learn)
-        (refused if isinstance(found, str) else mechanisms)[name] = found
+        if not isinstance(found, str) and config.name not in THE_THREE:
+            seconds = offered(config.name, "expectations:seconds")
+            if seconds is None or (takes := seconds(found)) > _SHORT_WAIT:
+                found = "of unknown duration" if seconds is None else f"it takes {_time(takes)}"
+        (refused if isinstance(found, str) else mechanisms)[label] = found
     context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}
     visit.set_job(
         jobs.start(

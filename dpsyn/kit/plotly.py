@@ -45,10 +45,12 @@ def places_of(kinds: Sequence[str], order: Sequence[str]) -> list[int]:
     """
     seen: dict[str, int] = {}
     places = []
+    # Where there are more kinds than colours, several share one, each with patterns of its own.
+    sharing = len(order) // len(SERIES) + 1
     for kind in kinds:
         seen[kind] = seen.get(kind, -1) + 1
         first = order.index(kind) if kind in order else len(order)
-        places.append(first % len(SERIES) + len(SERIES) * (first // len(SERIES) + seen[kind]))
+        places.append(first % len(SERIES) + len(SERIES) * (first // len(SERIES) + sharing * seen[kind]))
     return places
 
 

@@ -17,8 +17,15 @@ MECHANISMS: dict[str, str] = {
     "noisy_reweighting": "dpsyn.mechanisms.noisy_reweighting:NoisyReweighting",
     "dp_cda": "dpsyn.mechanisms.dp_cda:DPCDA",
     "mwem": "dpsyn.mechanisms.mwem:MWEM",
+    "independent": "dpsyn.mechanisms.independent:Independent",
+    "mst": "dpsyn.mechanisms.mst:MST",
+    "aim": "dpsyn.mechanisms.aim:AIM",
+    "privbayes": "dpsyn.mechanisms.privbayes:PrivBayes",
+    "contingency": "dpsyn.mechanisms.contingency:Contingency",
 }
 """Registered name -> module and configuration class."""
+THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")
+"""What the project is about. The others are the field, other systems to compare them with."""
 DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}
 """The same for algorithms whose published claim is refuted. Their releases are kept and shown, with that mark."""
 

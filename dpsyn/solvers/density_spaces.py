@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -219,6 +219,16 @@ class Combined:
 
 Space = PointTables | DenseFunctions | WholeDomain | Combined
 """Points with a base measure, and functions on them: densities from potentials, expectations from densities."""
+
+
+class Densities(Protocol):
+    """What maximum entropy asks of a space; what its densities are made of is the space's own affair."""
+
+    points: int
+
+    def density(self, potential: Floats) -> tuple[DensityArray, float]: ...
+
+    def expected(self, density: DensityArray) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from dpsyn.solvers.contingency import Tables
 from dpsyn.solvers.density_spaces import (
     Combined,
     DenseFunctions,
+    Densities,
     DensityArray,
     PointTables,
     Space,
@@ -42,7 +43,7 @@ from dpsyn.solvers.rounding import systematic_rows
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
-Renew = Callable[[Space, Floats, DensityArray], Space]
+Renew = Callable[[Densities, Floats, DensityArray], Densities]
 """Of the space, all multipliers so far, and the density on the space."""
 
 MOST_STAGES = 14
@@ -96,12 +97,12 @@ class MaxEntropyFit:
     misfit: float
     gap: float
     weight: float
-    space: Space
+    space: Densities
     stages: tuple[Stage, ...] = ()
 
 
 def max_entropy_step(
-    space: Space,
+    space: Densities,
     target: Floats,
     spread: Floats,
     weight: float,
@@ -189,7 +190,7 @@ def _newton(space: DenseFunctions, target: Floats, penalty: Floats, middle: Floa
 
 
 def max_entropy(
-    space: Space,
+    space: Densities,
     target: Floats,
     spread: Floats,
     generator: np.random.Generator,
@@ -231,7 +232,7 @@ def max_entropy(
     for number in range(stages):
         progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
 
-        def fitted(to: Floats, center: Floats, at: float = current, space: Space = space) -> MaxEntropyFit:
+        def fitted(to: Floats, center: Floats, at: float = current, space: Densities = space) -> MaxEntropyFit:
             return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
 
         twin: MaxEntropyFit | None = None
@@ -349,7 +350,7 @@ def refined_max_entropy(
         over_cells = PointTables(points, sizes, tables)
         return over_cells if combination is None else Combined(over_cells, combination)
 
-    def renew(space: Space, multipliers: Floats, density: DensityArray) -> Space:
+    def renew(space: Densities, multipliers: Floats, density: DensityArray) -> Space:
         effective.append(1 / float((density.astype(np.float64) ** 2).sum()))
         points = _listed(space).codes
         drawn = points[systematic_rows(density, len(points), generator)]
@@ -372,7 +373,7 @@ def refined_max_entropy(
     return RefinedFit(best.codes, fit, model(fit.multipliers), best.expected(fit.density), tuple(effective))
 
 
-def _listed(space: Space) -> PointTables:
+def _listed(space: Densities) -> PointTables:
     found = space.over_cells if isinstance(space, Combined) else space
     assert isinstance(found, PointTables)
     return found

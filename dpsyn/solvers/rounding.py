@@ -25,6 +25,7 @@ _WINDOW = 4
 _LEAST_GAIN = 0.02
 _RARE = 0.01
 _CELLS_AT_ONCE = 1 << 21
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 def systematic_counts(density: npt.NDArray[np.floating[Any]], rows: int, generator: np.random.Generator) -> Integers:
@@ -43,6 +44,36 @@ def systematic_rows(density: npt.NDArray[np.floating[Any]], rows: int, generator
     counts = systematic_counts(density, rows, generator)
     chosen = np.flatnonzero(counts)
     return np.repeat(chosen, counts[chosen])
+
+
+def drawn_given(groups: Integers, laws: Floats, generator: np.random.Generator) -> Integers:
+    """A cell for every row, by the law of the row's group: of c rows, a cell of probability p gets ⌊c·p⌋ or ⌈c·p⌉.
+
+    Where a count is rounded up moves on by the golden ratio from group to group, so that groups with few rows together keep
+    their shares, too. Which rows of a group get which cell is drawn at random.
+
+    Args:
+        groups: number of the group of each row, shape (k,).
+        laws: not negative, with a positive sum in every group that has rows. Shape (groups, cells).
+        generator: of the draws.
+    """
+    counts = np.bincount(groups, minlength=len(laws))
+    present = np.flatnonzero(counts)
+    counts = counts[present]
+    reached = np.cumsum(laws[present], axis=1, dtype=np.float64)
+    reached *= (counts / reached[:, -1])[:, None]
+    shift = (generator.random() + _GOLDEN * np.arange(len(present))) % 1
+    whole = np.floor(np.minimum(reached, counts[:, None]) + shift[:, None]).astype(np.int64)
+    # The last entry is a whole number by construction; rounding must not move it.
+    whole = np.minimum(whole, counts[:, None])
+    whole[:, -1] = counts
+    copies = np.diff(whole, axis=1, prepend=0)
+    group, cell = np.nonzero(copies)
+    order = generator.permutation(len(groups))
+    order = order[np.argsort(groups[order], kind="stable")]
+    drawn = np.empty(len(groups), dtype=np.int64)
+    drawn[order] = np.repeat(cell, copies[group, cell])
+    return drawn
 
 
 def repaired_rows(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import Guarantee, rounded_up
 from dpsyn.theory.logarithms import LN10
 
 _PRINTED = re.compile(r"(Theorem|Algorithm|Section|Proposition|Table|Figure) \d")
@@ -21,7 +21,7 @@ class Paper:
     Attributes:
         name: authors and year, as the project cites it.
         title: as printed.
-        address: of its page on arXiv, where every version can be read.
+        address: of its page on arXiv, where every version can be read, or by its DOI.
     """
 
     name: str
@@ -193,3 +193,103 @@ def power(base: str, exponent: str) -> str:
     """LaTeX of a number to a power; in parentheses where it has a space or a power in it."""
     plain = base.startswith("(") or base.replace(".", "", 1).isdigit()
     return f"{base if plain else f'({base})'}^{exponent if len(exponent) == 1 else f'{{{exponent}}}'}"
+
+
+def by_ledger(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
+    """The claim of a mechanism whose record has a ledger of tables and choices, less what a stage before it costs."""
+    ledger = list(settings["ledger"])
+    spent, (source, *_) = float(settings.get("epsilon_for_histograms", 0.0)), guarantee.source.split(", after ")
+    own = replace(guarantee, epsilon=guarantee.epsilon - spent, source=source)
+    if settings["accounting"] == "pure":
+        moved = "by how much a neighbour moves the counts of part j together, and for each choice twice as much as a score;"
+        return (added_up(own, ledger, moved),)
+    moved = (
+        "how far a neighbour moves the counts of part j together, and the scores of as many choices: the root of the sum of "
+        "the squares."
+    )
+    return concentrated(own, ledger, moved, exact=settings["accounting"] == "exact")
+
+
+def added_up(guarantee: Guarantee, ledger: Sequence[Mapping[str, Any]], moved: str) -> ClaimFormula:
+    """The claim of parts whose ε add up.
+
+    Args:
+        guarantee: the claim.
+        ledger: the parts with ``"epsilon"`` and ``"scale"``, as records keep them.
+        moved: what Δ₁,ⱼ is, in words.
+    """
+    terms = [
+        rf"\frac{{{number(_near(float(entry['epsilon']) * float(entry['scale'])))}}}{{{number(float(entry['scale']))}}}"
+        for entry in ledger
+    ]
+    return ClaimFormula(
+        "The claim",
+        r"\varepsilon = \sum_j \frac{\Delta_{1,j}}{b_j}",
+        rf"\varepsilon = {' + '.join(terms)} = {up(guarantee.epsilon)}",
+        guarantee.source,
+        f"Δ₁,ⱼ is {moved} bⱼ is the scale of its noise.",
+    )
+
+
+def concentrated(
+    guarantee: Guarantee, ledger: Sequence[Mapping[str, Any]], moved: str, *, exact: bool
+) -> tuple[ClaimFormula, ClaimFormula]:
+    """The claim of parts whose ρ add up: what they add up to, and the δ of the ε that this makes.
+
+    Args:
+        guarantee: the claim; its source is that of the second line.
+        ledger: the parts with ``"rho"`` and ``"scale"``, as records keep them.
+        moved: what Δ₂,ⱼ is, in words.
+        exact: the second line is by the law of the privacy loss, and not by zCDP.
+    """
+    rho = sum(float(entry["rho"]) for entry in ledger)
+    # The zCDP bound is steep in ρ: six digits keep δ to about as many.
+    total = up(rho, 4 if exact else 6)
+    squares = [(_near(2 * float(entry["rho"]) * float(entry["scale"]) ** 2), float(entry["scale"])) for entry in ledger]
+    terms = [rf"\frac{{{number(square)}}}{{2 {TIMES}{power(number(scale), '2')}}}" for square, scale in squares]
+    shift = ClaimFormula(
+        "How far a neighbour moves the noisy sums",
+        r"\rho = \sum_j \frac{\Delta_{2,j}^2}{2\sigma_j^2}",
+        rf"\rho = {' + '.join(terms)} \le {total}",
+        "",
+        f"Δ₂,ⱼ is {moved} σⱼ is the scale of its noise.",
+    )
+    return shift, (loss_law if exact else zcdp_law)(guarantee, total)
+
+
+def loss_law(guarantee: Guarantee, rho: str) -> ClaimFormula:
+    """The δ of an ε by the exact law of the privacy loss, whose mean is ρ."""
+    return ClaimFormula(
+        "The claim",
+        r"\delta(\varepsilon) = \mathbb{E}\left[\left(1 - e^{\varepsilon - L}\right)_+\right] \le \delta",
+        rf"\mathbb{{E}}\left[\left(1 - e^{{{up(guarantee.epsilon)} - L}}\right)_+\right] "
+        rf"\le {up(guarantee.delta, 3)},\qquad "
+        rf"\mathbb{{E}}\,L = \rho \le {rho}",
+        guarantee.source,
+        "L is the privacy loss, a sum of discrete Gaussian variables; its law is computed exactly.",
+    )
+
+
+def zcdp_law(guarantee: Guarantee, rho: str) -> ClaimFormula:
+    """The δ of an ε by ρ-zCDP."""
+    letter, epsilon = r"\varepsilon", up(guarantee.epsilon)
+    return ClaimFormula(
+        "The claim",
+        rf"\delta({letter}) \le {_smallest(letter)} \le \delta",
+        rf"\delta({epsilon}) \le {_smallest(epsilon)} \le {up(guarantee.delta, 3)},\qquad \rho \le {rho}",
+        guarantee.source,
+        "α runs over the Rényi orders.",
+    )
+
+
+def _smallest(epsilon: str) -> str:
+    """The infimum that turns ρ into δ (:func:`dpsyn.privacy.zcdp.zcdp_delta`)."""
+    return (
+        rf"\inf_{{\alpha > 1}} \frac{{e^{{(\alpha - 1)(\alpha\rho - {epsilon})}}}}{{\alpha - 1}}"
+        r"\left(1 - \frac1\alpha\right)^{\alpha}"
+    )
+
+
+def _near(value: float) -> float:
+    """A sensitivity or its square, a whole number but for rounding where the functions are whole."""
+    return float(round(value)) if abs(value - round(value)) < 1e-6 * max(value, 1.0) else value

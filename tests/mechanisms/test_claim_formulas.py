@@ -257,6 +257,45 @@ def test_as_published_is_two_f_over_n_sigma():
     assert sides(line.filled) == (pytest.approx(0.7, rel=1e-3), 0.7)
 
 
+FIELD = [dpsyn.Independent(), dpsyn.MST(), dpsyn.AIM(), dpsyn.PrivBayes(), dpsyn.Contingency()]
+SPECS = [dpsyn.PrivacySpec(1.0), dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("config", FIELD, ids=lambda config: config.name)
+def test_the_parts_of_the_field_add_up_to_the_claim(config, spec):
+    mechanism, (*shift, claim) = lines_of(config, spec)
+    if mechanism.guarantee.delta == 0:
+        working, result = sides(claim.filled if config.name != "aim" else claim.filled.replace("+ \\sum", "= 0 \\sum"))
+        assert result == mechanism.guarantee.epsilon == 1.0
+        assert config.name == "aim" or working == pytest.approx(1.0, rel=2e-3)
+        return
+    ledger = mechanism.calibrated()["ledger"]
+    rho = sum(entry["rho"] for entry in ledger)
+    if config.name == "aim":
+        parts = [value(part) for part in shift[0].filled.split(r"\le ")[1].split(" + ")]
+        assert parts == pytest.approx([entry["rho"] for entry in ledger], rel=1e-3)
+    else:
+        working, result = sides(shift[0].filled)
+        assert working == pytest.approx(rho, rel=2e-3)
+        assert rho <= result <= rho * 1.001
+    if mechanism.calibrated()["accounting"] == "zcdp":
+        assert zcdp_delta(rho, 1.0) <= 1e-5
+        assert zcdp_delta(value(claim.filled.split(r"\rho \le ")[1]), 1.0) <= 1e-5 * 1.001
+
+
+def test_the_threshold_of_the_whole_table():
+    wide = Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(20))
+    for spec, cells in zip(SPECS[1:], (2, 1), strict=True):
+        mechanism, (passed, claim) = lines_of(dpsyn.Contingency(), spec, wide)
+        power_, scale = (float(x) for x in re.search(r"q\^\{(\d+)\}.*q = e\^\{-1/([\d.]+)\}", passed.filled).groups())
+        assert (power_, scale) == (mechanism.threshold - 1, pytest.approx(mechanism.release.scale))
+        ratio = math.exp(-1 / scale)
+        assert cells * ratio**power_ / (1 + ratio) <= 1e-5 * (1 + 1e-9) < cells * ratio ** (power_ - 1) / (1 + ratio)
+        assert passed.filled.startswith(f"{cells}\\,")
+        assert sides(claim.filled)[1] == 1.0
+
+
 def test_theorem_2_2_is_named_for_replacing_one_record_only():
     for spec, cited in ((dpsyn.PrivacySpec(1.0), True), (dpsyn.PrivacySpec(1.0, neighbouring="add_remove"), False)):
         _, (line,) = lines_of(dpsyn.NoisyReweighting(noise="laplace"), spec)
@@ -471,6 +510,5 @@ def test_sources_name_their_paper():
                 assert paper is PAPERS[verdict.mechanism]
     assert ours == {"Bounded ratio", "Stability (experimental)", "Gaussian noise", "Exact accountant"}
     assert {config_class(name).paper for name in MECHANISMS} == {PAPERS[name].name for name in MECHANISMS}
-    assert all(
-        re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{4,5}", paper.address) for paper in (*PAPERS.values(), *OTHERS)
-    )
+    pages = r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|doi\.org/10\.\d{4,5}/\S+)"
+    assert all(re.fullmatch(pages, paper.address) for paper in (*PAPERS.values(), *OTHERS))

@@ -54,7 +54,6 @@ STATES: list[tuple[str, dict[str, Any]]] = [
     *(("inside", {"inside_mechanism": "private_sampling", "is_section": name}) for name in SAMPLING),
     *(("inside", {"inside_mechanism": "noisy_reweighting", "in_nr_view": name}) for name in REWEIGHTING),
     *(("inside", {"inside_mechanism": "dp_cda", "in_cda_view": name}) for name in MIXING),
-    ("inside", {"inside_mechanism": "mwem"}),
     ("lessons", {}),
     ("comparison", {"comparison_what": "Releases", "job_message": MARK, "workspace_lost": MARK}),
     ("comparison", {"comparison_what": "Experiments", "lab_wish_on_1": True}),

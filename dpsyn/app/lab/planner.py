@@ -24,6 +24,7 @@ from dpsyn.evaluation.experiments.plan import (
 from dpsyn.evaluation.prediction import DEFAULT_MODELS, LOGISTIC, MODELS
 from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.registry import THE_THREE
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
@@ -93,7 +94,7 @@ def planner(current: visit.Dataset) -> None:
             chosen = st.multiselect(
                 "Mechanisms",
                 list(options),
-                default=list(mechanisms_as_they_come(learn.n, current.target)),
+                default=list(mechanisms_as_they_come(learn.n, current.target, THE_THREE)),
                 key=f"lab_mechanisms_{current.tag}",
                 **current.kept,
                 help="As they come, or with the settings of a release that you have made in the Generator.",

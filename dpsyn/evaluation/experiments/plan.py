@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -223,14 +223,15 @@ class Grid:
         return cls(made, spec_from_dict(data["spec"]), **{name: data[name] for name in _SETTINGS})
 
 
-def mechanisms_as_they_come(rows: int, target: str | None) -> dict[str, Config]:
+def mechanisms_as_they_come(rows: int, target: str | None, names: Iterable[str] = MECHANISMS) -> dict[str, Config]:
     """The mechanisms by their titles, with the settings that they have when nobody chooses any.
 
     Args:
         rows: n, the number of real rows. Everyone releases as many, whatever that costs: an experiment says what it costs.
         target: the column to predict. A mechanism that needs one is left out without it.
+        names: of the mechanisms; all by default.
     """
-    found = [config_class(name).as_it_comes(rows, target) for name in MECHANISMS]
+    found = [config_class(name).as_it_comes(rows, target) for name in names]
     return {config.title: config for config in found if config is not None}
 
 

@@ -1,0 +1,128 @@
+"""What mechanisms on categories have in common: fine histograms of numbers and dates before, rows from a model after."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pandas as pd
+
+from dpsyn import checks
+from dpsyn.calendar import with_calendar
+from dpsyn.domain import Codes, Domain
+from dpsyn.mechanisms.base import (
+    PUBLIC_DOMAIN_ASSUMPTION,
+    ROWS,
+    Axis,
+    Config,
+    Mechanism,
+    Progress,
+    Release,
+    check_request,
+)
+from dpsyn.mechanisms.encoding import Stage, checked_share, staged
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.solvers.memory import require_memory
+from dpsyn.table import Table
+
+_N_IS_PUBLIC = "The number of rows n is public."
+
+
+class Model(Protocol):
+    """What was made of noisy numbers; it has seen no row.
+
+    Attributes:
+        rows: how many the noisy numbers say that there are.
+    """
+
+    @property
+    def rows(self) -> float: ...
+
+    def codes(self, count: int, generator: np.random.Generator) -> Codes:
+        """Codes of so many rows, in random order, shape (count, columns)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Categories(Config):
+    """
+    Args:
+        rows: k; None makes as many as there are, by the noisy tables where a neighbour adds or removes one. Rows cost no
+            privacy.
+        histogram_share: share of ε for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`), which choose
+            their bins and what is drawn inside; 0 takes bins of equal width. Nothing is spent where there is no such column.
+
+    Raises:
+        ParameterError: a value is outside its range.
+    """
+
+    rows: int | None = None
+    histogram_share: float = 0.1
+
+    axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS}
+
+    def __post_init__(self) -> None:
+        self._set("rows", checks.whole_or_none("rows", self.rows))
+        self._set("histogram_share", checked_share(self.histogram_share))
+
+    def _begun(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Domain, int, Stage, PrivacySpec]:
+        """The columns as they are coded, n, what comes first for numbers and dates, and what that leaves."""
+        n = check_request(spec, domain, n, self.rows)
+        domain = with_calendar(domain)
+        stage, left = staged(self.histogram_share, spec, domain, n)
+        return domain, n, stage, left
+
+
+def claimed(spec: PrivacySpec, stage: Stage, source: str, delta: float) -> Guarantee:
+    """The claim of a mechanism that spends all of ε that a stage leaves, and this δ."""
+    public = (_N_IS_PUBLIC,) if spec.neighbouring == "replace_one" else ()
+    return Guarantee(spec.epsilon, delta, spec.neighbouring, stage.source(source), (PUBLIC_DOMAIN_ASSUMPTION, *public))
+
+
+@dataclass(frozen=True)
+class OnCategories(Mechanism):
+    """A calibrated mechanism that makes a model of codes and draws rows from it.
+
+    Attributes:
+        stage: what comes first, for numbers and dates.
+    """
+
+    stage: Stage
+
+    @property
+    def public_rows(self) -> int | None:
+        """n where it is public."""
+        return self.n if self.guarantee.neighbouring == "replace_one" else None
+
+    def calibrated(self) -> dict[str, Any]:
+        """Rows where their number is known, and what comes first; mechanisms add their own."""
+        assert isinstance(self.config, Categories)
+        rows = self.config.rows or self.public_rows
+        return {**({} if rows is None else {"rows": rows}), **self.stage.facts()}
+
+    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
+        """As many rows again from the same model."""
+        model, encoding = release.diagnostics.get("model"), release.diagnostics.get("encoding")
+        if model is None or encoding is None:
+            return None
+        found: pd.DataFrame = encoding.decode(model.codes(len(release.rows), generator), generator)
+        return found
+
+    @abstractmethod
+    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[Model, dict[str, Any]]:
+        """A model of the rows, from noisy numbers alone, and diagnostics."""
+
+    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+        progress("adding noise", 0.0)
+        encoding = self.stage.encoding(noise, table)
+        model, diagnostics = self._model(noise, encoding.codes(table), progress)
+        progress("drawing the rows", 0.9)
+        assert isinstance(self.config, Categories)
+        rows = self.config.rows or self.public_rows or max(1, round(model.rows))
+        require_memory("rows", rows, 16 * len(self.domain) * rows)
+        found = encoding.decode(model.codes(rows, noise.generator), noise.generator)
+        return found, {**diagnostics, "model": model, "encoding": encoding}

@@ -1,0 +1,89 @@
+"""A graphical model fitted to noisy tables: what MST and AIM draw their rows from (McKenna, Sheldon, Miklau 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsyn.domain import Codes
+from dpsyn.solvers.junction_tree import JunctionTree
+from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
+from dpsyn.solvers.rounding import repaired_rows
+
+_NEAR, _STEPS = 0.1, 60
+"""How far one step from an earlier model goes: λ as a share of the number of cells, and iterations. Of 1, 0.3, 0.1 and 0.03
+times the cells, 0.1 had the smallest error on Adult's eight columns at ε = 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphicalModel:
+    """A density of maximum entropy near noisy tables.
+
+    Attributes:
+        tree: the cliques.
+        potential: one number for each cell of the tables.
+        density: laws of the cliques.
+        rows: how many there are.
+    """
+
+    tree: JunctionTree
+    potential: Floats
+    density: Floats
+    rows: float
+
+    @classmethod
+    def fitted(
+        cls, sizes: Sequence[int], tables: NoisyTables, rows: float, generator: np.random.Generator
+    ) -> GraphicalModel:
+        """The density near all tables that follows their noise least (:func:`~dpsyn.solvers.max_entropy.max_entropy`)."""
+        tree, target, spread = _problem(sizes, tables, rows)
+        fit = max_entropy(tree, target, spread, generator)
+        return cls(tree, fit.multipliers, np.asarray(fit.density, dtype=np.float64), rows)
+
+    def moved(self, sizes: Sequence[int], tables: NoisyTables, steps: int = _STEPS) -> GraphicalModel:
+        """The density near tables of which some are new, by one step from this one: quick, and near enough to go on from."""
+        tree, target, spread = _problem(sizes, tables, self.rows)
+        known = _by_table(self.tree, self.potential)
+        start = [known.get(table, np.zeros(len(tables.counts[table]))) for table in tree.tables]
+        fit = max_entropy_step(tree, target, spread, _NEAR * len(target), center=np.concatenate(start), iterations=steps)
+        return GraphicalModel(tree, fit.multipliers, np.asarray(fit.density, dtype=np.float64), self.rows)
+
+    @classmethod
+    def independent(cls, laws: Sequence[Floats], rows: float) -> GraphicalModel:
+        """Columns one by one, each with its own law."""
+        sizes = [len(law) for law in laws]
+        tree = JunctionTree(sizes, [(j,) for j in range(len(sizes))])
+        potential = np.concatenate([np.log(np.maximum(law, 1e-12)) for law in laws])
+        return cls(tree, potential, tree.density(potential)[0], rows)
+
+    def table(self, columns: Columns) -> Floats:
+        """Expected rows of every cell of a table whose columns are in one clique."""
+        return self.rows * self.tree.law(self.density, columns)
+
+    def pairs(self) -> dict[Columns, Floats]:
+        """Expected rows of every table of two columns, shape (cells,)."""
+        return {pair: self.rows * law.ravel() for pair, law in self.tree.pairs(self.density).items()}
+
+    def codes(self, count: int, generator: np.random.Generator) -> Codes:
+        """Rows in random order whose tables are those of the model up to rounding: shape (count, columns)."""
+        tree = self.tree
+        drawn = tree.rows(self.potential, count, generator)
+        expected = tree.expected(self.density)
+        found = repaired_rows(drawn, tree.sizes, tree.tables, expected, generator)
+        return found[generator.permutation(count)]
+
+
+def _problem(sizes: Sequence[int], tables: NoisyTables, rows: float) -> tuple[JunctionTree, Floats, Floats]:
+    """The space, the shares of all cells, and the standard deviations of their noise."""
+    listed = list(tables.counts)
+    counts = np.concatenate([tables.counts[columns] for columns in listed])
+    deviations = [np.full(len(tables.counts[columns]), tables.variances[columns] ** 0.5) for columns in listed]
+    return JunctionTree(sizes, listed), counts / rows, np.concatenate(deviations) / rows
+
+
+def _by_table(tree: JunctionTree, potential: Floats) -> Mapping[Columns, Floats]:
+    sizes = np.cumsum([int(np.prod([tree.sizes[j] for j in table], dtype=np.int64)) for table in tree.tables])
+    return dict(zip(tree.tables, np.split(potential, sizes[:-1]), strict=True))

@@ -1,0 +1,110 @@
+"""What all neighbours of a small table can do to what is handed to the noise, against what was asked for.
+
+For mechanisms on categories: everything that they learn of the rows is a question to the noise, and what the answers cost
+adds up. Questions, answers and rows must not depend on the rows otherwise, so this is all that there is to know.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.mechanisms.categories import Categories, OnCategories
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
+from dpsyn.privacy.zcdp import zcdp_rho
+from tests.conformance.neighbours import neighbours, remember_fits, run, spent
+
+NAMES = [name for name in MECHANISMS if issubclass(config_class(name), Categories)]
+BITS: dict[str, list[Any]] = {"a": [0, 1], "b": [0, 1], "c": [0, 1]}
+MIXED: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "x": [0, 4, 9]}
+ATTRIBUTES = {
+    "a": dpsyn.Attribute("a", "categorical", ("x", "y", "z"), public=True),
+    "x": dpsyn.Attribute("x", "numeric", lower=0, upper=9, bins=2, integer=True, public=True),
+}
+SETTINGS: dict[str, dict[str, Any]] = {"privbayes": {"usefulness": 1e-6}}  # parents, although there are few rows
+TIGHT = 0.65
+"""The part of the budget that the worst neighbour uses: with half of the noise on a table or choice it would be too much."""
+
+
+def table_of(frame: pd.DataFrame) -> dpsyn.Table:
+    attributes = [
+        ATTRIBUTES[name] if name in ATTRIBUTES and "x" in frame else dpsyn.Attribute(name, "truth", (0, 1), public=True)
+        for name in frame
+    ]
+    return dpsyn.Table(frame, dpsyn.Domain.of(attributes))
+
+
+def frame_of(values: dict[str, list[Any]]) -> pd.DataFrame:
+    every = list(product(*values.values()))
+    return pd.DataFrame([every[at] for at in (0, 0, 1, 3, 6, len(every) - 1)], columns=list(values))
+
+
+@pytest.mark.parametrize(
+    ("values", "neighbouring", "delta"),
+    [(BITS, "replace_one", 0.0), (MIXED, "replace_one", 1e-5), (MIXED, "add_remove", 0.0), (BITS, "add_remove", 1e-5)],
+    ids=["bits, replace, pure", "mixed, replace", "mixed, add, pure", "bits, add"],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_neighbour_costs_more_than_was_asked_for(
+    name: str, values: dict[str, list[Any]], neighbouring: Any, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember_fits(monkeypatch)
+    table, spec = table_of(frame_of(values)), dpsyn.PrivacySpec(1.7, delta, neighbouring)
+    config = config_class(name)(rows=3, **SETTINGS.get(name, {}))
+    mechanism = config.calibrate(spec, table.domain, table.n)
+    assert isinstance(mechanism, OnCategories)
+    calls, rows = run(mechanism, table)
+    before, how = mechanism.stage.epsilon, mechanism.calibrated()["accounting"]
+    left, worst = spec.epsilon - before, 0.0
+    for other in neighbours(table.frame, values, neighbouring):
+        theirs = table_of(other)
+        # Under add_remove n is a secret, of which calibration must know nothing.
+        found, same = run(config.calibrate(spec, theirs.domain, theirs.n), theirs)
+        pd.testing.assert_frame_equal(rows, same)
+        cost = spent(calls, found)
+        if how == "pure":
+            assert not any(call.kind == "gaussian" for call in calls)
+            assert cost.epsilon <= spec.epsilon
+            worst = max(worst, cost.epsilon / spec.epsilon)
+            continue
+        assert cost.laplace <= before
+        if how == "zcdp":
+            rho = zcdp_rho(left, delta)
+            assert cost.rho <= rho
+            worst = max(worst, cost.rho / rho)
+        else:
+            (scale,) = {call.scale for call in calls if call.kind == "gaussian"}
+            reached = discrete_delta((Moved(max(sum(cost.moved), 1)),), scale, left)
+            assert reached <= delta
+            worst = max(worst, reached / delta)
+    assert worst > TIGHT
+    claim = mechanism.guarantee
+    assert (claim.epsilon, claim.neighbouring) == (spec.epsilon, neighbouring)
+    assert claim.delta == (0.0 if how == "pure" else delta)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_said_of_a_secret_number_of_rows(name: str) -> None:
+    table = table_of(frame_of(MIXED))
+    spec = dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")
+    found = [config_class(name)().calibrate(spec, table.domain, n).facts() for n in (1, 6, 10**6)]
+    assert found[0] == found[1] == found[2]
+    assert "n" not in found[0]
+    assert "rows" not in {k for k, v in found[0].items() if v is not None}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_is_measured_in_whole_numbers_and_one_column_is_enough(name: str) -> None:
+    table = table_of(pd.DataFrame({"only": [0, 1, 1, 0]}))
+    for neighbouring in ("replace_one", "add_remove"):
+        for delta in (0.0, 1e-6):
+            spec = dpsyn.PrivacySpec(20.0, delta, neighbouring)
+            made = config_class(name)().calibrate(spec, table.domain, table.n)(np.random.default_rng(0), table)
+            assert made.rows["only"].isin([0, 1]).all()
+            assert 2 <= len(made.rows) <= 6

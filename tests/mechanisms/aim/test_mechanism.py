@@ -1,0 +1,130 @@
+"""AIM: what it scores, when it anneals, how large its model grows, and that it spends all and no more."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.errors import DpsynError
+from dpsyn.mechanisms.aim.mechanism import AIMMechanism
+from dpsyn.solvers.junction_tree import model_cells
+from dpsyn.solvers.noisy_tables import table_counts
+from tests.conformance.neighbours import Call, Deaf
+
+ASIA = dpsyn.load_sample("asia")
+FIVE = ASIA.project(["smoke", "lung", "bronc", "either", "dysp"])
+
+
+class Chosen(Deaf):
+    """Keeps which candidate was chosen, and answers about as the data would."""
+
+    def __init__(self, seed: int, far: int = 0) -> None:
+        super().__init__(seed)
+        self.far = far
+        self.at: list[int] = []
+
+    def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._noted("gaussian", values, scale)
+        return values + self.far * self.answers.integers(-1, 2, values.shape)
+
+    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._noted("laplace", values, scale)
+        return values + self.far * self.answers.integers(-1, 2, values.shape)
+
+    def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
+        self._noted("choice", scores, scale)
+        self.at.append(int(np.argmax(scores)))
+        return self.at[-1]
+
+
+def watched(spec: dpsyn.PrivacySpec, far: int = 0, **settings: Any) -> tuple[AIMMechanism, Chosen, dict[str, Any]]:
+    mechanism = dpsyn.AIM(rows=5, **settings).calibrate(spec, FIVE.domain, FIVE.n)
+    noise = Chosen(0, far)
+    return mechanism, noise, mechanism._run(noise, FIVE, lambda step, share: None)[1]
+
+
+def rounds_of(calls: list[Call]) -> list[tuple[Call, Call]]:
+    """Choice and measurement of every round; before are the five single columns."""
+    assert [call.kind for call in calls[5:]] == ["choice", calls[0].kind] * ((len(calls) - 5) // 2)
+    return list(zip(calls[5::2], calls[6::2], strict=True))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize(("far", "epsilon"), [(0, 1.0), (4000, 1.0), (0, 0.05)])
+def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(delta: float, far: int, epsilon: float) -> None:
+    mechanism, noise, _ = watched(dpsyn.PrivacySpec(epsilon, delta), far)
+    budget, rounds = mechanism.budget, rounds_of(noise.calls)
+    spent = budget.noise_cost(noise.calls[0].scale, 5)
+    for choice, measured in rounds:
+        spent += budget.choice_cost(choice.scale, 4) + budget.noise_cost(measured.scale)
+    assert spent <= budget.total
+    assert spent == pytest.approx(budget.total, rel=1e-9)
+    assert len(rounds) <= 16 * 5
+    scales = [measured.scale for _, measured in rounds]
+    assert scales == sorted(scales, reverse=True)
+    if far:  # the model moves far in every round: the scales stay, and 16 rounds a column less the first tables are left
+        assert len(set(scales[:-1])) == 1
+    elif epsilon < 0.1:  # the model hardly moves: scales are halved
+        assert any(b == pytest.approx(a / 2) for a, b in pairwise(scales))
+
+
+def test_the_first_scores_are_the_distances_from_independence_less_what_noise_adds() -> None:
+    mechanism, noise, _ = watched(dpsyn.PrivacySpec(1.0, 1e-5))
+    codes, (choice, _) = FIVE.codes, rounds_of(noise.calls)[0]
+    penalty = mechanism.budget.mean_error(mechanism.first.noise_scale)
+    expected = [round(-penalty * 2) for _ in range(5)]
+    for i, j in combinations(range(5), 2):
+        exact = table_counts(codes, (i, j), (2,) * 5)
+        alone = np.outer(np.bincount(codes[:, i]), np.bincount(codes[:, j])).ravel() / len(codes)
+        expected.append(2 * int(np.abs(exact - np.rint(alone)).sum()) - round(2 * penalty * 4))
+    np.testing.assert_allclose(choice.values, expected, atol=2)
+    assert mechanism.budget.moved == 2
+    assert choice.scale == pytest.approx(mechanism.budget.choice_scale(0.1 * mechanism.budget.total / 80, 4))
+
+
+def test_what_was_chosen_is_measured() -> None:
+    _, noise, _ = watched(dpsyn.PrivacySpec(1.0, 1e-5))
+    candidates = [*((j,) for j in range(5)), *combinations(range(5), 2)]
+    for (_, measured), at in zip(rounds_of(noise.calls), noise.at, strict=True):
+        assert measured.values.tolist() == table_counts(FIVE.codes, candidates[at], (2,) * 5).tolist()
+
+
+@pytest.mark.parametrize("cells", [10, 16, 20, 1000])
+def test_the_model_stays_as_small_as_asked_for_and_grows_with_what_is_spent(cells: int) -> None:
+    mechanism, noise, diagnostics = watched(dpsyn.PrivacySpec(1.0, 1e-5), model_cells=cells)
+    # A column alone is always measured: 5 columns with 2 codes each have 10 cells.
+    assert diagnostics["model_cells"] <= max(cells, 10)
+    budget, spent = mechanism.budget, mechanism.budget.noise_cost(noise.calls[0].scale, 5)
+    for choice, measured in rounds_of(noise.calls):
+        spent += budget.choice_cost(choice.scale, 4) + budget.noise_cost(measured.scale)
+        pairs_at_first = [pair for pair in combinations(range(5), 2) if model_cells((2,) * 5, [pair]) <= cells]
+        assert 5 <= len(choice.values) <= 5 + len(pairs_at_first)
+    first, _ = rounds_of(noise.calls)[0]
+    share = (mechanism.budget.noise_cost(noise.calls[0].scale, 5) + mechanism.budget.total / 80) / mechanism.budget.total
+    assert len(first.values) == (15 if share * cells >= 10 else 5)
+
+
+def test_it_beats_columns_that_are_independent_and_a_model_that_is_too_small() -> None:
+    def error(config: Any) -> float:
+        release = config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), FIVE.domain, FIVE.n)(np.random.default_rng(1), FIVE)
+        made = FIVE.domain.encode(release.rows)
+        off = [
+            np.abs(table_counts(FIVE.codes, pair, (2,) * 5) - table_counts(made, pair, (2,) * 5)).sum()
+            for pair in combinations(range(5), 2)
+        ]
+        return float(np.mean(off)) / (2 * FIVE.n)
+
+    best, small, none = error(dpsyn.AIM()), error(dpsyn.AIM(model_cells=16)), error(dpsyn.Independent())
+    assert best < 0.005
+    assert best < small / 2
+    assert small < none
+
+
+def test_what_cannot_be_is_refused() -> None:
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(400))
+    with pytest.raises(DpsynError, match="columns"):
+        dpsyn.AIM().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), wide, 100)

@@ -1,0 +1,145 @@
+"""The whole table: its threshold by the exact law of the noise, and by all that two neighbours can show."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.mechanisms.contingency.mechanism import above, smallest_threshold
+from dpsyn.table import Table
+from tests.conformance.neighbours import Deaf, run
+
+DOMAIN = dpsyn.Domain.of(dpsyn.Attribute(name, "categorical", tuple("pqrs"), public=True) for name in "ab")
+
+
+def table_of(rows):
+    return Table(pd.DataFrame(rows, columns=["a", "b"]), DOMAIN)
+
+
+def law(scale, reach=400):
+    """Of discrete Laplace noise, by position."""
+    q = math.exp(-1 / scale)
+    return {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-reach, reach + 1)}
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 7.5])
+def test_the_threshold_is_the_smallest_that_a_single_row_passes_with_at_most_delta(scale):
+    noise = law(scale)
+    for threshold in (2, 3, 9):
+        exact = sum(p for z, p in noise.items() if 1 + z >= threshold)
+        assert above(scale, threshold) == pytest.approx(exact, rel=1e-9)
+    for delta in (0.2, 1e-3, 1e-6):
+        found = smallest_threshold(scale, delta)
+        assert above(scale, found) <= delta
+        assert found == 2 or above(scale, found - 1) > delta * (1 - 1e-9)
+
+
+def seen(count, scale, threshold):
+    """The law of what is released of a cell: nothing (None), or a noisy count."""
+    found = {None: 0.0}
+    if count == 0:
+        return {None: 1.0}
+    for z, p in law(scale).items():
+        key = count + z if count + z >= threshold else None
+        found[key] = found.get(key, 0.0) + p
+    return found
+
+
+def delta_of(first, second, epsilon):
+    """Σ (P - e^ε·Q)₊ over all outputs of pairs of cells that are released independently."""
+    total = 0.0
+    for a, b in product(first[0], first[1]):
+        p = first[0][a] * first[1][b]
+        q = second[0].get(a, 0.0) * second[1].get(b, 0.0)
+        total += max(p - math.exp(epsilon) * q, 0.0)
+    return total
+
+
+@pytest.mark.parametrize(("neighbouring", "cells"), [("add_remove", 1), ("replace_one", 2)])
+def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells):
+    """All pairs of small counts, by the exact law of what is released of the cells that a neighbour moves."""
+    epsilon, delta = 1.2, 0.01
+    config = dpsyn.Contingency(cells="present")
+    mechanism = config.calibrate(dpsyn.PrivacySpec(epsilon, delta, neighbouring), DOMAIN, 5)
+    scale, threshold = mechanism.release.scale, mechanism.threshold
+    assert threshold is not None
+    assert cells / scale <= epsilon
+    worst = 0.0
+    for one, other in product(range(3), range(1, 4)):
+        # One cell gains the row; where rows are replaced another one loses it.
+        mine = (seen(one, scale, threshold), seen(other if cells == 2 else 0, scale, threshold))
+        theirs = (seen(one + 1, scale, threshold), seen(other - 1 if cells == 2 else 0, scale, threshold))
+        for a, b in ((mine, theirs), (theirs, mine)):
+            worst = max(worst, delta_of(a, b, epsilon))
+    assert worst <= delta * (1 + 1e-9)
+    # One less, or half of the noise, would be too little.
+    lower = (seen(1, scale, threshold - 1), {None: 1.0})
+    assert delta_of(lower, ({None: 1.0}, {None: 1.0}), epsilon) > delta / cells
+    halved = [(seen(count, scale / 2, threshold), {None: 1.0}) for count in (30, 31)]
+    assert delta_of(halved[1], halved[0], epsilon / cells) > 10 * delta
+
+
+def test_only_cells_that_pass_the_threshold_are_released():
+    rows = [("p", "p")] * 6 + [("q", "s")] * 2 + [("r", "r")]
+
+    class Chosen(Deaf):
+        def discrete_laplace(self, values, scale):
+            self._noted("laplace", values, scale)
+            return np.array([50, 3, 50])
+
+    mechanism = dpsyn.Contingency(cells="present", rows=40).calibrate(dpsyn.PrivacySpec(1.0, 1e-4), DOMAIN, 9)
+    assert 3 < mechanism.threshold < 50
+    noise = Chosen()
+    made, diagnostics = mechanism._run(noise, table_of(rows), lambda step, share: None)
+    assert made.value_counts().to_dict() == {("p", "p"): 20, ("r", "r"): 20}
+    assert diagnostics["rows_lost"] == 2
+    ((_, values, scale),) = [(call.kind, call.values, call.scale) for call in noise.calls]
+    assert values.tolist() == [6, 2, 1]
+    assert scale == mechanism.release.scale
+
+
+def test_where_no_cell_passes_any_row_may_come():
+    class Silent(Deaf):
+        def discrete_laplace(self, values, scale):
+            return np.zeros(values.shape, dtype=np.int64)
+
+    mechanism = dpsyn.Contingency(cells="present", rows=400).calibrate(dpsyn.PrivacySpec(1.0, 1e-4), DOMAIN, 3)
+    made, _ = mechanism._run(Silent(), table_of([("p", "p")] * 3), lambda step, share: None)
+    assert len(made.drop_duplicates()) == 16
+
+
+def test_all_cells_are_one_table_with_exact_counts():
+    rows = [("p", "p")] * 6 + [("q", "s")] * 2 + [("r", "r")]
+    mechanism = dpsyn.Contingency(rows=3).calibrate(dpsyn.PrivacySpec(1.0), DOMAIN, 9)
+    ((call,), _) = run(mechanism, table_of(rows))
+    assert call.values.reshape(4, 4).tolist() == [[6, 0, 0, 0], [0, 0, 0, 2], [0, 0, 1, 0], [0, 0, 0, 0]]
+
+
+def test_which_cells_get_noise_follows_from_public_facts_and_the_impossible_is_refused():
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "categorical", tuple("pqrs"), public=True) for j in range(40))
+
+    def calibrated(domain, delta, **settings):
+        return dpsyn.Contingency(**settings).calibrate(dpsyn.PrivacySpec(1.0, delta), domain, 100)
+
+    assert calibrated(DOMAIN, 1e-5).threshold is None
+    assert calibrated(wide, 1e-5).threshold is not None
+    assert calibrated(DOMAIN, 1e-5, cells="present").threshold is not None
+    with pytest.raises(ParameterError, match="possible rows"):
+        calibrated(wide, 0.0)
+    with pytest.raises(ParameterError, match="possible rows"):
+        calibrated(wide, 1e-5, cells="all")
+    with pytest.raises(CalibrationError, match="delta > 0"):
+        calibrated(DOMAIN, 0.0, cells="present")
+
+
+def test_a_wide_domain_runs_without_listing_it():
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(80))
+    frame = pd.DataFrame(np.repeat([[0] * 80, [1] * 80], 300, axis=0), columns=list(wide.names))
+    made = dpsyn.Contingency().calibrate(dpsyn.PrivacySpec(1.0, 1e-6), wide, 600)(None, Table(frame, wide)).rows
+    assert sorted(made.drop_duplicates().sum(axis=1)) == [0, 80]

@@ -1,0 +1,120 @@
+"""MST: the tree that it chooses, and what it measures."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.errors import DpsynError
+from dpsyn.table import Table
+from tests.conformance.neighbours import Call, Deaf
+
+ASIA = dpsyn.load_sample("asia")
+
+
+class Exact(Deaf):
+    """Answers without any noise, and chooses the highest score."""
+
+    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._noted("laplace", values, scale)
+        return values
+
+    def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._noted("gaussian", values, scale)
+        return values
+
+    def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
+        self._noted("choice", scores, scale)
+        return int(np.argmax(scores))
+
+
+def exact_run(table: Table, spec: dpsyn.PrivacySpec, **settings: object) -> tuple[list[Call], dict]:
+    mechanism = dpsyn.MST(**settings).calibrate(spec, table.domain, table.n)
+    noise = Exact()
+    return noise.calls, mechanism._run(noise, table, lambda step, share: None)[1]
+
+
+def distances(codes: np.ndarray) -> dict[tuple[int, int], int]:
+    """Σ |count - count of independent columns| of every pair, by hand."""
+    found = {}
+    for i, j in combinations(range(codes.shape[1]), 2):
+        joint = np.zeros((2, 2))
+        np.add.at(joint, (codes[:, i], codes[:, j]), 1)
+        alone = np.rint(np.outer(joint.sum(axis=1), joint.sum(axis=0)) / len(codes))
+        found[i, j] = int(np.abs(joint - alone).sum())
+    return found
+
+
+def test_without_noise_it_is_the_largest_spanning_tree_and_its_tables_are_counted() -> None:
+    calls, diagnostics = exact_run(ASIA, dpsyn.PrivacySpec(1.0, 1e-5))
+    kinds = [call.kind for call in calls]
+    assert kinds == ["gaussian"] * 8 + ["choice"] * 7 + ["gaussian"] * 7
+    far = distances(ASIA.codes)
+    # Kruskal by hand: by weight, what joins two parts.
+    part, tree = list(range(8)), []
+    for i, j in sorted(far, key=lambda edge: -far[edge]):
+        if part[i] != part[j]:
+            part = [part[i] if one == part[j] else one for one in part]
+            tree.append((i, j))
+    names = ASIA.domain.names
+    assert diagnostics["tree"] == [f"{names[i]} – {names[j]}" for i, j in tree]
+    assert sorted(calls[8].values.tolist()) == sorted(far.values())
+    for (i, j), call in zip(tree, calls[15:], strict=True):
+        counts = np.bincount(2 * ASIA.codes[:, i] + ASIA.codes[:, j], minlength=4)
+        assert call.values.tolist() == counts.tolist()
+    assert len({call.scale for call in calls[:8]}) == len({call.scale for call in calls[15:]}) == 1
+
+
+def test_edges_never_close_a_cycle_whatever_is_chosen() -> None:
+    for seed in range(5):
+        noise = Deaf(seed)
+        mechanism = dpsyn.MST(rows=5).calibrate(dpsyn.PrivacySpec(1.0), ASIA.domain, ASIA.n)
+        edges = mechanism._run(noise, ASIA, lambda step, share: None)[1]["tree"]
+        joined: dict[str, set[str]] = {name: {name} for name in ASIA.domain.names}
+        for edge in edges:
+            first, second = edge.split(" – ")
+            assert joined[first] is not joined[second]
+            joined[first] |= joined[second]
+            for name in joined[first]:
+                joined[name] = joined[first]
+        assert len(joined["asia"]) == 8
+
+
+def test_a_chain_comes_back_where_there_is_enough_data() -> None:
+    random = np.random.default_rng(0)
+    codes = np.zeros((4000, 5), dtype=int)
+    codes[:, 0] = random.integers(0, 3, 4000)
+    for j in range(1, 5):
+        codes[:, j] = np.where(random.random(4000) < 0.8, codes[:, j - 1], random.integers(0, 3, 4000))
+    domain = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "categorical", (0, 1, 2), public=True) for j in range(5))
+    table = Table(pd.DataFrame(codes, columns=list(domain.names)), domain)
+    release = dpsyn.MST().calibrate(dpsyn.PrivacySpec(3.0, 1e-6), domain, 4000)(np.random.default_rng(1), table)
+    assert sorted(release.diagnostics["tree"]) == [f"c{j} – c{j + 1}" for j in range(4)]
+    made = domain.encode(release.rows)
+    for i, j in combinations(range(5), 2):  # pairs off the tree, too: they follow from it
+        real, drawn = (np.bincount(3 * c[:, i] + c[:, j], minlength=9) / 4000 for c in (codes, made))
+        assert np.abs(real - drawn).sum() / 2 < 0.03
+
+
+def test_what_cannot_be_is_refused() -> None:
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(400))
+    with pytest.raises(DpsynError, match="columns"):
+        dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), wide, 100)
+
+
+def test_rows_are_drawn_again_from_the_same_tree() -> None:
+    mechanism = dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), ASIA.domain, ASIA.n)
+    release = mechanism(np.random.default_rng(1), ASIA)
+    again = mechanism.redraw(np.random.default_rng(2), release)
+    assert again is not None
+    assert not again.equals(release.rows)
+    model = release.diagnostics["model"]
+    for rows in (release.rows, again):
+        codes = ASIA.domain.encode(rows)
+        for i, j in [pair for pair in model.tree.tables if len(pair) == 2]:
+            counts = np.bincount(2 * codes[:, i] + codes[:, j], minlength=4)
+            assert np.abs(counts - len(codes) / model.rows * model.table((i, j))).max() < 4

@@ -1,0 +1,138 @@
+"""PrivBayes: its network, how large tables may be, what is measured, and rows by the conditional laws."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.privbayes.mechanism import BayesianNetwork, PrivBayesMechanism, candidates
+from dpsyn.mechanisms.privbayes.scores import f_score, r_score
+from dpsyn.solvers.noisy_tables import table_counts
+from dpsyn.table import Table
+from tests.conformance.neighbours import Deaf
+
+ASIA, CAR = dpsyn.load_sample("asia"), dpsyn.load_sample("car")
+
+
+class Exact(Deaf):
+    """Answers without noise, and chooses the highest score."""
+
+    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._noted("laplace", values, scale)
+        return values
+
+    def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._noted("gaussian", values, scale)
+        return values
+
+    def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
+        self._noted("choice", scores, scale)
+        return int(np.argmax(scores))
+
+
+def watched(table: Table, spec: dpsyn.PrivacySpec, **settings: Any) -> tuple[PrivBayesMechanism, Exact, BayesianNetwork]:
+    mechanism = dpsyn.PrivBayes(**settings).calibrate(spec, table.domain, table.n)
+    noise = Exact()
+    model = mechanism._run(noise, table, lambda step, share: None)[1]["model"]
+    return mechanism, noise, model
+
+
+@pytest.mark.parametrize("table", [ASIA, CAR], ids=["F", "R"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_each_choice_is_the_best_useful_one_by_its_score(table: Table, neighbouring: Any) -> None:
+    mechanism, noise, model = watched(table, dpsyn.PrivacySpec(1.0, 0.0, neighbouring))
+    sizes = table.domain.shape
+    choices = [call for call in noise.calls if call.kind == "choice"]
+    assert len(choices) == len(sizes) - 1
+    limit = mechanism._largest_table(table.n)
+    assert limit == pytest.approx(table.n / (4 * mechanism.table_scale(len(sizes))), rel=1e-9)
+    placed: list[int] = []
+    for at, (column, parents) in enumerate(model.network):
+        assert set(parents) <= set(placed)
+        assert len(parents) <= 3
+        if at:
+            joint = table_counts(table.codes, (*parents, column), sizes).reshape(-1, sizes[column])
+            score = f_score(joint) if mechanism.binary else r_score(joint, rows_public=neighbouring == "replace_one")
+            assert score == choices[at - 1].values.max()
+            if parents:
+                assert joint.size <= limit
+        placed.append(column)
+    assert sorted(placed) == list(range(len(sizes)))
+
+
+def test_sets_of_parents_are_as_large_as_they_usefully_can_be() -> None:
+    mechanism = dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(1.0), CAR.domain, CAR.n)
+    sizes = CAR.domain.shape  # 4, 4, 4, 3, 3, 3, 4
+    placed = [0, 1, 3, 4]
+    for limit in (1.0, 12.0, 40.0, 150.0, 1e9):
+        found = list(mechanism._useful(6, placed, limit))
+        every = [
+            p for r in range(4) for p in combinations(placed, r) if 4 * np.prod([sizes[j] for j in p]) <= limit or not p
+        ]
+        largest = [p for p in every if not any(set(p) < set(q) for q in every)]
+        assert sorted(found) == sorted(largest)
+
+
+def test_tables_inside_others_are_read_off_them_and_the_rest_share_the_budget() -> None:
+    mechanism, noise, model = watched(ASIA, dpsyn.PrivacySpec(5.0))
+    joint = [{column, *parents} for column, parents in model.network]
+    largest = [one for one in joint if not any(one < other for other in joint)]
+    measured = [call for call in noise.calls if call.kind == "laplace"]
+    assert len(measured) == len(largest) < len(joint)
+    assert {call.scale for call in measured} == {mechanism.table_scale(len(largest))}
+    spent = sum(2 / call.scale for call in measured)
+    assert spent == pytest.approx(0.7 * 5.0)
+    # Without noise every law is that of the data.
+    for (column, parents), law in zip(model.network, model.laws, strict=True):
+        counts = table_counts(ASIA.codes, (*parents, column), (2,) * 8).reshape(-1, 2)
+        known = counts.sum(axis=1) > 0
+        np.testing.assert_allclose(law[known], counts[known] / counts[known].sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(law[~known], 0.5)
+
+
+def test_where_the_number_of_rows_is_a_secret_it_is_counted_with_noise_first() -> None:
+    mechanism, noise, model = watched(ASIA, dpsyn.PrivacySpec(1.0, 0.0, "add_remove"))
+    first = noise.calls[0]
+    assert first.values.tolist() == [ASIA.n]
+    assert 1 / first.scale == pytest.approx(0.02)
+    assert model.rows == pytest.approx(ASIA.n)
+    assert [round(part, 9) for part in mechanism.parts] == [0.02, round(0.3 * 0.98, 9), round(0.7 * 0.98, 9)]
+
+
+def test_rows_follow_the_laws_of_the_network() -> None:
+    laws = [np.array([[0.25, 0.75]]), np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]), np.full((6, 2), [0.9, 0.1])]
+    model = BayesianNetwork((2, 3, 2), [(0, ()), (1, (0,)), (2, (0, 1))], laws, 100.0)
+    codes = model.codes(1000, np.random.default_rng(0))
+    assert abs((codes[:, 0] == 1).sum() - 750) <= 1
+    counts = np.bincount(codes[codes[:, 0] == 1, 1], minlength=3)
+    np.testing.assert_allclose(counts, [150, 225, 375], atol=1.5)
+    assert abs((codes[:, 2] == 1).sum() - 100) <= 6
+
+
+def test_there_are_as_many_candidates_as_are_counted_and_too_many_are_refused() -> None:
+    assert candidates(4, 2) == 3 * (1 + 1) + 2 * (1 + 2 + 1) + 1 * (1 + 3 + 3)
+    assert dpsyn.PrivBayes(parents=4).calibrate(dpsyn.PrivacySpec(1.0), ASIA.domain, 9).most_parents == 4
+    for columns, most in ((15, 3), (30, 2), (70, 1)):
+        domain = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(columns))
+        assert dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(1.0), domain, 9).most_parents == most
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(200))
+    with pytest.raises(ParameterError, match="pairs of a column and a parent"):
+        dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(1.0), wide, 9)
+
+
+def test_columns_that_hang_on_each_other_come_back() -> None:
+    random = np.random.default_rng(0)
+    a = random.integers(0, 2, 5000)
+    b = np.where(random.random(5000) < 0.9, a, 1 - a)
+    c = (a ^ b) ^ (random.random(5000) < 0.05)
+    frame = pd.DataFrame({"a": a, "b": b, "c": c.astype(int)})
+    table = Table(frame, dpsyn.Domain.of(dpsyn.Attribute(name, "truth", (0, 1), public=True) for name in "abc"))
+    made = dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(2.0), table.domain, 5000)(np.random.default_rng(1), table).rows
+    real, drawn = (rows.value_counts(normalize=True) for rows in (frame, made))
+    assert real.sub(drawn, fill_value=0).abs().sum() / 2 < 0.03  # of all three columns together
