@@ -4,9 +4,9 @@
                                    [--systems mst aim] [--neighbouring replace_one] [--json FILE]
 
 The files are those of UCI Adult, with a header; ASIA is bundled. δ = 1e-5. For every set, ε and system: means over the seeds
-of the mean and of the largest total variation over all two-way tables between the released rows and the training rows,
-medians of the seconds of a run (of processor time, too) and of the largest memory of its process. Each run is a process of
-its own. Systems that know replacement of a row alone are run so, with a mark.
+of the mean and of the largest total variation over all two-way tables between released and training rows, medians of the
+seconds of a run (of processor time, too) and of the largest memory of its process. Each run is a process of its own.
+Systems that know replacement of a row alone are run so, with a mark.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dpsyn.kit.layers import GUIDE, HERE, SERIES
+from dpsyn.kit.plotly import bar_style, places_of
+from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE
 
 # Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
 SIMULATED = {
@@ -42,3 +44,14 @@ def test_series_stay_apart(kind):
 def test_guides_can_be_read_on_both_pages(page):
     one, other = sorted(float(XYZ[1] @ linear(colour)) for colour in (GUIDE, page))
     assert (other + 0.05) / (one + 0.05) > 4
+
+
+def test_every_mechanism_has_a_look_of_its_own_and_keeps_its_colour():
+    order = list(MECHANISMS)
+    places = places_of([*order, *order, "another"], order)
+    looks = [repr((bar_style(at)["color"], bar_style(at)["pattern"])) for at in places]
+    assert len(set(looks)) == len(looks)
+    for first, second in zip(places[: len(order)], places[len(order) : -1], strict=True):
+        assert bar_style(first)["color"] == bar_style(second)["color"]
+    assert len({bar_style(at)["color"] for at in places_of(THE_THREE, order)}) == 3
+    assert order[:3] == list(THE_THREE)
