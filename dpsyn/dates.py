@@ -51,6 +51,15 @@ def timed(moments: npt.NDArray[np.datetime64]) -> npt.NDArray[np.bool_]:
     return np.asarray(~np.isnat(moments) & (moments != moments.astype("datetime64[D]")))
 
 
+def written_as_numbers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which numbers look like days from 1900 to 2099, as 20241231 does."""
+    whole = np.isfinite(values) & (values == np.floor(values)) & (values >= 1900_01_01) & (values <= 2099_12_31)
+    day = np.where(whole, values, 1900_00_00).astype(np.int64)
+    month, in_month = day // 100 % 100, day % 100
+    longest = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+    return np.asarray(whole & (month >= 1) & (month <= 12) & (in_month >= 1) & (in_month <= longest[np.clip(month, 0, 12)]))
+
+
 def has_zones(column: pd.Series[Any]) -> bool:
     """Whether some moment of a column of dates or times, not of texts, has a zone."""
     if column.dtype == object:

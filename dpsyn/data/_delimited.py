@@ -17,6 +17,7 @@ from dpsyn.data.infer import Column, fit_words, infer_words
 from dpsyn.errors import DataError
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_OTHER_SEPARATORS = {None: "spaces", ":": "colons", "^": "circumflexes", "~": "tildes"}
 # Arrow reads up to 32 blocks ahead.
 BLOCK = 1 << 22
 Batch = list[Any]
@@ -183,7 +184,15 @@ class Delimited:
         return fit_words(attribute, words, decimal_comma=comma, locate=self.line_of)
 
     def header_notes(self, first_row: Sequence[str]) -> tuple[str, ...]:
-        """A hint that the first line may be a row: a name is a number and the cell of the first row below it is, too."""
+        """A hint that the first line may be a row (a name is a number and the cell of the first row below it is, too), or
+        that another character separates the values (it cuts the one name and the first row into equally many)."""
+        for mark, by in _OTHER_SEPARATORS.items() if len(self.names) == 1 else ():
+            parts = [len(text.split(mark)) for text in (self.names[0], first_row[0] or "")]
+            if parts[0] == parts[1] > 1:
+                return (
+                    f"The file was read as one column, {self.names[0]!r}. If {by} separate its values, put commas in their "
+                    "place.",
+                )
         number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
         pairs = zip(self.names, first_row, strict=True)
         values = [name for name, cell in pairs if number.fullmatch(name) and number.fullmatch(cell)]

@@ -16,6 +16,7 @@ from dpsyn.cells import floats
 from dpsyn.data._frames import as_series, infer_typed
 from dpsyn.data._numbers import carried, countable
 from dpsyn.data._words import (
+    CODE_LIKE,
     COMMA_NUMBER,
     EXACT,
     GROUPED,
@@ -30,8 +31,8 @@ from dpsyn.data._words import (
     ways_to_write,
     zoned,
 )
-from dpsyn.data.infer import FEW_INTEGERS, Column, category_of, infer_texts
-from dpsyn.dates import days, local_moments, timed
+from dpsyn.data.infer import FEW_INTEGERS, POINT_AND_THREE, Column, category_of, infer_texts
+from dpsyn.dates import days, local_moments, timed, written_as_numbers
 from dpsyn.errors import DataError
 from dpsyn.units import fineness
 
@@ -117,7 +118,7 @@ class Fold:
             return _bounds(_days(local_moments(series)))
         numbers = floats(series)
         if series.dtype != object:
-            return _bounds(numbers)
+            return _bounds(numbers) | _some(~written_as_numbers(numbers), 1)
         lost = ~carried(series)
         return _bounds(numbers) | _some(lost, 1) | _some(lost & (numbers == np.floor(numbers)), 1)
 
@@ -211,11 +212,9 @@ class TextFold(Fold):
         kept = _bounds(np.where(bad, np.nan, values)) | _some(bad)
         if not bad.all():
             large = matches(texts, LONG_WHOLE) & (np.abs(values) >= EXACT)
-            for kind in (
-                ~matches(texts, r"^[+-]?[0-9]+$"),
-                *(matches(texts, each) for each in (LEADING_ZERO, TELEPHONE, GROUPED)),
-                large,
-            ):
+            not_whole = ~matches(texts, r"^[+-]?[0-9]+$")
+            patterns = [matches(texts, pattern) for pattern in (LEADING_ZERO, TELEPHONE, CODE_LIKE, GROUPED)]
+            for kind in (not_whole, *patterns, ~matches(texts, POINT_AND_THREE), ~written_as_numbers(values), large):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)

@@ -34,10 +34,19 @@ LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
 TELEPHONE = r"^\+[0-9]{7,15}$"
 LONG_WHOLE = r"^[+-]?[0-9]{16,}([.,]0*)?$"
 _INFINITE = r"^[+-]?(?i:inf(inity)?)$"
-_MINUS, _GAPS = "\N{MINUS SIGN}", "_\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
-GROUPED = f"^[-{_MINUS}]?[1-9][0-9]{{0,2}}([{_GAPS}][0-9]{{3}})+([.,][0-9]+)?$"
+_MINUS, _CLOSED = "\N{MINUS SIGN}", "_\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+GROUPED = f"^[-{_MINUS}]?[1-9][0-9]{{0,2}}([{_CLOSED}][0-9]{{3}})+([.,][0-9]+)?$"
 """1_000, or 1 000 with a no-break space: thousands, and nothing else."""
-THOUSANDS = r"^[+-]?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?$"
+_GAPS = "'\N{RIGHT SINGLE QUOTATION MARK} \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+THOUSANDS = rf"^[+-]?[0-9]{{1,3}}([,.{_GAPS}][0-9]{{3}})+([.,][0-9]+)?$"
+_BARE = rf"[0-9]+([,.{_GAPS}][0-9]+)*"
+_CURRENCY = "$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN}\N{INDIAN RUPEE SIGN}"
+_BEFORE, _BEHIND = rf"[+-]?[{_CURRENCY}][{_GAPS}]?[+-]?{_BARE}", rf"[+-]?{_BARE}[{_GAPS}]?[%\x{{2030}}{_CURRENCY}]"
+WITH_SIGN = rf"^({_BEFORE}|{_BEHIND}|[(][{_CURRENCY}]?{_BARE}[)]|{_BARE}-|\x{{2212}}{_BARE})$"
+"""A number with a sign that is no part of it: a currency, per cent, brackets, a minus behind it or as printers set it."""
+CODE_LIKE = r"^[0-9]+[eE][0-9]+$"
+"""A number that programs write with a sign in the exponent, 1e+05, and that codes look like: 1E5."""
+DATE_LIKE = r"^([0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2}))([ ,T].*)?$"
 
 ISO = "ISO8601"
 """The way dates should be written: 2024-12-31, perhaps with a time."""
@@ -206,7 +215,7 @@ def plainly(texts: Any) -> Any:
 
     if not (pc.any(pc.match_substring(texts, "_")).as_py() or pc.any(pc.invert(pc.string_is_ascii(texts))).as_py()):
         return texts
-    closed = pc.replace_substring_regex(texts, f"[{_GAPS}]", "")
+    closed = pc.replace_substring_regex(texts, f"[{_CLOSED}]", "")
     return pc.replace_substring(pc.if_else(pc.match_substring_regex(texts, GROUPED), closed, texts), _MINUS, "-")
 
 

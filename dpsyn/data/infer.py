@@ -17,26 +17,23 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.data import _identifiers
+from dpsyn.data._nearly import nearly
 from dpsyn.data._words import (
-    COMMA_NUMBER,
+    CODE_LIKE,
     EXACT,
     LONG_WHOLE,
-    NUMBER,
     TELEPHONE,
-    THOUSANDS,
     Parsed,
     Weights,
     Words,
     as_floats,
     has_leading_zeros,
-    impossible_dates,
     matches,
     parse_dates,
     parse_numbers,
-    plainly,
     read_dates,
 )
-from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed
+from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed, written_as_numbers
 from dpsyn.errors import DataError, DomainError
 from dpsyn.units import unit_of
 
@@ -49,7 +46,7 @@ FEW_INTEGERS = 10
 TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
 """Pairs of truth values in lower case, the false one first."""
 
-_POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
+POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _BINS = 10
 _PRINTED = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": None, "\N{NARROW NO-BREAK SPACE}": None})
 Locate = Callable[[int], int]
@@ -96,10 +93,17 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             return _categories(name, words, notes)
         if parsed.note:
             notes.append(f"Column {name!r}: {parsed.note}.")
-        if decimal_comma and len(words.texts) > 1 and matches(words.texts, _POINT_AND_THREE).all():
+        if decimal_comma and len(words.texts) > 1 and matches(words.texts, POINT_AND_THREE).all():
             notes.append(
                 f"Column {name!r}: every number has a point and three digits after it, and was read as a decimal; if the "
                 "point separates thousands, take it out of the file."
+            )
+        codes = np.flatnonzero(matches(words.texts, CODE_LIKE))
+        if len(codes):
+            text, value = words.texts[int(codes[0])].as_py(), parsed.values[codes[0]]
+            notes.append(
+                f"Column {name!r}: {text!r} was read as the number {value:.15g}; if it is a code, write a letter before "
+                "each in the file."
             )
         read = partial(as_floats, decimal_comma=decimal_comma)
         column = _numbers(name, words, parsed, read, locate)
@@ -129,7 +133,7 @@ def infer_texts(
     if dates is not None:
         found = [*notes, f"Column {name!r}: {dates.note}."] if dates.note else list(notes)
         return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
-    more = () if typed else _mixed(name, words, decimal_comma)
+    more = () if typed else nearly(name, words, MAX_CATEGORIES, decimal_comma=decimal_comma)
     return _categories(name, words, [*notes, *more], explained=bool(more))
 
 
@@ -194,21 +198,27 @@ def describe_numbers(
         DataError: their range is wider than double precision holds.
     """
     series = values.rename(name)
+    notes: tuple[str, ...] = ()
     empty = series.isna().to_numpy()
     some = series[~empty].to_numpy()
     integer = some.dtype.kind in "iu" or isinstance(some[0], int)
     identifier = ""
     if integer:
         some = some.astype(np.int64)
+        if written_as_numbers(some.astype(np.float64)).all():
+            notes = (
+                f"Column {name!r}: its whole numbers look like days, such as {some[0]}, and were read as numbers. To have "
+                "them as dates, write them as 2024-12-31.",
+            )
         spread = some.max() - some.min()
         distinct = np.unique(some) if spread >= len(some) else np.flatnonzero(np.bincount(some - some.min())) + some.min()
         if len(distinct) <= FEW_INTEGERS:
             listed = tuple(int(v) for v in distinct)
             kind: Any = "truth" if listed == (0, 1) and not empty.any() else "categorical"
-            return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())))
+            return Column(series, Attribute(name, kind, listed, missing=bool(empty.any())), notes)
         rows = weights.some if weights else len(some)
         most = _identifiers.most_repeats(rows, int(some.min()), int(some.max()))
-        if most is not None:
+        if most is not None and not notes:
             number = weights.distinct(read) if weights and weights.distinct else len(distinct)
             identifier = _identifiers.described(number, rows) if rows - number <= most else ""
     lower, upper = _bounds(float(some.min()), float(some.max()))
@@ -220,7 +230,7 @@ def describe_numbers(
         )
     unit = 1.0 if integer else unit_of(some)
     attribute = Attribute(name, "numeric", lower=lower, upper=upper, unit=unit, bins=_BINS, missing=bool(empty.any()))
-    return Column(series, attribute, identifier=identifier)
+    return Column(series, attribute, notes, identifier=identifier)
 
 
 def _bounds(lower: float, upper: float) -> tuple[float, float]:
@@ -285,34 +295,6 @@ def truth_pair(texts: npt.NDArray[np.object_]) -> tuple[str, str] | None:
     if len(texts) != 2 or len(by_word) != 2:
         return None
     return next(((by_word[no], by_word[yes]) for no, yes in TRUTH_WORDS if {no, yes} == by_word.keys()), None)
-
-
-def _mixed(name: str, words: Words, decimal_comma: bool) -> tuple[str, ...]:
-    """A note on a text column that is nearly numbers."""
-    if matches(words.texts, THOUSANDS).any() and matches(words.texts, f"{NUMBER}|{THOUSANDS}").all():
-        return (f"Column {name!r}: numbers with thousands separators were kept as text; remove the separators.",)
-    spoilt = impossible_dates(words.texts)
-    if spoilt:
-        return (f"Column {name!r} was kept as text, because {spoilt[0]!r} is not a date; correct it or empty the cell.",)
-    texts = plainly(words.texts)
-    plain, with_comma = matches(texts, NUMBER), matches(texts, COMMA_NUMBER) & matches(texts, ",[0-9]") & decimal_comma
-    numeric = plain | with_comma
-    if not numeric.any():
-        return ()
-    if numeric.all():
-        both = with_comma.any() and matches(texts, r"\.").any()
-        said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
-        return (f"Column {name!r} {said}",) if both else ()
-    counts = words.counts()
-    others = np.flatnonzero(~numeric)
-    others = others[np.argsort(-counts[others], kind="stable")]
-    listed = ", ".join(f"{words.texts[int(i)].as_py()!r} ({counts[i]})" for i in others[:3])
-    odd = int(counts[others].sum())
-    return (
-        f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
-        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
-        "in the file, or write NA in them, and load it again.",
-    )
 
 
 def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate: Locate) -> Column:

@@ -86,7 +86,7 @@ def check_outcome(case: Case, found: Any) -> None:
     assert (not notes and not case.says) or any(re.search(case.says, note) for note in notes), notes
     check_codes(table)
     assert Domain.from_dict(table.domain.to_dict()) == table.domain
-    assert not table.domain.is_public
+    assert not any(attribute.public for attribute in table.domain.attributes)
 
 
 def check_codes(table: Table) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from dpsyn.data.large import file_statistics
+from dpsyn.data.read import read_with_notes
 from tests.robustness.awkward import Case, check
 from tests.robustness.awkward_cells import CELLS
 from tests.robustness.awkward_frames import FRAMES
@@ -22,3 +25,51 @@ def test_the_truth_or_a_refusal(case: Case, tmp_path: Path) -> None:
 
 def test_there_are_many_kinds() -> None:
     assert len({case.name for case in CASES}) == len(CASES) >= 150
+
+
+DAYS = [f"{day:%Y%m%d}" for day in pd.date_range("1980-01-01", periods=12_000)]
+WHOLES = [str(i) for i in range(12_000)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (DAYS, "look like days"),
+        ([*DAYS, "20080230"], ""),
+        (WHOLES, ""),
+        ([*WHOLES, "10999.5", "11E3"], "'11E3' was read as the number 11000"),
+        ([f"{i % 999 + 1}.{i // 999 + 100}" for i in range(12_000)], "if the point separates thousands"),
+        ([*(f"{i % 999 + 1}.{i // 999 + 100}" for i in range(12_000)), "1.5"], ""),
+    ],
+)
+def test_one_cell_at_the_end_of_a_long_column_decides_what_is_said(cells: list[str], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join(["a;b", *(f"{cell};{i % 2}" for i, cell in enumerate(cells))]))
+    whole, streamed = read_with_notes(path, columns=["a"])[1], file_statistics(path, columns=["a"]).notes
+    assert whole == streamed
+    assert [says in note for note in whole if "looks like an identifier" not in note] == [True] * bool(says)
+
+
+def test_days_in_digits_of_a_long_parquet_file_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "long.parquet"
+    for more, told in (([], True), ([20080230], False)):
+        pd.DataFrame({"a": [*map(int, DAYS), *more]}).to_parquet(path)
+        whole, streamed = read_with_notes(path)[1], file_statistics(path).notes
+        assert whole == streamed
+        assert any("look like days" in note for note in whole) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a b\n1 x\n2 y\n", "If spaces separate"),
+        ("a:b:c\n1:x:2\n", "If colons separate"),
+        ("a^b\n1^x\n", "If circumflexes separate"),
+        ("name\nJohn Smith\n", ""),
+        ("full name\nJohn\n", ""),
+        ("a b,c\n1 x,2\n", ""),
+    ],
+)
+def test_a_file_that_another_character_cuts_is_told(text: str, says: str) -> None:
+    notes = read_with_notes(text.encode())[1]
+    assert [says in note for note in notes] == [True] * bool(says)

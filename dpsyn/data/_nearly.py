@@ -1,0 +1,62 @@
+"""What stands in the way of a column of texts that should have been numbers or dates, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpsyn.data._words import (
+    COMMA_NUMBER,
+    DATE_LIKE,
+    NUMBER,
+    THOUSANDS,
+    WITH_SIGN,
+    Words,
+    impossible_dates,
+    matches,
+    plainly,
+)
+
+
+def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[str, ...]:
+    """A note on a column of a text file that is neither all numbers nor all dates, where it looks like either.
+
+    ``kept``: how many of its first texts are there whatever its length.
+    """
+    texts = plainly(words.texts)
+    with_comma = matches(texts, COMMA_NUMBER) & matches(texts, ",[0-9]") & decimal_comma
+    numeric = matches(texts, NUMBER) | with_comma
+    thousands = matches(words.texts, THOUSANDS)
+    if thousands.any() and (numeric | thousands).all():
+        return (f"Column {name!r}: numbers with thousands separators were kept as text; remove the separators.",)
+    first = words.texts.slice(0, kept)
+    signed = np.flatnonzero(matches(first, WITH_SIGN))
+    if len(signed) and (matches(first, WITH_SIGN) | (numeric | thousands)[: len(first)]).all():
+        shown = first[int(signed[0])].as_py()
+        said = "write them in digits, with a - before a negative one and nothing else beside them"
+        return (f"Column {name!r}: numbers such as {shown!r} were kept as text; {said}.",)
+    spoilt = impossible_dates(words.texts)
+    if spoilt:
+        return (f"Column {name!r} was kept as text, because {spoilt[0]!r} is not a date; correct it or empty the cell.",)
+    dated = np.flatnonzero(matches(first, DATE_LIKE))
+    if 2 * len(dated) > len(first):
+        shown = first[int(dated[0])].as_py()
+        return (
+            f"Column {name!r}: values such as {shown!r} look like dates, but not all of them can be read in one way, so it "
+            "was kept as text; write them as 2024-12-31.",
+        )
+    if not numeric.any():
+        return ()
+    if numeric.all():
+        both = with_comma.any() and matches(texts, r"\.").any()
+        said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
+        return (f"Column {name!r} {said}",) if both else ()
+    counts = words.counts()
+    others = np.flatnonzero(~numeric)
+    others = others[np.argsort(-counts[others], kind="stable")]
+    listed = ", ".join(f"{words.texts[int(i)].as_py()!r} ({counts[i]})" for i in others[:3])
+    odd = int(counts[others].sum())
+    return (
+        f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
+        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
+        "in the file, or write NA in them, and load it again.",
+    )
