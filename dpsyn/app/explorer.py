@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -183,17 +182,16 @@ def _change_of(explorer: Explorer, verdict: Verdict, further: Mapping[str, Any])
     slider = next((s for s in explorer.sliders if change is not None and s.setting == change.parameter), None)
     if change is None or change.value is None or slider is None:
         return None
-    far = change.value
-    beyond = [value for value in slider.values if (value >= far if change.side == "at_least" else value <= far)]
+    far, limits = change.value, [r for c in verdict.conditions for r in c.remedies if r.parameter == slider.setting]
 
     def holds(value: Any) -> bool:
         there = explorer.at(slider.setting, value)
         return verdict_of(verdict.mechanism, there.stats, there.spec, **there.settings_of(there.focus), **further).holds
 
-    if slider.setting == "accuracy":  # the smallest that can be promised, and not the first that is enough
-        found = beyond[bisect_left(beyond, True, key=holds) :][:1]
-    else:
-        found = [value for value in sorted(beyond, key=lambda value: abs(value - far))[:2] if holds(value)]
+    inside = [value for value in slider.values if all(limit.admits(value) for limit in limits)]
+    if slider.setting != "accuracy":  # of which the smallest that can be promised, and not the first that is enough
+        inside.sort(key=lambda value: abs(value - far))
+    found = [value for value in inside[:2] if holds(value)]
     name = widgets.humanise("k" if slider.setting == "rows" else slider.setting)
     return (f"Set {name} to {widgets.number(found[0])}", slider.key, found[0]) if found else None
 

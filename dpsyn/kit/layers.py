@@ -152,8 +152,8 @@ def here(
     x_domain: Domain,
     y_domain: Domain | None = None,
     more: Sequence[Spot] = (),
-) -> Any:
-    """A diamond with its label on the side where there is room; ``more``: where it is in further states (kit.live)."""
+) -> list[Any]:
+    """A diamond, and its label on the side where there is room; ``more``: where it is in further states (kit.live)."""
     import altair as alt
 
     spots: list[Spot] = [(x, y, text), *more]
@@ -168,10 +168,10 @@ def here(
         dy=live.words([12 if y is not None and y > top else -10 for _, y, _ in spots]),
         fontWeight="bold",
     )
-    return alt.layer(
+    return [
         base.mark_point(color=HERE, filled=True, size=140, shape="diamond", opacity=1),
         words.encode(text=alt.Text("label:N")),
-    )
+    ]
 
 
 def rules(
@@ -208,6 +208,15 @@ def _rules(marks: Sequence[Mark], y_domain: Domain) -> list[dict[str, Any]]:
     return rows
 
 
+def layered(*charts: Any) -> Any:
+    """As ``alt.layer`` of charts with data and marks of their own, but without the copies that it makes of each."""
+    import altair as alt
+
+    chart = alt.LayerChart()
+    chart.layer = list(charts)
+    return chart
+
+
 def finish(
     chart: Any,
     title: str,
@@ -218,7 +227,8 @@ def finish(
     line_length: int = _LINE_LENGTH,
     sliders: live.Sliders | None = None,
 ) -> Any:
-    """Title, and a total height that leaves the plot ``plot`` pixels whatever stands around it.
+    """The chart itself, not a copy, with a title, and a total height that leaves the plot ``plot`` pixels whatever stands
+    around it.
 
     ``line_length`` characters fit in a line of the subtitle; a chart across the whole page has room for more. Of a chart
     that follows ``sliders`` (kit.live) ``subtitle`` has a text for each state.
@@ -235,11 +245,9 @@ def finish(
         "legend_rows": rows,
         "line_length": line_length,
     }
-    chart = live.follow(chart, sliders or {}).properties(
-        width="container",
-        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
-        usermeta={WORDS: words},
-    )
+    live.follow(chart, sliders or {})
+    chart.width, chart.usermeta = "container", {WORDS: words}
+    chart.autosize = alt.AutoSizeParams(type="fit", contains="padding")
     return surround(chart, **words)
 
 
@@ -256,8 +264,8 @@ def surround(
     around = _TITLE + _TITLE_LINE * (len(heading) - 1) + _SUBTITLE * len(lines) + _AXIS
     around += _LEGEND_GAP + _LEGEND_LINE * legend_rows if legend_rows else 0
     text = heading if len(heading) > 1 else title
-    written = alt.Title(text, subtitle=states[0], anchor="start") if lines else alt.Title(text, anchor="start")
-    chart = chart.properties(title=written, height=plot + round(by * around))
+    chart.title = alt.Title(text, subtitle=states[0], anchor="start") if lines else alt.Title(text, anchor="start")
+    chart.height = plot + round(by * around)
     live.put_subtitle(chart.title, states)
     return chart
 

@@ -31,6 +31,9 @@
   }).observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext", "aria-valuenow", "value"] });
   document.addEventListener("input", (event) => event.target.dataset?.slides && event.isTrusted && (stop(), follow(event.target)));
 
+  // The page as a whole would be one more stop of the keyboard before its first control.
+  document.querySelector("[data-testid='stMain']")?.setAttribute("tabindex", "-1");
+
   // Streamlit leaves a new page where the old one was scrolled to.
   let path = location.pathname;
   new MutationObserver(() => {

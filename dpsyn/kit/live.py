@@ -40,7 +40,7 @@ def rows(states: Sequence[Sequence[Row]]) -> Any:
         every = [state[at] if at < len(state) else {} for state in states]
         now = every[0]
         row: dict[str, Any] = {name: now.get(name) for name in fields}
-        others = [(i, each) for i, each in enumerate(every) if each != now]
+        others = [(i, each) for i, each in enumerate(every) if each is not now and each != now]
         for name in fields if others else ():
             if other := {i: _short(value) for i, each in others if (value := each.get(name)) != row[name]}:
                 moving.add(name)
@@ -90,7 +90,7 @@ def _choice(states: Sequence[Any]) -> str:
 
 
 def follow(chart: Any, sliders: Sliders) -> Any:
-    """The finished chart with the hidden inputs that ``live.js`` fills."""
+    """The chart with the hidden inputs that ``live.js`` fills. They are put into it: Altair would copy all of it twice."""
     import altair as alt
 
     if not sliders:
@@ -101,4 +101,5 @@ def follow(chart: Any, sliders: Sliders) -> Any:
         state = f"live_{key} >= 0 ? {before} + live_{key} : {state}"
         bind = alt.BindRange(input="range", min=-1, max=count - 1, step=1)
         inputs.append(alt.param(f"live_{key}", value=-1, bind=bind))
-    return chart.add_params(*inputs, alt.param("live", expr=state))
+    chart.params = [one.param for one in (*inputs, alt.param("live", expr=state))]
+    return chart

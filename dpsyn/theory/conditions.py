@@ -55,6 +55,12 @@ class Remedy:
             return round(value)
         return value
 
+    def admits(self, value: float) -> bool:
+        """Whether a value of the parameter is on the side on which the condition holds, the threshold included."""
+        if self.value is None:
+            return True
+        return value >= self.value if self.side == "at_least" else value <= self.value
+
     @property
     def orders(self) -> float:
         """How far the value is from the present one, in orders of magnitude; inf where there is none."""

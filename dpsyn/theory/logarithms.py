@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import lru_cache
 from typing import Literal
 
 from dpsyn.notation import superscript
@@ -41,6 +42,7 @@ def nearest_float(log_value: float) -> float:
     return min(max(exp_of(log_value), sys.float_info.min), sys.float_info.max)
 
 
+@lru_cache(maxsize=8192)  # a picture asks for the same thousands of numbers at every move of a slider
 def format_log(log_value: float, digits: int = 3, side: Side | None = None) -> str:
     """A positive number in words for a page, however large or small: 0.25, 20,000, 2.29 × 10¹⁰, 1.08 × 10⁻⁴⁹.
 

@@ -44,7 +44,8 @@ _STAGE = """<style>
 [class*='st-key-lesson_picture_pair'] {height: calc(100cqh - 4rem) !important}
 [class*='st-key-lesson_picture'] :is(.vega-embed :is(.role-axis-label, .role-axis-title, .role-legend-label) text,
   .js-plotly-plot :is(.xtick, .ytick, .g-xtitle, .g-ytitle, .legend) text) {fill: light-dark(#22272e, #eef1f4) !important}
-.st-key-lesson_caption p {font-size: 1.1rem}
+.st-key-lesson_caption p {font-size: 1.1rem; line-height: 1.35}
+.st-key-lesson_caption {gap: 0.1rem}
 .st-key-lesson_corner {flex-wrap: nowrap}
 @media (min-width: 100rem) {
   html {font-size: 29px !important}

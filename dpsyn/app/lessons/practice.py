@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
+from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.figures import table_shares
 from dpsyn.kit import layers, visit
@@ -120,7 +121,7 @@ def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) ->
         count = max(2, round(min(table.n, _MOST_ROWS) * share))
         table = table.take(np.sort(np.random.default_rng(_SEED).permutation(table.n)[:count]))
         words = ASIA if table.name == "asia" else {}
-        names = ", ".join(words.get(name, escape.markdown(name)) for name in table.domain.names)
+        names = listed((words.get(name, escape.markdown(name)) for name in table.domain.names), 4)
         named = f"{'ASIA' if words else escape.markdown(table.name)}: {table.n:,} rows of {names}"
         memory[key] = named, tried(table, epsilon, min(degree, len(table.domain)))
     return memory[key]
@@ -128,7 +129,7 @@ def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) ->
 
 def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
     named, tries = _tried(columns, epsilon, share, degree)
-    missing = "".join(f" {one.name} cannot make a row at this ε." for one in tries if one.measured is None)
+    missing = "".join(f" {one.name} makes no row." for one in tries if one.measured is None)
     return draw(tries, measured=measured), f"{named}, ε = {epsilon:g}.{missing}"
 
 
@@ -208,6 +209,6 @@ LESSONS = (
                 (Slider("columns", "Columns", (3, 4, 5, 6), 6), Slider("degree", "d, columns in a table", (1, 2, 3), 2)),
             ),
         ),
-        "the pictures read the loaded rows; do not publish their errors.",
+        "the pictures read the loaded rows.",
     ),
 )

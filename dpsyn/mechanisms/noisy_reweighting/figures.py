@@ -173,7 +173,7 @@ def draw_noise(
         {"series:N": "error of", "n:N": "n", "value:N": "standard deviation"},
     )
     spots = [_noise_here(each[0], count) for each, count in every]
-    layers = [lines, _layers.here("you are here", *spots[0], across, y_domain, spots[1:])]
+    layers = [lines, *_layers.here("you are here", *spots[0], across, y_domain, spots[1:])]
     if y_domain[1] > 0:
         layers = [*_layers.rules([(0.0, "1: not informative")], y_domain, labels_left=False), *layers]
     said = [_noise_words(each[0], count) for each, count in every]
@@ -405,7 +405,7 @@ def draw_reweighting(
     layers = [
         *_layers.rules([(0.0, "1: not informative")], up, labels_left=False),
         lines,
-        _layers.here("you are here", *heres[0], across, up, heres[1:]),
+        *_layers.here("you are here", *heres[0], across, up, heres[1:]),
     ]
     title, longest = "Smallest error that can be promised", _layers.WIDE_LINE
     chart = alt.layer(*layers)

@@ -165,7 +165,7 @@ LESSONS = (
                 _averages,
                 (Slider("degree", "d, columns at a time", (1, 2, 3), 1, "degree"),),
                 Question(
-                    "At d = 1 only single columns count. Where does the disc of bronchitis × short of breath go?",
+                    "At d = 1, where does the disc of bronchitis × short of breath go?",
                     ("To its ring", "Near 0", "Beyond its ring"),
                     1,
                     "Nothing holds the pair any more: most bronchitis patients are short of breath, and the rows forget it.",

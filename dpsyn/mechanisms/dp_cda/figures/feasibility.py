@@ -255,8 +255,8 @@ def draw_epsilon_against_sigma(
     layers = [*below, *_lines(alt.Chart(table).encode(x=x, y=y, color=colour), tooltip, window=bool(below))]
     if here is not None:
         places = [here, *((here[0] if sigma is None else sigma, None if sigma is None else e) for sigma, e in more)]
-        layers.append(
-            _here([(x, y if y is None else math.log10(y), {"σ": x, "ε": y}) for x, y in places], [*table["x"], here[0]])
+        layers += _here(
+            [(x, y if y is None else math.log10(y), {"σ": x, "ε": y}) for x, y in places], [*table["x"], here[0]]
         )
     return _finish(layers, title, sizes, window=bool(below), sliders=sliders)
 
@@ -288,9 +288,7 @@ def draw_sigma_needed(
     )
     layers = _lines(base, {"accountant": "accountant", "l": "l", "sigma": "σ"})
     if here is not None:
-        layers.append(
-            _here([(order, sigma, {"l": order, "σ": sigma}) for order, sigma in (here, *more)], [*table["x"], here[0]])
-        )
+        layers += _here([(order, sigma, {"l": order, "σ": sigma}) for order, sigma in (here, *more)], [*table["x"], here[0]])
     return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes, sliders=sliders)
 
 
@@ -348,7 +346,7 @@ def _lines(base: Any, tooltip: dict[str, str], *, window: bool = False) -> list[
     ]
 
 
-def _here(places: Sequence[tuple[float, float | None, dict[str, float | None]]], across: Sequence[float]) -> Any:
+def _here(places: Sequence[tuple[float, float | None, dict[str, float | None]]], across: Sequence[float]) -> list[Any]:
     """Somewhere among the x of the lines, ``across``. Without y there is no mark."""
     spots = [
         (x, y, ", ".join(f"{name} = {format_log(math.log(value), 4)}" for name, value in values.items() if value))

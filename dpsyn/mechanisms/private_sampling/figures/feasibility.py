@@ -28,7 +28,7 @@ from dpsyn.mechanisms.private_sampling.answers import (
     log_epsilon,
     smallest,
 )
-from dpsyn.mechanisms.private_sampling.bounds import LN2, PrivateSamplingSetting
+from dpsyn.mechanisms.private_sampling.bounds import LN2, Logs, PrivateSamplingSetting
 from dpsyn.mechanisms.private_sampling.figures import DASHED, DOTTED, SOLID, channels
 from dpsyn.notation import short
 from dpsyn.theory.logarithms import LN10, Side, format_log
@@ -130,14 +130,16 @@ def draw_lines(info: Lines, more: Sequence[Lines] = (), sliders: live.Sliders | 
     at: Callable[[float], str] = str if info.ticks is None else lambda value: format_log(value * LN10, 4)
     by = any(line.by for line in info.lines)
     value = cache(lambda height: format_log(height * LN10, 4, info.side))
-    rows = [
-        [
+
+    def rows_of(lines: tuple[Line, ...]) -> list[dict[str, Any]]:
+        return [
             {"series": line.label, "x": a, "y": b, "at": at(a), "value": value(b)} | ({"by": line.by[i]} if by else {})
-            for line in each.lines
+            for line in lines
             for i, (a, b) in enumerate(zip(line.x, line.y, strict=True))
         ]
-        for each in states
-    ]
+
+    now = rows_of(info.lines)
+    rows = [now if each.lines == info.lines else rows_of(each.lines) for each in states]
     labels = [line.label for line in info.lines]
     styles = [_STYLE[label] for label in labels if label in _STYLE]
     tell_apart = (
@@ -178,8 +180,8 @@ def draw_lines(info: Lines, more: Sequence[Lines] = (), sliders: live.Sliders | 
         spots = with_words("crossings", "x y", "crossing").encode(x=x, y=y)
         layers.append(spots.mark_point(color=HERE, size=90, strokeWidth=2, opacity=1))
     if any(each.here.y is not None for each in states):
-        layers.append(_layers.here("you are here", *info.here, info.x_domain, y_domain, [each.here for each in more]))
-    chart = alt.layer(*layers)
+        layers += _layers.here("you are here", *info.here, info.x_domain, y_domain, [each.here for each in more])
+    chart = _layers.layered(*layers)
     if info.limits:
         # Each layer brings scales of its own for colours; merged, the bands' literal colours would enter the legend.
         chart = chart.resolve_scale(color="independent", strokeDash="independent")
@@ -222,14 +224,11 @@ def rows_bound_info(
     """
     if case not in ("yours", "ideal"):
         raise ParameterError("case", case, "'yours' or 'ideal'")
-    logs, epsilon = setting.logs._replace(epsilon=0.0), setting.epsilon
-    values = p_range(setting.p, setting.degree, largest_p, points)
-    here, *unit = [
-        logs._replace(p=p, n=p * LN2 if case == "ideal" else logs.n).largest_rows_theorem_4_1 for p in (setting.p, *values)
-    ]
+    epsilon, values = setting.epsilon, p_range(setting.p, setting.degree, largest_p, points)
+    here, *unit = _most_rows(setting.logs._replace(epsilon=0.0, rows=0.0), (setting.p, *values), case)
     lines = [
-        Line(label, values, tuple((u + math.log(e)) / LN10 for u in unit))
-        for label, e in (*((f"ε = {short(e)}", e) for e in _EPSILONS), (YOURS, epsilon))
+        Line(label, values, tuple([(u + log) / LN10 for u in unit]))
+        for label, log in (*((f"ε = {short(e)}", math.log(e)) for e in _EPSILONS), (YOURS, math.log(epsilon)))
     ]
     ratio = setting.log_largest_rows_ratio
     if math.isfinite(ratio):
@@ -250,6 +249,12 @@ def rows_bound_info(
         ticks=None,
         side=None,
     )
+
+
+@lru_cache(maxsize=64)
+def _most_rows(logs: Logs, values: tuple[int, ...], case: Case) -> tuple[float, ...]:
+    """ln of the most rows at each p; pictures at many ε and k share them."""
+    return tuple(logs._replace(p=p, n=p * LN2 if case == "ideal" else logs.n).largest_rows_theorem_4_1 for p in values)
 
 
 def reduced_space_info(setting: PrivateSamplingSetting, *, points: int = POINTS_OF_P) -> Lines:

@@ -312,6 +312,6 @@ def draw_plane(info: PlaneInfo) -> Any:
             dots.mark_point(color="#333333", fill="#ffffff", size=70, strokeWidth=2, opacity=1, fillOpacity=1),
             *_layers.on_colour(dots, "name", baseline="top", dy=8),
         ]
-    layers.append(_layers.here("you are here", info.here.p, info.here.log10_n, info.here.text, info.x_domain, info.y_domain))
+    layers += _layers.here("you are here", info.here.p, info.here.log10_n, info.here.text, info.x_domain, info.y_domain)
     title = "Where private sampling works"
     return _layers.finish(alt.layer(*layers), title, info.subtitle, legend_labels=present, line_length=_layers.WIDE_LINE)

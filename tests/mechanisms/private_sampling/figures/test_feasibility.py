@@ -112,7 +112,7 @@ def test_labels_stay_inside_and_apart(p: int) -> None:
     stats = DatasetStatistics(p=p, n=32561, max_frequency=0.02)
     info = rows_bound_info(setting_of(stats, 1, rows=1000))
     spec = draw_lines(info).to_dict()
-    words = [layer["mark"] for layer in spec["layer"][-1]["layer"] if layer["mark"]["type"] == "text"]
+    words = [layer["mark"] for layer in spec["layer"][-2:] if layer["mark"]["type"] == "text"]
     assert [mark["align"] for mark in words] == ["right" if p > 100 else "left"]
     low, high = spec["layer"][2]["encoding"]["y"]["scale"]["domain"]
     ruled = next(rows for rows in spec["datasets"].values() if len(rows) == 4 and "y" in rows[0])
