@@ -52,6 +52,7 @@ class Release:
         settings: the configuration and what calibration made of it; n only where it is public (replace-one).
         seeded: the caller handed in the random generator, so the run may be repeatable: the claim is a demonstration's.
         name: how to call the release on a page.
+        config, domain: what the mechanism was calibrated from; the record holds them as far as they are public.
     """
 
     rows: pd.DataFrame
@@ -61,6 +62,8 @@ class Release:
     settings: Mapping[str, Any]
     seeded: bool
     name: str = ""
+    config: Config | None = None
+    domain: Domain | None = None
 
     def __post_init__(self) -> None:
         if self.seeded:
@@ -69,10 +72,16 @@ class Release:
     def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
-        No seed either: with it, anybody can take the noise off.
+        No seed either: with it, anybody can take the noise off. With the configuration, and the domain where it is public,
+        :func:`~dpsyn.mechanisms.records.verify` calibrates again.
         """
+        from dpsyn.mechanisms.records import recorded_config
+
+        public = self.domain is not None and self.domain.is_public
         return {
             "mechanism": self.mechanism,
+            "config": recorded_config(self.config),
+            "domain": self.domain.to_dict() if self.domain is not None and public else None,
             "settings": dict(self.settings),
             "guarantee": self.guarantee.to_dict(),
             "rows": len(self.rows),
@@ -289,6 +298,8 @@ class Mechanism(ABC):
             mechanism=self.config.name,
             settings=self.facts(),
             seeded=noise.seeded,
+            config=self.config,
+            domain=table.domain,
         )
 
 

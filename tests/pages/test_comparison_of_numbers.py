@@ -67,12 +67,12 @@ def test_every_column_has_the_real_rows_the_release_and_the_yardstick(measured):
 
 
 def test_of_very_many_columns_those_that_are_furthest_are_in_the_table(measured, monkeypatch):
-    from dpsyn.app.lab import measures
+    from dpsyn.evaluation import tables
 
     reports = measured.session_state["comparison"]["reports"]
     gaps = {errors.column: errors.kolmogorov_smirnov for errors in next(iter(reports.values())).values}
-    monkeypatch.setattr(measures, "_MOST_COLUMNS", 1)
-    assert set(measures.values_table(reports)["Column"]) == {max(gaps, key=gaps.__getitem__)}
+    monkeypatch.setattr(tables, "MOST_COLUMNS", 1)
+    assert set(tables.values_table(reports)["Column"]) == {max(gaps, key=gaps.__getitem__)}
 
 
 def test_lost_correlations_are_drawn_and_told(measured):

@@ -11,7 +11,13 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import state
-from dpsyn.app.lab.measures import (
+from dpsyn.app.lab.releases import of_which_data
+from dpsyn.app.lab.results import curves
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
+from dpsyn.evaluation.experiments.summary import is_rising, points_table, refusals
+from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores
+from dpsyn.evaluation.tables import (
     correlations_table,
     floor_meaning,
     heatmaps,
@@ -19,12 +25,6 @@ from dpsyn.app.lab.measures import (
     summary_table,
     values_table,
 )
-from dpsyn.app.lab.releases import of_which_data
-from dpsyn.app.lab.results import curves, points_table, refusals
-from dpsyn.errors import ParameterError
-from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
-from dpsyn.evaluation.experiments.summary import is_rising
-from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
-import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import of_other_data
-from dpsyn.evaluation.experiments import CellResult, Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
 from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
 from dpsyn.evaluation.experiments.plan import axes
-from dpsyn.evaluation.experiments.summary import Point, is_rising
+from dpsyn.evaluation.experiments.summary import Point, is_rising, points_table, refusals
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.jobs import Job
 from dpsyn.kit.plotly import places_of
@@ -222,43 +220,6 @@ def _refusals(experiment: Experiment) -> None:
             "and dotted, outside the comparison.",
             icon=":material/balance:",
         )
-
-
-def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
-    """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
-    runs = Counter((result.label, result.value) for result in results)
-    told: dict[tuple[str, float, str], list[str]] = {}
-    for result in results:
-        if result.status != "done":
-            told.setdefault((result.label, result.value, result.status), []).append(result.message)
-    found: dict[tuple[str, str], list[str]] = {}
-    for (label, value, status), messages in sorted(told.items()):
-        count, of = len(messages), runs[label, value]
-        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
-        # Those of several runs differ in numbers only: what would have been enough for that one.
-        found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
-    return [(label, ", ".join(places), why) for (label, why), places in found.items()]
-
-
-def points_table(points: list[Point], vary: str) -> pd.DataFrame:
-    """One line per mechanism and value of the setting that varies."""
-    return pd.DataFrame(
-        [
-            {
-                "Mechanism": p.label,
-                axes()[vary].symbol: p.value,
-                "Mean": p.mean,
-                "95 % from": p.low,
-                "to": p.high,
-                "Deviation, noise": p.mechanism_deviation,
-                "Deviation, draw": p.draw_deviation,
-                "Runs": p.runs,
-                "Failed": p.failed,
-                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
-            }
-            for p in points
-        ]
-    )
 
 
 def _downloads(experiment: Experiment) -> None:

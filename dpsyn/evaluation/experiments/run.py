@@ -14,11 +14,12 @@ from typing import Any, Literal, get_args
 
 from dpsyn import checks
 from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
-from dpsyn.evaluation.experiments.plan import Cell, Grid, config_to_dict
+from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.kit.faults import innermost
 from dpsyn.mechanisms.base import Mechanism, Progress
+from dpsyn.mechanisms.records import config_to_dict
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.schema import checked
 from dpsyn.solvers.executors import connected

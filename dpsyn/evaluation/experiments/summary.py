@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,9 +13,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult, checked_results
 from dpsyn.evaluation.prediction import RISING
 from dpsyn.notation import short
+from dpsyn.privacy.spec import rounded_up
 
 Floats = npt.NDArray[np.float64]
 
@@ -130,6 +133,43 @@ def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed
     least, most = measure_range(measure)
     low, high = max(mean - half, min(least, mean)), min(mean + half, max(most, mean))
     return Point(label, value, measure, mean, low, high, between, within, runs, draws, claimed, over, failed)
+
+
+def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
+    """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
+    runs = Counter((result.label, result.value) for result in results)
+    told: dict[tuple[str, float, str], list[str]] = {}
+    for result in results:
+        if result.status != "done":
+            told.setdefault((result.label, result.value, result.status), []).append(result.message)
+    found: dict[tuple[str, str], list[str]] = {}
+    for (label, value, status), messages in sorted(told.items()):
+        count, of = len(messages), runs[label, value]
+        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
+        # Those of several runs differ in numbers only: what would have been enough for that one.
+        found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
+    return [(label, ", ".join(places), why) for (label, why), places in found.items()]
+
+
+def points_table(points: list[Point], vary: str) -> pd.DataFrame:
+    """One line per mechanism and value of the setting that varies."""
+    return pd.DataFrame(
+        [
+            {
+                "Mechanism": p.label,
+                axes()[vary].symbol: p.value,
+                "Mean": p.mean,
+                "95 % from": p.low,
+                "to": p.high,
+                "Deviation, noise": p.mechanism_deviation,
+                "Deviation, draw": p.draw_deviation,
+                "Runs": p.runs,
+                "Failed": p.failed,
+                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
+            }
+            for p in points
+        ]
+    )
 
 
 @dataclass(frozen=True)

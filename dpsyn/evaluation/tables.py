@@ -1,0 +1,133 @@
+"""Reports as tables: what a page, an HTML file and a terminal show of them, one line a release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpsyn.evaluation.figures import draw_heatmaps
+from dpsyn.evaluation.prediction import Score
+from dpsyn.evaluation.report import Closeness, Report
+from dpsyn.evaluation.values import QUANTILES, ValueErrors
+from dpsyn.notation import short
+
+Reports = Mapping[str, Report]
+FLOOR = "Sampling noise (held-out real rows)"
+MOST_COLUMNS = 100
+"""Columns of numbers in the table; each has a line for every release and two more."""
+_SHOWN_QUANTILES = {"5 %": 0.05, "Median": 0.5, "95 %": 0.95}
+
+
+def floor_meaning(reports: Reports) -> str:
+    """What the sampling noise is, and that it is no bound; empty without held-out rows."""
+    report = next(iter(reports.values()))
+    if report.noise_floor is None:
+        return ""
+    return (
+        f"Sampling noise is the error of the {report.noise_floor.rows:,} held-out real rows against the {report.n:,}: a "
+        "yardstick and no bound. A release is measured against the very rows that it was made from: with enough ε it can "
+        "go below."
+    )
+
+
+def heatmaps(reports: Reports) -> dict[str, Any]:
+    """One heat-map per release and one of the sampling noise, all on one colour scale."""
+    matrices = {name: report.pairwise for name, report in reports.items()}
+    floor = next(iter(reports.values())).noise_floor
+    return draw_heatmaps(matrices if floor is None else matrices | {FLOOR: floor.pairwise})
+
+
+def summary_table(reports: Reports) -> pd.DataFrame:
+    """All figures of all releases, and of the sampling noise, one line each."""
+    return pd.DataFrame([_line(name, measured) for name, measured in _compared(reports).items()])
+
+
+def _line(name: str, measured: Closeness) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "Compared": name,
+        "Rows": measured.rows,
+        "Range queries, mean error": round(measured.ranges.mean, 4),
+    }
+    for degree, error in measured.marginals.items():
+        line[f"{degree}-way mean"] = round(error.mean, 4)
+        line[f"{degree}-way max"] = round(error.max, 4)
+        line[f"worst {degree}-way table"] = " × ".join(error.worst)
+    return line
+
+
+def _compared(reports: Reports) -> dict[str, Closeness]:
+    """What is beside the real rows: the releases, and the held-out rows as the yardstick."""
+    floor = next(iter(reports.values())).noise_floor
+    return {name: report.release for name, report in reports.items()} | ({} if floor is None else {FLOOR: floor})
+
+
+def values_table(reports: Reports) -> pd.DataFrame:
+    """Numeric and date columns: of each a line for the real rows, every release, and the sampling noise.
+
+    Of very many columns those with the largest gap in any release.
+    """
+    compared = _compared(reports)
+    gaps = np.array([[errors.kolmogorov_smirnov for errors in report.values] for report in reports.values()]).max(axis=0)
+    lines = []
+    for at in np.sort(np.argsort(-gaps, kind="stable")[:MOST_COLUMNS]):
+        lines.append(_value_line("Real rows", next(iter(compared.values())).values[at], real=True))
+        lines += [_value_line(name, measured.values[at]) for name, measured in compared.items()]
+    return pd.DataFrame(lines)
+
+
+def _value_line(name: str, errors: ValueErrors, *, real: bool = False) -> dict[str, Any]:
+    mean, deviation, quantiles = (
+        (errors.real_mean, errors.real_deviation, errors.real_quantiles)
+        if real
+        else (errors.mean, errors.deviation, errors.quantiles)
+    )
+    spike = max(errors.spikes, key=lambda each: each.real if real else each.share, default=None)
+    at = dict(zip(QUANTILES, quantiles or [math.nan] * len(QUANTILES), strict=True))
+    return {
+        "Column": errors.column,
+        "Compared": name,
+        "Mean": errors.written(mean),
+        "Deviation": short(deviation, 4),
+        **{heading: errors.written(at[level]) for heading, level in _SHOWN_QUANTILES.items()},
+        "Commonest": "—" if spike is None else f"{errors.written(spike.value)}: {spike.real if real else spike.share:.1%}",
+        "Largest gap": None if real else round(errors.kolmogorov_smirnov, 4),
+        "Mean shift": None if real else round(errors.wasserstein, 4),
+    }
+
+
+def correlations_table(reports: Reports) -> pd.DataFrame:
+    """How far the correlations of columns are from the real ones, in every release and in the sampling noise."""
+    lines = [
+        {
+            "Compared": name,
+            "Coefficient": coefficient,
+            "Mean difference": round(found.mean, 4),
+            "Largest": round(found.largest, 4),
+            "Of which pair": " × ".join(found.worst),
+        }
+        for name, measured in _compared(reports).items()
+        for coefficient, found in measured.correlations.items()
+    ]
+    return pd.DataFrame(lines)
+
+
+def scores_table(reports: Reports) -> pd.DataFrame:
+    """Measures of every model, what is unusual; train-on-real and always the majority class or the mean below."""
+    lines: list[dict[str, Any]] = []
+    for name, report in reports.items():
+        if not isinstance(report.prediction, str):
+            lines += [_score_line(name, score) for score in report.prediction.synthetic]
+    found = next(iter(reports.values())).prediction
+    if not isinstance(found, str):
+        lines += [_score_line("Real rows", score) for score in (*found.real.scores, found.real.constant)]
+    table = pd.DataFrame(lines)
+    return table[[name for name in table if name not in ("Rows", "Note")] + ["Rows", "Note"]]
+
+
+def _score_line(name: str, score: Score) -> dict[str, Any]:
+    measures = {measure[0].upper() + measure[1:]: float(f"{value:.4g}") for measure, value in score.measures.items()}
+    return {"Trained on": name, "Model": score.model, **measures, "Rows": score.training_rows, "Note": score.note}
