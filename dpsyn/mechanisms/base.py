@@ -17,6 +17,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
+from dpsyn.display import PRIVATE, RELEASED, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
@@ -40,8 +41,8 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{tool: version(tool) for tool in tools}}
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Shown):
     """What a mechanism gives out.
 
     Attributes:
@@ -68,6 +69,17 @@ class Release:
     def __post_init__(self) -> None:
         if self.seeded:
             object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
+
+    def _shown(self) -> tuple[str, list[str]]:
+        from dpsyn.mechanisms.registry import title
+
+        rows, columns = self.rows.shape
+        size = f"{rows:,} row{'s' * (rows != 1)} of {columns:,} column{'s' * (columns != 1)}"
+        heading = f"{self.name or title(self.mechanism)}: {size}"
+        proven = self.guarantee.status == "proven"
+        may = "The rows may be published under it" if proven else "Nothing of it may be published yet"
+        lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:3]), f"  {may}; the diagnostics never."]
+        return RELEASED if proven else PRIVATE, lines
 
     def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.

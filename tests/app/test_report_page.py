@@ -9,7 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dpsyn.app.lab.report import PRIVATE, PUBLIC, Code, Section, html_report
+from dpsyn.app.lab.report import Code, Section, html_report
+from dpsyn.display import PRIVATE, PUBLIC
 from dpsyn.errors import ParameterError
 
 
