@@ -12,6 +12,8 @@ RELEASED = "private release"
 PUBLIC = "public facts only"
 """Badges: what may be published of what is shown."""
 MOST_LINES, WIDTH = 10, 88
+_WIDEST = 32
+"""Characters of a cell of a table."""
 _BADGE = "font-size:.8em;border:1px solid;border-radius:1em;padding:0 .6em;opacity:.7"
 _LINE = "white-space:pre-wrap;font-family:monospace"
 
@@ -51,6 +53,6 @@ def _few(lines: Sequence[str]) -> list[str]:
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Cells as lines, every column as wide as its widest cell; the first one to the left, the others to the right."""
-    rows = [[escape.plain(cell) for cell in row] for row in rows]
+    rows = [[line(cell, _WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]

@@ -118,7 +118,11 @@ def run(file: str, folder: Path, *, resume: bool, workers: int, quiet: bool) -> 
 
         done = list(experiment.results.values())
         backend: Backend = "here" if workers == 1 else "joblib"
-        results = run_grid(grid, learn, baseline=baseline, done=done, on_result=keep, backend=backend, workers=workers)
+        try:
+            results = run_grid(grid, learn, baseline=baseline, done=done, on_result=keep, backend=backend, workers=workers)
+        except KeyboardInterrupt:
+            note(f"what has run is kept in {folder}: go on with --resume")
+            raise
     note(f"the results are in {folder}")
     return results, NOTHING if any(result.status == "crashed" for result in results) else DONE
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -40,6 +39,8 @@ class Commands(click.Group):
         """Run, and leave."""
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
+        except SystemExit:  # so click ends where nobody reads standard output any more
+            code = _closed()
         except click.ClickException as fault:
             fault.show()
             code = fault.exit_code
@@ -53,10 +54,8 @@ class Commands(click.Group):
             code = _fault(
                 "there is too little memory for this: take fewer columns, bins or rows, or a lower degree", NOTHING
             )
-        except BrokenPipeError:
-            code = _closed()
         except OSError as fault:
-            code = _closed() if fault.errno == errno.EPIPE else _fault(_of_system(fault), INPUT)
+            code = _fault(_of_system(fault), INPUT)
         except Exception as fault:  # noqa: BLE001  # the end of the process: a traceback may quote private values
             from dpsyn.kit.faults import innermost
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -318,6 +319,7 @@ def _serve(connection: Connection[Any, Any]) -> None:
     """A worker's life: the data, then one cell after another until the other side hangs up."""
     from threadpoolctl import threadpool_limits
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches all; whoever started this process ends it
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         run, baseline = pickle.loads(connection.recv_bytes())
         while True:
