@@ -9,7 +9,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCKED = $(INSTALL) --require-hashes --only-binary :all:
 EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: run test check mutants fuzz lock lowest sbom python3.12 python3.13 clean
+.PHONY: run test check wheel mutants fuzz lock lowest sbom python3.12 python3.13 clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -27,6 +27,11 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The library, the command and the app in one file, dist/dpsyn-*.whl.
+wheel: $(VENV)/.run
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 # Faults in the lines that privacy hangs on, one at a time: which of them does no test notice? Takes hours, and can be resumed.
 mutants: $(VENV)/.test
@@ -86,4 +91,4 @@ $(VENV)/.test: pyproject.toml constraints.txt constraints-test.txt | $(BIN)/pyth
 	touch $@ $(VENV)/.run
 
 clean:
-	rm -rf $(VENV) sbom.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants
+	rm -rf $(VENV) sbom.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants

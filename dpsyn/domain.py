@@ -18,13 +18,15 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.attribute import CALENDAR, KINDS, Attribute, Codes, Kind
+from dpsyn.display import PRIVATE, PUBLIC, Shown
 from dpsyn.errors import DomainError, ParameterError, shown
+from dpsyn.notation import counted
 
 __all__ = ["CALENDAR", "KINDS", "Attribute", "Codes", "Domain", "Kind"]
 
 
-@dataclass(frozen=True)
-class Domain:
+@dataclass(frozen=True, repr=False)
+class Domain(Shown):
     """The public description of a table: one :class:`Attribute` per column, in column order."""
 
     attributes: tuple[Attribute, ...]
@@ -117,6 +119,12 @@ class Domain:
     def is_binary(self) -> bool:
         """Whether every column has two codes, so that the domain is the Boolean cube {-1, 1}^p."""
         return all(size == 2 for size in self.shape)
+
+    def _shown(self) -> tuple[str, list[str]]:
+        columns = f"{len(self):,} column{'s' * (len(self) != 1)}, {counted(self.size)} rows are possible"
+        unknown = sum(not a.public for a in self.attributes)
+        said = f"{columns}; {unknown:,} not confirmed as public" if unknown else f"{columns}; confirmed as public"
+        return PRIVATE if unknown else PUBLIC, [said, *(f"  {a.described}" for a in self.attributes)]
 
     def confirmed(self) -> Domain:
         """The same domain, every attribute marked as public knowledge."""

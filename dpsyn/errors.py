@@ -11,6 +11,7 @@ def shown(value: object) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001  # whatever an object of the caller's raises, the message must come
         return f"a {type(value).__name__}"
+    text = "; ".join(text.splitlines())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Shown):
     """Private rows together with their public domain.
 
     ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a value outside the
@@ -55,6 +56,10 @@ class Table:
     def n(self) -> int:
         """Number of rows."""
         return len(self.frame)
+
+    def _shown(self) -> tuple[str, list[str]]:
+        heading, *columns = self.domain._shown()[1]
+        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)}, {heading}", *columns]
 
     def statistics(self, *, two_valued_as_bit: bool = False) -> DatasetStatistics:
         """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data.

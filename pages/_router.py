@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from dpsyn.app import address, share
+from dpsyn.app import address, opened, share
 from dpsyn.kit import show
 
 st.set_page_config(page_title="dpsyn", page_icon=show.icon(), layout="wide")
 
 show.apply()
 address.admit()
+taken = opened.take_file()
 share.take_over_data()
 start = st.Page("start.py", title="Start", icon=":material/home:", default=True)
 data = st.Page("data.py", title="Data", icon=":material/table:", url_path="data")
@@ -25,8 +26,8 @@ page = st.navigation(
     ],
     position="top",
 )
-if page == start and share.names_data():
-    st.switch_page(data)  # a link from the time when the data stood on the first page
+if page == start and (taken or share.names_data()):
+    st.switch_page(data)  # also with a link from the time when the data stood on the first page
 if page != start:
     share.keep_data_in_address()
 with address.refusals(page.url_path):

@@ -6,14 +6,14 @@ import json
 from functools import cache
 from html import escape
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from dpsyn.kit import live
 from dpsyn.kit.layers import BLUE, GUIDE, VERMILLION
 from dpsyn.notation import percent
+from dpsyn.places import HOME
 
-FILE = Path(__file__).parents[2] / "sample_data" / "start.json"
+FILE = HOME / "sample_data" / "start.json"
 KEY = "start"
 """Of the slider and what follows it."""
 USUAL = 1.0

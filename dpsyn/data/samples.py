@@ -11,6 +11,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError
+from dpsyn.places import HOME
 from dpsyn.table import Table
 
 
@@ -103,11 +104,9 @@ def _car() -> Table:
 
 
 def _file(name: str) -> Path:
-    path = Path(__file__).parents[2] / "sample_data" / name
+    path = HOME / "sample_data" / name
     if not path.is_file():
-        raise DataError(
-            f"the bundled file {str(path)!r} is missing; install dpsyn from a source checkout (pip install -e .)"
-        )
+        raise DataError(f"the bundled file {str(path)!r} is missing; install dpsyn again")
     return path
 
 

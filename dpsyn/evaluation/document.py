@@ -9,12 +9,9 @@ from typing import Any
 import pandas as pd
 
 from dpsyn import escape
+from dpsyn.display import PRIVATE, PUBLIC, RELEASED
 from dpsyn.errors import ParameterError
 from dpsyn.notation import short
-
-PRIVATE = "reads private data: for teaching"
-RELEASED = "private release"
-PUBLIC = "public facts only"
 
 _POLICY = (
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
@@ -54,7 +51,7 @@ class Section:
 
     Attributes:
         title: a few words.
-        reads: one of :data:`PRIVATE`, :data:`RELEASED`, :data:`PUBLIC`.
+        reads: one of the badges in :mod:`dpsyn.display`.
         parts: paragraphs (text, not mark-up), tables, :class:`Code` and Plotly figures.
     """
 

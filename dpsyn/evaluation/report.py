@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation.distances import (
@@ -119,8 +120,8 @@ class Baseline:
         return tuple(len(subsets[0]) for subsets in self.plan)
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Shown):
     """Measures of a release, from real rows: not private, unlike the release.
 
     Attributes:
@@ -160,6 +161,17 @@ class Report:
     def values(self) -> tuple[ValueErrors, ...]:
         """Numeric and date columns, value by value."""
         return self.release.values
+
+    def _shown(self) -> tuple[str, list[str]]:
+        from dpsyn.evaluation.conclusions import conclusions
+
+        errors = [["error of tables", "mean", "largest"] + ["a fresh real sample"] * (self.noise_floor is not None)]
+        for degree, error in self.marginals.items():
+            floor = [] if self.noise_floor is None else [f"{self.noise_floor.marginals[degree].mean:.4f}"]
+            errors.append([f"{degree} column{'s' * (degree != 1)}", f"{error.mean:.4f}", f"{error.max:.4f}", *floor])
+        heading = f"{self.release.rows:,} synthetic rows beside {self.n:,} real ones"
+        judged = [f"  {finding.about}: {finding.figure} ({finding.grade})" for finding in conclusions(self)]
+        return PRIVATE, [heading, *judged, *(f"  {line}" for line in aligned(errors))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""

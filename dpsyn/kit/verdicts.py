@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,11 +12,12 @@ import streamlit as st
 
 from dpsyn.kit import visit
 from dpsyn.kit.widgets import humanise, power_of_ten, said, text_table
+from dpsyn.places import HOME
 from dpsyn.theory.conditions import Condition, Headline, Verdict
 from dpsyn.theory.formulas import ClaimFormula, Paper, fill, is_corrected, paper_of
 from dpsyn.theory.logarithms import LN10
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = HOME / "docs"
 GUARANTEES, ERRATA = "What is guaranteed", "Where the papers are wrong"
 DOCUMENTS = {
     "Which mechanism, when?": "which_mechanism.md",

@@ -17,6 +17,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
+from dpsyn.display import PRIVATE, RELEASED, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
@@ -40,8 +41,8 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{tool: version(tool) for tool in tools}}
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Shown):
     """What a mechanism gives out.
 
     Attributes:
@@ -52,6 +53,7 @@ class Release:
         settings: the configuration and what calibration made of it; n only where it is public (replace-one).
         seeded: the caller handed in the random generator, so the run may be repeatable: the claim is a demonstration's.
         name: how to call the release on a page.
+        config, domain: what the mechanism was calibrated from; the record holds them as far as they are public.
     """
 
     rows: pd.DataFrame
@@ -61,18 +63,37 @@ class Release:
     settings: Mapping[str, Any]
     seeded: bool
     name: str = ""
+    config: Config | None = None
+    domain: Domain | None = None
 
     def __post_init__(self) -> None:
         if self.seeded:
             object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
 
+    def _shown(self) -> tuple[str, list[str]]:
+        from dpsyn.mechanisms.registry import title
+
+        rows, columns = self.rows.shape
+        size = f"{rows:,} row{'s' * (rows != 1)} of {columns:,} column{'s' * (columns != 1)}"
+        heading = f"{self.name or title(self.mechanism)}: {size}"
+        proven = self.guarantee.status == "proven"
+        may = "The rows may be published under it" if proven else "Nothing of it may be published yet"
+        lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:3]), f"  {may}; the diagnostics never."]
+        return RELEASED if proven else PRIVATE, lines
+
     def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
-        No seed either: with it, anybody can take the noise off.
+        No seed either: with it, anybody can take the noise off. With the configuration, and the domain where it is public,
+        :func:`~dpsyn.mechanisms.records.verify` calibrates again.
         """
+        from dpsyn.mechanisms.records import recorded_config
+
+        public = self.domain is not None and self.domain.is_public
         return {
             "mechanism": self.mechanism,
+            "config": recorded_config(self.config),
+            "domain": self.domain.to_dict() if self.domain is not None and public else None,
             "settings": dict(self.settings),
             "guarantee": self.guarantee.to_dict(),
             "rows": len(self.rows),
@@ -289,6 +310,8 @@ class Mechanism(ABC):
             mechanism=self.config.name,
             settings=self.facts(),
             seeded=noise.seeded,
+            config=self.config,
+            domain=table.domain,
         )
 
 

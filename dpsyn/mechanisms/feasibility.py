@@ -10,9 +10,10 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dpsyn import checks, escape
+from dpsyn.display import PRIVATE, Shown
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.registry import MECHANISMS, offered
-from dpsyn.notation import readable
+from dpsyn.notation import counted, readable
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Verdict
@@ -21,8 +22,8 @@ from dpsyn.theory.logarithms import format_log
 _LARGEST_WHOLE, _LARGEST = 10**300, 1e300
 
 
-@dataclass(frozen=True)
-class Feasibility:
+@dataclass(frozen=True, repr=False)
+class Feasibility(Shown):
     """The verdicts on all mechanisms that have a theorem, for one dataset and one privacy specification.
 
     Iterate over it, or take one by the mechanism's registered name: ``found["dp_cda"]``, ``found.dp_cda``.
@@ -34,6 +35,16 @@ class Feasibility:
 
     def __iter__(self) -> Iterator[Verdict]:
         return iter(self.verdicts.values())
+
+    def _shown(self) -> tuple[str, list[str]]:
+        stats, spec = self.stats, self.spec
+        delta = f", δ = {spec.delta:g}" if spec.delta else ""
+        lines = [f"{stats.name}: p = {stats.p:,} bits, n = {counted(stats.n)} rows, at ε = {spec.epsilon:g}{delta}"]
+        for verdict in self:
+            said = verdict.headline
+            what = verdict.summary if said is None else f"{said.number}. {said.sentence}"
+            lines += [f"  {'✓' if verdict.holds else '✗'} {verdict.title}: {what}"]
+        return PRIVATE, [readable(line) for line in lines]
 
     def __getitem__(self, mechanism: str) -> Verdict:
         return self.verdicts[mechanism]

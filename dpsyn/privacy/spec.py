@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, get_args
 
 from dpsyn import checks
+from dpsyn.display import PUBLIC, Shown
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.schema import checked
 
@@ -24,6 +25,12 @@ DEMO_ASSUMPTION = (
 SYSTEM_NOISE = "The noise comes from NumPy's generator, keyed by the system's entropy"
 """How an assumption about that noise begins: it is not true of a demonstration."""
 _OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
+
+_STATUS_IN_WORDS = {
+    "unconfirmed_domain": "true once the domain is confirmed as public",
+    "real_arithmetic": "proven in exact arithmetic only, not of the floating-point numbers of this run",
+    "stated": "stated by the file, not checked by us",
+}
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -78,8 +85,8 @@ class PrivacySpec:
         checks.choice("unit", self.unit, ["row"])
 
 
-@dataclass(frozen=True)
-class Guarantee:
+@dataclass(frozen=True, repr=False)
+class Guarantee(Shown):
     """A claim of (ε, δ)-differential privacy, where it comes from and what it takes for granted.
 
     Attributes:
@@ -122,6 +129,15 @@ class Guarantee:
         between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
         claim = f"{kind}-differentially private under {between}"
         return f"a demonstration without a guarantee (without a seed: {claim})" if self.status == "demonstration" else claim
+
+    @property
+    def status_in_words(self) -> str:
+        """What the status means for whoever wants to publish."""
+        return _STATUS_IN_WORDS.get(self.status, self.status.replace("_", " "))
+
+    def _shown(self) -> tuple[str, list[str]]:
+        said = [str(self), f"  status: {self.status_in_words}", f"  source: {self.source}"]
+        return PUBLIC, [*said, *(f"  assumed: {assumption}" for assumption in self.assumptions)]
 
     def of_a_demonstration(self) -> Guarantee:
         """What is left of the claim where everything is drawn from a given generator."""

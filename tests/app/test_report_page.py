@@ -9,8 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from dpsyn.display import PRIVATE, PUBLIC
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.document import PRIVATE, PUBLIC, Code, Section, html_report
+from dpsyn.evaluation.document import Code, Section, html_report
 
 
 class Outside(HTMLParser):

@@ -18,12 +18,12 @@ from dpsyn.evaluation.experiments.plan import (
     REPEATS,
     axes,
     mechanisms_as_they_come,
-    plain_config,
     standard_degrees,
 )
 from dpsyn.evaluation.prediction import DEFAULT_MODELS, LOGISTIC, MODELS
 from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.records import plain_config
 from dpsyn.mechanisms.registry import THE_THREE
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.table import Table

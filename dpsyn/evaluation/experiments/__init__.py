@@ -2,12 +2,13 @@
 
 from dpsyn.data.source import DataSource
 from dpsyn.evaluation.experiments.archive import Archive, Experiment, MadeRelease, archive_text, read_archive
-from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, config_to_dict
+from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.experiments.run import CellResult, run_cell, run_grid
 from dpsyn.evaluation.experiments.script import experiment_script
 from dpsyn.evaluation.experiments.summary import Crossing, Point, crossings, results_frame, summarise
 from dpsyn.evaluation.experiments.workspace import Workspace
 from dpsyn.evaluation.report import references
+from dpsyn.mechanisms.records import config_from_dict, config_to_dict
 
 __all__ = [
     "Archive",

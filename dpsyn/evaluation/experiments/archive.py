@@ -7,25 +7,22 @@ set aside with its name and the reason. A claim counts for what the mechanism, c
 from __future__ import annotations
 
 import json
-import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
-import pandas as pd
-
 from dpsyn.data.source import Columns, DataSource
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DpsynError
 from dpsyn.evaluation.experiments.marks import salted
-from dpsyn.evaluation.experiments.plan import Cell, Grid, config_from_dict, plain_config, spec_from_dict
+from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.experiments.rows import rows_from_csv, rows_to_csv
 from dpsyn.evaluation.experiments.run import CellResult
 from dpsyn.mechanisms.base import Config, Release
-from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS
+from dpsyn.mechanisms.records import Recalibrated, Record, plain_config, recalibrated
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.schema import checked, read_json
 
@@ -33,23 +30,6 @@ T = TypeVar("T")
 FORMAT, VERSION = "dpsyn runs", 1
 FROM_A_FILE = "It was read from a file: that its rows come from such a run is what the file says."
 _MOST_CELLS = 20_000
-_ROUNDING = 1e-9
-
-
-class _Part(TypedDict):
-    """A line of a ledger, as far as pages take it for granted."""
-
-    name: str
-    share: float
-
-
-class _Record(TypedDict):
-    """Of :meth:`~dpsyn.mechanisms.base.Release.record` what is read."""
-
-    mechanism: str
-    settings: dict[str, Any]
-    guarantee: dict[str, Any]
-    demonstration: bool
 
 
 class _Measured(TypedDict):
@@ -64,7 +44,7 @@ class _Measured(TypedDict):
 class _Made(TypedDict):
     """A record with what belongs to it; what is not required was not written by earlier versions."""
 
-    record: _Record
+    record: Record
     domain: Columns
     seed: NotRequired[int | None]
     name: NotRequired[str]
@@ -147,8 +127,9 @@ class MadeRelease:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
+        beside = ("config", "domain")
         record = {
-            "record": self.release.record(),
+            "record": {name: value for name, value in self.release.record().items() if name not in beside},
             "seed": self.seed,
             "domain": self.domain.to_dict(),
             "name": self.release.name,
@@ -172,24 +153,26 @@ class MadeRelease:
         if seed is not None and not (seeded and seed >= 0):
             raise DataError(f"only a demonstration has a seed, which is a whole number from 0, not {seed!r}")
         rows = rows_from_csv(found["rows"], domain)
-        guarantee, config = _claim(record, made.get("config"), domain, rows)
+        claim = recalibrated(record, made.get("config"), domain, len(rows))
         return cls(
             number=number,
             name=found["label"].split(" · ", 1)[-1],
             release=Release(
                 rows=rows,
-                guarantee=guarantee,
+                guarantee=_counted(claim),
                 diagnostics={},
                 mechanism=record["mechanism"],
                 settings=record["settings"],
                 seeded=seeded,
                 name=made.get("name", ""),
+                config=claim.config,
+                domain=domain,
             ),
             seed=seed,
             dataset=found["dataset"],
             domain=domain,
             seconds=made.get("seconds", 0.0),
-            config=config,
+            config=claim.config,
             measured=None if measured is None else {**measured, "when": measured["when"].isoformat()},
             when=found["made"].isoformat(),
         )
@@ -365,59 +348,11 @@ def read_entries(entries: Any, read: Callable[[int, Any], T], what: str, set_asi
     return found
 
 
-def _claim(
-    record: _Record, config: Mapping[str, Any] | None, domain: Domain, rows: pd.DataFrame
-) -> tuple[Guarantee, Config | None]:
-    """What is claimed for a release, and its configuration.
-
-    A claim counts where the mechanism, calibrated again from what the record holds, comes to the same settings and to no
-    more than the ε and δ that the record states. Any other is what the file states: nobody has checked it.
-
-    Raises:
-        InputError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
-    """
-    stated, name, settings = Guarantee.from_dict(record["guarantee"]), record["mechanism"], record["settings"]
-    if name not in MECHANISMS | DEMONSTRATIONS:
-        raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
-    if name in DEMONSTRATIONS and stated.status != "published_but_wrong":
-        raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {stated.status!r}")
-    refuted = stated.status == "published_but_wrong"
-    if refuted and settings.get("ledger") is not None:
-        checked(list[_Part], settings["ledger"])
-    unchecked = stated if refuted else replace(stated, status="stated")
-    made_with = config_from_dict(config) if config else None
-    try:
-        spec = spec_from_dict(settings.get("requested"))
-    except DataError:  # without it nobody can make the release again
-        return unchecked, None
-    if refuted or made_with is None or made_with.name != name:
-        return unchecked, made_with
-    try:
-        # Under add_remove n is no part of the record, nor of anything that calibration makes of it.
-        mechanism = made_with.calibrate(spec, domain, settings.get("n", len(rows)))
-        claim = mechanism.claim(seeded=record["demonstration"])
-        facts = json.loads(json.dumps(mechanism.facts(), default=str))
-        between = (claim.neighbouring, claim.unit) == (stated.neighbouring, stated.unit)
-        enough = stated.epsilon >= claim.epsilon * (1 - _ROUNDING) and stated.delta >= claim.delta * (1 - _ROUNDING)
-        few = len(rows) <= (facts["rows"] if isinstance(facts.get("rows"), int) else len(rows))
-        told = {*mechanism.calibrated(), *(("n",) if claim.neighbouring == "replace_one" else ())} <= settings.keys()
-        if not (between and enough and few and told and _alike(settings, facts)):
-            return unchecked, made_with
-    except (DpsynError, ArithmeticError, TypeError):
-        return unchecked, made_with
-    kept = (FROM_A_FILE,) if FROM_A_FILE in stated.assumptions else ()
-    return replace(claim, assumptions=(*claim.assumptions, *kept)), made_with
-
-
-def _alike(stated: Any, found: Any) -> bool:
-    """Whether what a record states is what was found, as far as it states it; numbers but for rounding."""
-    if isinstance(stated, dict) and isinstance(found, dict):
-        return all(_alike(stated[name], found[name]) for name in stated.keys() & found.keys())
-    if isinstance(stated, list) and isinstance(found, list):
-        whole = all(
-            set(f) <= set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)
-        )
-        return len(stated) == len(found) and whole and all(map(_alike, stated, found))
-    if isinstance(stated, float) or isinstance(found, float):
-        return math.isclose(stated, found, rel_tol=_ROUNDING)
-    return bool(stated == found)
+def _counted(claim: Recalibrated) -> Guarantee:
+    """The claim that counts: the mechanism's where it agrees. Any other is what the file states: nobody has checked it."""
+    if claim.stated.status == "published_but_wrong":
+        return claim.stated
+    if claim.found is None or claim.contradiction:
+        return replace(claim.stated, status="stated")
+    kept = (FROM_A_FILE,) if FROM_A_FILE in claim.stated.assumptions else ()
+    return replace(claim.found, assumptions=(*claim.found.assumptions, *kept))

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from dpsyn import checks
-from dpsyn.errors import DataError, InputError, ParameterError
+from dpsyn.errors import DataError, ParameterError
+from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.mechanisms.base import Axis, Config
-from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
+from dpsyn.mechanisms.records import config_from_dict, config_to_dict, spec_from_dict
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.schema import checked
+from dpsyn.table import Table
 
 REPEATS, DRAWS = 5, 2
 _SETTINGS = ("vary", "values", "repeats", "draws", "seed")
@@ -29,55 +31,9 @@ def axes() -> dict[str, Axis]:
     return {"epsilon": epsilon, "n": Axis("n (real rows learnt from)", ""), **dict(sorted(named.items()))}
 
 
-def config_to_dict(config: Config) -> dict[str, Any]:
-    """The configuration as plain data: the mechanism's registered name and every field."""
-    return {"mechanism": config.name, **{f.name: getattr(config, f.name) for f in fields(config)}}
-
-
-def config_from_dict(data: Mapping[str, Any]) -> Config:
-    """The configuration that :func:`config_to_dict` wrote down.
-
-    Raises:
-        ParameterError: there is no such mechanism, or it has no such setting.
-        DataError: a setting is of another type, or has a value that it cannot have.
-    """
-    settings = dict(checks.instance("config", data, Mapping, "what config_to_dict wrote"))
-    kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS | DEMONSTRATIONS))
-    settings = {**kind.added_later, **settings}
-    known = {f.name for f in fields(kind)}
-    settings = {name: value for name, value in settings.items() if (name, value) not in kind.removed.items()}
-    for name, value in settings.items():
-        if name not in known:
-            raise ParameterError(name, value, f"a setting of {kind.title}: {', '.join(sorted(known))}")
-        if isinstance(value, list):
-            settings[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
-    checked(kind, settings)
-    # Not what was checked: whole numbers in places of other ones stay whole there, and the keys of cells tell them apart.
-    return kind(**settings)
-
-
-def spec_from_dict(data: Any) -> PrivacySpec:
-    """The privacy asked for, from the fields of a :class:`~dpsyn.privacy.spec.PrivacySpec` by name.
-
-    Raises:
-        DataError: it is not of that form, or asks for what cannot be.
-    """
-    checked(PrivacySpec, checked(dict[str, Any], data))
-    unknown = sorted(data.keys() - {f.name for f in fields(PrivacySpec)})
-    if unknown:
-        raise DataError(f"{unknown[0]!r} is nothing that can be asked for")
-    return PrivacySpec(**data)
-
-
-def plain_config(config: Config | None) -> dict[str, Any] | None:
-    """The configuration as data that JSON keeps, or None where it holds functions or rows of its own."""
-    if config is None:
-        return None
-    data = config_to_dict(config)
-    try:
-        return data if config_from_dict(json.loads(json.dumps(data))) == config else None
-    except (TypeError, InputError):
-        return None
+def _written(value: object) -> str:
+    """What JSON has no word for. Public rows are told apart by all of their cells."""
+    return fingerprint(value, None) if isinstance(value, Table) else repr(value)
 
 
 @dataclass(frozen=True)
@@ -110,7 +66,7 @@ class Cell:
         settings = {k: v for k, v in config_to_dict(self.config).items() if k not in later or v != later[k]}
         settings |= self.config.removed
         content = [settings, list(asdict(self.spec).values()), self.n, self.repeat, self.draws, self.seed]
-        text = json.dumps(content, sort_keys=True, default=repr)
+        text = json.dumps(content, sort_keys=True, default=_written)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def generator(self) -> np.random.Generator:

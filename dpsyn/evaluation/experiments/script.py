@@ -10,7 +10,7 @@ from typing import Any
 from dpsyn.data.source import DataSource
 from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments.archive import Experiment, MadeRelease
-from dpsyn.evaluation.experiments.plan import plain_config
+from dpsyn.mechanisms.records import plain_config
 from dpsyn.privacy.spec import PrivacySpec
 
 _SCRIPT = '''"""{title}

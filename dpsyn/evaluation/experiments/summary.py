@@ -135,6 +135,43 @@ def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed
     return Point(label, value, measure, mean, low, high, between, within, runs, draws, claimed, over, failed)
 
 
+def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
+    """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
+    runs = Counter((result.label, result.value) for result in results)
+    told: dict[tuple[str, float, str], list[str]] = {}
+    for result in results:
+        if result.status != "done":
+            told.setdefault((result.label, result.value, result.status), []).append(result.message)
+    found: dict[tuple[str, str], list[str]] = {}
+    for (label, value, status), messages in sorted(told.items()):
+        count, of = len(messages), runs[label, value]
+        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
+        # Those of several runs differ in numbers only: what would have been enough for that one.
+        found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
+    return [(label, ", ".join(places), why) for (label, why), places in found.items()]
+
+
+def points_table(points: list[Point], vary: str) -> pd.DataFrame:
+    """One line per mechanism and value of the setting that varies."""
+    return pd.DataFrame(
+        [
+            {
+                "Mechanism": p.label,
+                axes()[vary].symbol: p.value,
+                "Mean": p.mean,
+                "95 % from": p.low,
+                "to": p.high,
+                "Deviation, noise": p.mechanism_deviation,
+                "Deviation, draw": p.draw_deviation,
+                "Runs": p.runs,
+                "Failed": p.failed,
+                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
+            }
+            for p in points
+        ]
+    )
+
+
 @dataclass(frozen=True)
 class Crossing:
     """The value of the varied setting at which a curve crosses a wish.
@@ -214,40 +251,3 @@ def _first_below(places: Floats, heights: Floats, wish: float) -> float | None:
     i = int(above[-1])
     share = (heights[i] - wish) / (heights[i] - heights[i + 1])
     return float(places[i] + share * (places[i + 1] - places[i]))
-
-
-def refusals(results: Sequence[CellResult]) -> list[tuple[str, str, str]]:
-    """Mechanism, values of the setting with how many of their runs gave no rows, and why; alike ones together."""
-    runs = Counter((result.label, result.value) for result in results)
-    told: dict[tuple[str, float, str], list[str]] = {}
-    for result in results:
-        if result.status != "done":
-            told.setdefault((result.label, result.value, result.status), []).append(result.message)
-    found: dict[tuple[str, str], list[str]] = {}
-    for (label, value, status), messages in sorted(told.items()):
-        count, of = len(messages), runs[label, value]
-        at = f"{short(value)} ({count} of {of} run{'s' * (of > 1)} {status})"
-        # Those of several runs differ in numbers only: what would have been enough for that one.
-        found.setdefault((label, f"{status}: {messages[0]}"), []).append(at)
-    return [(label, ", ".join(places), why) for (label, why), places in found.items()]
-
-
-def points_table(points: list[Point], vary: str) -> pd.DataFrame:
-    """One line per mechanism and value of the setting that varies."""
-    return pd.DataFrame(
-        [
-            {
-                "Mechanism": p.label,
-                axes()[vary].symbol: p.value,
-                "Mean": p.mean,
-                "95 % from": p.low,
-                "to": p.high,
-                "Deviation, noise": p.mechanism_deviation,
-                "Deviation, draw": p.draw_deviation,
-                "Runs": p.runs,
-                "Failed": p.failed,
-                "Claimed ε": rounded_up(p.claimed_epsilon, 6),
-            }
-            for p in points
-        ]
-    )

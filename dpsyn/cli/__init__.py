@@ -1,0 +1,18 @@
+"""The command ``dpsyn``: the app and the library from a terminal. It computes nothing itself."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from dpsyn.cli.commands import dpsyn as dpsyn
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # what libraries say to programmers
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ε
+    dpsyn()

@@ -1,0 +1,362 @@
+"""The commands, each a few questions to the library."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpsyn.cli import terminal
+from dpsyn.cli.reading import (
+    STDIN,
+    bytes_of,
+    calibrated,
+    degrees_in,
+    names_in,
+    note_unconfirmed,
+    read,
+    read_over,
+    schema_of,
+    settings_in,
+)
+from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, say, say_json, wrapped
+from dpsyn.errors import DataError
+from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.places import HOME
+
+NEIGHBOURS = ("replace_one", "add_remove")
+
+
+@click.group(cls=terminal.Commands, invoke_without_command=True, epilog=EXIT_CODES)
+@click.version_option(package_name="dpsyn")
+@click.pass_context
+def dpsyn(context: click.Context) -> None:
+    """Differentially private synthetic data: what they can and cannot do, on your own data.
+
+    Without a command, and with "app", the app opens in the browser. A table is a CSV, TSV or Parquet file, or - for standard
+    input. Results go to standard output, everything else to standard error.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(app)
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+force = click.option("--force", is_flag=True, help="Write over files that are there.")
+schema_file = click.option(
+    "--schema",
+    type=click.Path(),
+    help="The domain, as `dpsyn schema` writes it. Without it the domain is read off the rows.",
+)
+columns_named = click.option("--columns", help="The columns to keep, separated by commas.")
+sets = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another setting; may be given several times."
+)
+
+
+def privacy(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what privacy is asked for."""
+    command = click.option(
+        "--neighbouring",
+        type=click.Choice(NEIGHBOURS),
+        default=NEIGHBOURS[0],
+        show_default=True,
+        help="What a neighbour is.",
+    )(command)
+    command = click.option("--delta", type=float, default=0.0, show_default=True, help="δ.")(command)
+    return click.option("--epsilon", type=float, default=1.0, show_default=True, help="ε.")(command)
+
+
+@dpsyn.command()
+@click.argument("file", required=False, type=click.Path())
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Where it listens.")
+@click.option("--no-browser", is_flag=True, help="Open no browser.")
+def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> None:
+    """Open the app, with a table of yours if one is named.
+
+    It listens to this machine only, and ends with Ctrl-C.
+    """
+    from importlib.util import find_spec
+
+    environment = dict(os.environ, DPSYN_LOCAL="1")
+    if file is not None:
+        path = Path(file).resolve()
+        try:
+            path.open("rb").close()
+        except OSError as fault:
+            raise DataError(f"{file!r} cannot be read: {fault.strerror}") from fault
+        environment["DPSYN_FILE"] = str(path)
+    if find_spec("streamlit") is None:
+        raise DataError("the app needs streamlit: pip install streamlit")
+    options = ["--server.port", str(port)] + (["--server.headless", "true"] if no_browser else [])
+    command = [sys.executable, "-m", "streamlit", "run", str(HOME / "app.py"), *options]
+    sys.stdout.flush()
+    os.execve(sys.executable, command, environment)
+
+
+@dpsyn.command()
+@click.argument("file", type=click.Path())
+@columns_named
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file to write; without it, standard output.")
+@click.option(
+    "--confirmed",
+    is_flag=True,
+    help="Mark every column as public: you say that all of it was known without looking at these rows.",
+)
+@force
+def schema(file: str, columns: str | None, output: Path | None, confirmed: bool, force: bool) -> None:
+    """Write the domain of a table as a file to edit.
+
+    A line a column. Correct what was read off the rows (categories, bounds, unit), and set "public" to true where it was
+    known without looking at them: a guarantee is true of such columns only. Other commands read the file with --schema.
+    """
+    from dpsyn.data.schema_file import schema_text
+
+    with terminal.written(output, force=force):
+        table = read(file, None, columns)
+        text = schema_text(table.domain.confirmed() if confirmed else table.domain)
+        if output is None:
+            click.echo(text, nl=False)
+        else:
+            output.write_text(text, encoding="utf-8")
+            note(f"wrote {output}: correct it, and set public to true in the columns that you know without these rows")
+
+
+@dpsyn.command()
+@click.argument("file", type=click.Path())
+@privacy
+@schema_file
+@columns_named
+@click.option("--target", help="The column of classes (DP-CDA).")
+@click.option("--mechanism", type=click.Choice(list(MECHANISMS)), help="Only this one.")
+@sets
+@as_json
+@quiet
+def feasibility(
+    file: str, epsilon: float, delta: float, neighbouring: Any, schema: str | None, columns: str | None, target: str | None,
+    mechanism: str | None, settings: Sequence[str], as_json: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Which theorems apply to a table, and what would have to change.
+
+    It reads private rows: what it prints is for you and not for publication.
+    """
+    import dpsyn as library
+    from dpsyn.mechanisms.feasibility import verdict_json
+
+    spec = library.PrivacySpec(epsilon, delta, neighbouring)
+    asked = settings_in(settings)
+    if target is None and file != STDIN:
+        with Progress(file, quiet=quiet) as progress:
+            counted = library.file_statistics(
+                file, domain=schema_of(schema), columns=names_in(columns), wide="leave_out", progress=progress
+            )
+        for said in counted.notes:
+            note(said)
+        stats, domain = counted.statistics, counted.domain
+    else:
+        table = read(file, schema, columns)
+        stats, domain = table.statistics(), table.domain
+        if target is not None:
+            asked = {"classes": domain[target].size, "smallest_class": table.smallest_class(target)} | asked
+    note_unconfirmed(domain, file)
+    found = library.feasibility(stats, spec, **asked)
+    chosen = list(found) if mechanism is None else [found[mechanism]]
+    if as_json:
+        click.echo(verdict_json([found], {"epsilon": epsilon, "delta": delta, **asked}, private=True))
+    else:
+        from dpsyn.notation import readable
+
+        say(repr(found).splitlines()[0])
+        for verdict in chosen:
+            number = "" if verdict.headline is None else f": {readable(verdict.headline.number)}"
+            say(f"\n{'✓' if verdict.holds else '✗'} {verdict.title}{number}")
+            wrapped(readable(verdict.summary))
+            for condition in verdict.missed:
+                wrapped(readable(f"✗ {condition.label} ({condition.source}): {condition.fix}"))
+    return DONE if any(verdict.holds for verdict in chosen) else NO
+
+
+@dpsyn.command()
+@click.argument("file", type=click.Path())
+@click.option("--mechanism", type=click.Choice(list(MECHANISMS)), default="noisy_reweighting", show_default=True)
+@privacy
+@schema_file
+@columns_named
+@click.option("--target", help="The column to predict; DP-CDA needs it.")
+@click.option("--rows", type=int, help="How many to make.")
+@sets
+@click.option("--seed", type=click.IntRange(0), help="Makes the run repeatable, and a demonstration without a guarantee.")
+@click.option("--output", "-o", required=True, type=click.Path(), help="The CSV to write, or - for standard output.")
+@click.option("--record", type=click.Path(path_type=Path), help="Where the record goes; by default beside the rows.")
+@click.option("--guard", is_flag=True, help="Write text that a spreadsheet would run as a formula after an apostrophe.")
+@force
+@as_json
+@quiet
+def generate(
+    file: str, mechanism: str, epsilon: float, delta: float, neighbouring: Any, schema: str | None, columns: str | None,
+    target: str | None, rows: int | None, settings: Sequence[str], seed: int | None, output: str, record: Path | None,
+    guard: bool, force: bool, as_json: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Make synthetic rows, and beside them the record of the run.
+
+    The record holds settings, versions and the exact guarantee; `dpsyn verify` checks it.
+    """
+    import numpy as np
+
+    from dpsyn import PrivacySpec, escape
+
+    if output == STDIN and as_json:
+        raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
+    spec = PrivacySpec(epsilon, delta, neighbouring)
+    asked = settings_in(settings) | ({} if rows is None else {"rows": rows})
+    place = None if output == STDIN else Path(output)
+    if record is None and place is not None:
+        record = place.with_name(f"{place.stem}.record.json")
+    if place is not None and record is not None and place.resolve() == record.resolve():
+        raise click.UsageError("--record and --output name one file")
+    with terminal.written(place, record, force=force):
+        table = read(file, schema, columns)
+        note_unconfirmed(table.domain, file)
+        made_by = calibrated(mechanism, table, target, asked, spec)
+        with Progress(made_by.config.title, quiet=quiet) as progress:
+            release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
+        data = escape.csv(release.rows, guarded=guard)
+        if place is None:
+            sys.stdout.buffer.write(data)
+        else:
+            place.write_bytes(data)
+        if record is not None:
+            record.write_text(json.dumps(release.record(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        written = {"rows": output, "record": None if record is None else str(record)}
+        say_json({"written": written, **release.record()})
+        return DONE
+    shown = note if place is None else say
+    for line in repr(release).splitlines():
+        shown(line)
+    if record is None:
+        note("no record was written: name a file with --record")
+    elif place is not None:
+        say(f"Wrote {place} and {record}.")
+    return DONE
+
+
+@dpsyn.command()
+@click.argument("real", type=click.Path())
+@click.argument("synthetic", type=click.Path())
+@schema_file
+@columns_named
+@click.option(
+    "--holdout",
+    type=click.Path(),
+    help="Real rows that the mechanism did not see: a yardstick, and what models are tested on.",
+)
+@click.option("--target", help="The column that models predict, with --holdout.")
+@click.option("--degrees", default="1,2", show_default=True, help="Numbers of columns of the tables that are compared.")
+@as_json
+def compare(
+    real: str, synthetic: str, schema: str | None, columns: str | None, holdout: str | None, target: str | None,
+    degrees: str, as_json: bool,
+) -> None:  # fmt: skip
+    """How good synthetic rows are beside the real ones.
+
+    It reads private rows: what it prints is for you and not for publication.
+    """
+    import dpsyn as library
+
+    if real == STDIN and STDIN in (synthetic, holdout):
+        raise click.UsageError("standard input can be one table only")
+    table = read(real, schema, columns)
+    rows = read_over(synthetic, table.domain)
+    held = None if holdout is None else read_over(holdout, table.domain)
+    report = library.evaluate(table, rows.frame, holdout=held, target=target, degrees=degrees_in(degrees, len(table.domain)))
+    for said in report.notes:
+        note(said)
+    if as_json:
+        say_json(report.to_dict())
+        return
+    from dpsyn.evaluation.conclusions import conclusions
+    from dpsyn.evaluation.tables import scores_table, summary_table, values_table
+
+    for finding in conclusions(report):
+        say(f"{finding.grade}: {finding.sentence}")
+    reports = {"Synthetic rows": report}
+    tables = [summary_table(reports).T] + ([values_table(reports)] if report.values else [])
+    tables += [] if isinstance(report.prediction, str) else [scores_table(reports)]
+    for each in tables:
+        say("\n" + each.to_string(index=each is tables[0], header=each is not tables[0], na_rep="—", max_colwidth=40))
+
+
+@dpsyn.command()
+@click.argument("record", type=click.Path())
+@schema_file
+@as_json
+def verify(record: str, schema: str | None, as_json: bool) -> int:
+    """Whether the ε and δ of a record are true of its settings.
+
+    The mechanism is calibrated anew from the record alone. That the rows come from such a run, and that the domain was known
+    without looking at the rows, is the word of whoever wrote the record.
+    """
+    from dpsyn.mechanisms.records import verify as verified
+    from dpsyn.schema import read_json
+
+    found = verified(read_json(bytes_of(record)), schema_of(schema))
+    if as_json:
+        claim = None if found.found is None else found.found.to_dict()
+        say_json({"holds": found.holds, "said": str(found), "stated": found.stated.to_dict(), "found": claim})
+    else:
+        say(str(found))
+    return DONE if found.holds else NO
+
+
+@dpsyn.command()
+@click.argument("grid", type=click.Path())
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Where the results go; by default a folder beside the file."
+)
+@click.option("--resume", is_flag=True, help="Go on with what was interrupted, or add what the file now asks for.")
+@click.option("--workers", type=click.IntRange(1, 1000), default=2, show_default=True, help="Processes.")
+@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write one line per draw and measure.")
+@force
+@as_json
+@quiet
+def experiment(
+    grid: str, output: Path | None, resume: bool, workers: int, table: Path | None, force: bool, as_json: bool, quiet: bool
+) -> int:
+    """Run an experiment that a TOML file describes: many mechanisms, many times.
+
+    \b
+    data = "people.csv"           # beside this file; or: sample = "asia"
+    schema = "schema.json"
+    target = "sick"               # what models predict
+    epsilon = 1.0
+    delta = 1e-5
+    vary = "epsilon"              # or "n", "rows", "degree", …
+    values = [0.5, 2.0]
+    repeats = 5
+    [mechanisms.tables]           # without any: all, as they come
+    mechanism = "noisy_reweighting"
+    rows = 500
+
+    More: columns, neighbouring, degrees, models, held_out, split_seed, draws, seed. Every result is kept in the folder as it
+    arrives; page Comparison of the app opens it as a workspace.
+    """
+    from dpsyn.cli.experiment import run
+
+    folder = Path(grid).with_suffix(".results") if output is None else output
+    with terminal.written(table, force=force):
+        results, code = run(grid, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
+        if table is not None:
+            from dpsyn.evaluation.experiments import results_frame
+
+            results_frame(results).to_csv(table, index=False)
+    if as_json:
+        say_json({"folder": str(folder), "results": [result.to_dict() for result in results]})
+    else:
+        say(repr(results))
+    return code

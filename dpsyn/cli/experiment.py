@@ -1,0 +1,172 @@
+"""``dpsyn experiment``: an experiment from a TOML file, its results in a workspace folder."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpsyn.cli.reading import noted, schema_of
+from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
+from dpsyn.data.samples import load_sample
+from dpsyn.errors import DataError
+from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
+from dpsyn.evaluation.experiments.marks import fingerprint, is_of
+from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
+from dpsyn.evaluation.experiments.run import Backend, CellResult, Results
+from dpsyn.evaluation.prediction import DEFAULT_MODELS
+from dpsyn.evaluation.report import real_baseline
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
+from dpsyn.schema import checked
+from dpsyn.table import Table
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the file may say; ``dpsyn experiment --help`` has an example."""
+
+    data: str | None = None
+    sample: str | None = None
+    schema: str | None = None
+    columns: list[str] | None = None
+    target: str | None = None
+    held_out: float = 0.25
+    split_seed: int = 0
+    degrees: list[int] | None = None
+    models: list[str] = field(default_factory=lambda: list(DEFAULT_MODELS))
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    neighbouring: Neighbouring = "replace_one"
+    vary: str = "epsilon"
+    values: list[float] | None = None
+    repeats: int = REPEATS
+    draws: int = DRAWS
+    seed: int = 0
+    mechanisms: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def read_plan(data: bytes) -> Plan:
+    """What a TOML file asks for.
+
+    Raises:
+        DataError: it is no TOML, or says what is not known; the message names it.
+    """
+    try:
+        found = tomllib.loads(data.decode())
+    except ValueError as fault:
+        raise DataError(f"the experiment is no TOML: {fault}") from fault
+    known = [each.name for each in fields(Plan)]
+    unknown = sorted(found.keys() - set(known))
+    if unknown:
+        raise DataError(f"{unknown[0]!r} is nothing that an experiment has; there are {', '.join(known)}")
+    plan = checked(Plan, found)
+    if (plan.data is None) == (plan.sample is None):
+        raise DataError('an experiment names its data: data = "people.csv", or sample = "asia"')
+    return plan
+
+
+def run(file: str, folder: Path, *, resume: bool, workers: int, quiet: bool) -> tuple[Results, int]:
+    """Run what is missing of an experiment, every result into the folder as it arrives; the results and an exit code."""
+    try:
+        plan = read_plan(Path(file).read_bytes())
+    except OSError as fault:
+        raise DataError(f"{file!r} cannot be read: {fault.strerror}") from fault
+    table = _table(plan, Path(file).parent)
+    learn, held_out = table.split(plan.held_out, np.random.default_rng(plan.split_seed))
+    grid = _grid(plan, learn)
+    degrees = tuple(plan.degrees or standard_degrees(len(table.domain)))
+    source = DataSource(plan.sample or str(plan.data), table.domain, plan.sample is not None, plan.held_out, plan.split_seed)
+    experiment = Experiment(
+        number=1,
+        name=Path(file).stem,
+        dataset=table.name,
+        fingerprint=fingerprint(learn, held_out),
+        grid=grid,
+        target=plan.target,
+        degrees=degrees,
+        models=tuple(plan.models),
+        data=source,
+    )
+    folder.mkdir(exist_ok=True)
+    workspace = Workspace(folder)
+    before = _before(workspace, experiment)
+    if before is not None:
+        if not resume:
+            raise DataError(
+                f"{folder} has results of this experiment: --resume goes on with it, --output names another folder"
+            )
+        experiment = replace(experiment, key=before.key, when=before.when, results=_of(before, grid))
+        note(f"{len(experiment.results):,} of {len(experiment.cells):,} runs are there already")
+    with Progress(experiment.name, quiet=quiet) as progress:
+        progress("measuring the real data against itself", 0.0)
+        baseline = real_baseline(learn, held_out, plan.target, degrees=degrees, models=experiment.models)
+        for said in baseline.notes:
+            note(said)
+        experiment.references = references(baseline)
+        workspace.keep(experiment)
+        total = len(experiment.cells)
+
+        def keep(result: CellResult) -> None:
+            experiment.results[result.key] = result
+            workspace.add_result(experiment, result)
+            done = total - len(experiment.missing)
+            progress(f"{result.label} at {result.value:g}, run {result.repeat + 1}: {result.status}", done / total)
+
+        done = list(experiment.results.values())
+        backend: Backend = "here" if workers == 1 else "joblib"
+        try:
+            results = run_grid(grid, learn, baseline=baseline, done=done, on_result=keep, backend=backend, workers=workers)
+        except KeyboardInterrupt:
+            note(f"what has run is kept in {folder}: go on with --resume")
+            raise
+    note(f"the results are in {folder}")
+    return results, NOTHING if any(result.status == "crashed" for result in results) else DONE
+
+
+def _table(plan: Plan, beside: Path) -> Table:
+    domain = None if plan.schema is None else schema_of(str(beside / plan.schema))
+    if plan.sample is None:
+        return noted(beside / str(plan.data), domain=domain, columns=plan.columns)
+    table = load_sample(plan.sample)
+    table = table if domain is None else table.with_domain(domain)
+    return table if plan.columns is None else table.project(plan.columns)
+
+
+def _grid(plan: Plan, learn: Table) -> Grid:
+    configs = {label: _config(label, settings) for label, settings in plan.mechanisms.items()}
+    return Grid(
+        configs or mechanisms_as_they_come(learn.n, plan.target),
+        PrivacySpec(plan.epsilon, plan.delta, plan.neighbouring),
+        vary=plan.vary,
+        values=plan.values or ([plan.epsilon] if plan.vary == "epsilon" else []),
+        repeats=plan.repeats,
+        draws=plan.draws,
+        seed=plan.seed,
+    )
+
+
+def _config(label: str, settings: Mapping[str, Any]) -> Any:
+    if "mechanism" not in settings:
+        raise DataError(f'[mechanisms.{label}] names no mechanism, such as mechanism = "noisy_reweighting"')
+    return config_from_dict(settings)
+
+
+def _before(workspace: Workspace, experiment: Experiment) -> Experiment | None:
+    """The newest experiment of the folder that measures the same of the same rows."""
+    found = workspace.read()
+    for said in found.set_aside:
+        note(f"set aside: {said}")
+    wanted = (experiment.target, experiment.degrees, experiment.models, experiment.name)
+    same = [e for e in found.experiments if is_of(e.fingerprint, experiment.fingerprint)]
+    return next((e for e in reversed(same) if (e.target, e.degrees, e.models, e.name) == wanted), None)
+
+
+def _of(before: Experiment, grid: Grid) -> dict[str, CellResult]:
+    """The results that are cells of the grid too, under the names that it gives them."""
+    cells = {cell.key: cell for cell in grid.cells()}
+    kept = {key: result for key, result in before.results.items() if key in cells and result.status != "crashed"}
+    return {key: replace(result, label=cells[key].label, value=cells[key].value) for key, result in kept.items()}

@@ -1,0 +1,101 @@
+"""From the words of a command line to tables, domains and mechanisms."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpsyn.cli.terminal import note
+from dpsyn.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from dpsyn.domain import Domain
+    from dpsyn.mechanisms.base import Mechanism
+    from dpsyn.privacy.spec import PrivacySpec
+    from dpsyn.table import Table
+
+STDIN = "-"
+
+
+def read(source: str, schema: str | None, columns: str | None) -> Table:
+    return noted(bytes_of(source) if source == STDIN else source, domain=schema_of(schema), columns=names_in(columns))
+
+
+def read_over(source: str, domain: Domain) -> Table:
+    return noted(bytes_of(source) if source == STDIN else source, domain=domain)
+
+
+def noted(source: Any, **options: Any) -> Table:
+    """A table of a source, with what reading it had to decide on standard error."""
+    from dpsyn.data.read import read_with_notes
+
+    table, notes = read_with_notes(source, wide="leave_out", **options)
+    for said in notes:
+        note(said)
+    return table
+
+
+def bytes_of(source: str) -> bytes:
+    if source == STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(source).read_bytes()
+    except OSError as fault:
+        raise DataError(f"{source!r} cannot be read: {fault.strerror}") from fault
+
+
+def schema_of(path: str | None) -> Domain | None:
+    """The domain in a file, if one is named."""
+    from dpsyn.data.schema_file import read_schema
+
+    return None if path is None else read_schema(bytes_of(path))
+
+
+def names_in(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
+def degrees_in(text: str, columns: int) -> tuple[int, ...]:
+    try:
+        wanted = [int(word) for word in text.split(",")]
+    except ValueError:
+        raise ParameterError("degrees", text, "whole numbers, separated by commas") from None
+    return tuple(degree for degree in wanted if degree <= columns) or (1,)
+
+
+def settings_in(pairs: Sequence[str]) -> dict[str, Any]:
+    """Values are JSON where they can be, else texts."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise click.UsageError(f"--set {pair!r}: write it as NAME=VALUE")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
+def calibrated(name: str, table: Table, target: str | None, asked: Mapping[str, Any], spec: PrivacySpec) -> Mechanism:
+    """The mechanism as it comes but for what was asked; where rows cost budget and nobody says how many, as many as fit."""
+    from dpsyn.mechanisms.records import config_from_dict, config_to_dict
+    from dpsyn.mechanisms.registry import config_class
+
+    config = config_class(name).as_it_comes(table.n, target)
+    if config is None:
+        raise ParameterError("target", target, f"a column of classes, which {name} needs: --target COLUMN")
+    config = config_from_dict(config_to_dict(config.fewer_rows() or config) | dict(asked))
+    return config.calibrate(spec, table.domain, n=table.n)
+
+
+def note_unconfirmed(domain: Domain, file: str) -> None:
+    """Say of which columns nobody confirmed the domain as public, and what to do."""
+    if domain.warning:
+        written = f"`dpsyn schema {file} -o schema.json` writes it down"
+        note(f"{domain.warning} {written}: correct it, set public to true, and give --schema schema.json.")

@@ -1,0 +1,172 @@
+"""What a terminal is told: progress, notes, faults in one line, and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from dpsyn import escape
+from dpsyn.errors import DataError, DpsynError, InputError
+
+DONE, NO, USAGE, INPUT, NOTHING, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+EXIT_CODES = """\b
+Exit codes:
+  0    done; of verify: the claim holds
+  1    the answer is no (verify: it does not hold; feasibility: no theorem applies)
+  2    the command line is wrong
+  3    a file or a value cannot be used
+  4    no such guarantee exists, or nothing came of the run
+  5    something that dpsyn did not foresee
+  130  interrupted
+"""
+_SECONDS = 2.0
+"""Between two lines of progress where there is no terminal."""
+
+
+class Commands(click.Group):
+    """A group whose every end is an exit code, with one line on standard error where it is not 0."""
+
+    def main(self, *args: Any, **options: Any) -> NoReturn:
+        """Run, and leave."""
+        try:
+            code = super().main(*args, **options | {"standalone_mode": False})
+        except SystemExit:  # so click ends where nobody reads standard output any more
+            code = _closed()
+        except click.ClickException as fault:
+            fault.show()
+            code = fault.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            code = _fault("interrupted", INTERRUPTED)
+        except InputError as fault:
+            code = _fault(fault, INPUT)
+        except DpsynError as fault:
+            code = _fault(fault, NOTHING)
+        except MemoryError:
+            code = _fault(
+                "there is too little memory for this: take fewer columns, bins or rows, or a lower degree", NOTHING
+            )
+        except OSError as fault:
+            code = _fault(_of_system(fault), INPUT)
+        except Exception as fault:  # noqa: BLE001  # the end of the process: a traceback may quote private values
+            from dpsyn.kit.faults import innermost
+
+            said = "something went wrong that dpsyn did not foresee; report this, it holds no value of your data"
+            code = _fault(f"{said}: {innermost(fault)}", UNFORESEEN)
+        sys.exit(code if isinstance(code, int) else DONE)
+
+
+def _fault(said: object, code: int) -> int:
+    with suppress(OSError):
+        click.echo(f"dpsyn: {escape.plain(said)}", err=True)
+    return code
+
+
+def _of_system(fault: OSError) -> str:
+    place = "" if fault.filename is None else f"{str(fault.filename)!r}: "
+    return f"{place}{fault.strerror or type(fault).__name__}"
+
+
+def _closed() -> int:
+    """Whoever read standard output has enough of it, as ``head`` has: nothing more can be said there."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
+
+
+def note(said: object) -> None:
+    """A line on standard error."""
+    click.echo(f"dpsyn: {escape.plain(said)}", err=True)
+
+
+def say(text: str = "") -> None:
+    """Lines on standard output, without control characters of the data's."""
+    for line in text.splitlines() or [""]:
+        indent = len(line) - len(line.lstrip(" "))
+        click.echo(" " * indent + escape.plain(line))
+
+
+def say_json(data: Any) -> None:
+    """For machines: JSON on standard output. What is not finite is null."""
+    click.echo(json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(name): _finite(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    if hasattr(data, "item") and not isinstance(data, str | bytes):
+        data = data.item()
+    return None if isinstance(data, float) and not abs(data) < float("inf") else data
+
+
+def wrapped(text: str) -> None:
+    """A sentence, indented, on as many lines as it takes."""
+    say(click.wrap_text(text, min(shutil.get_terminal_size().columns, 100), "  ", "  "))
+
+
+class Progress:
+    """Told of steps and shares as mechanisms tell of them: a bar with the time left on a terminal, plain lines elsewhere."""
+
+    def __init__(self, label: str, *, quiet: bool) -> None:
+        self._label, self._quiet = label, quiet
+        self._bar: Any = None
+        self._said, self._at = "", -_SECONDS
+        if not quiet and sys.stderr.isatty():
+            self._bar = click.progressbar(
+                length=1000, label=label, file=sys.stderr, item_show_func=lambda step: step, show_percent=True, width=24
+            )
+
+    def __enter__(self) -> Progress:
+        if self._bar is not None:
+            self._bar.__enter__()
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(*fault)
+
+    def __call__(self, step: str, share: float) -> None:
+        """The step that begins, and the share of the work that is done."""
+        step = escape.plain(step)
+        if self._bar is not None:
+            self._bar.update(max(0, round(1000 * share) - self._bar.pos), step)
+        elif not self._quiet and step != self._said and (share >= 1 or time.monotonic() - self._at >= _SECONDS):
+            click.echo(f"{self._label}: {step} ({share:.0%})", err=True)
+            self._said, self._at = step, time.monotonic()
+
+
+@contextmanager
+def written(*paths: Path | None, force: bool) -> Iterator[None]:
+    """Makes sure before long work that files can be written, and takes away those that it has made if the work fails.
+
+    Raises:
+        DataError: one is there already, or cannot be written.
+    """
+    made: list[Path] = []
+    try:
+        for path in paths:
+            if path is None:
+                continue
+            there = path.exists()
+            if there and not force:
+                raise DataError(f"{str(path)!r} is there already: take another name, or --force to write over it")
+            try:
+                path.open("ab").close()
+            except OSError as fault:
+                raise DataError(f"{str(path)!r} cannot be written: {fault.strerror}") from fault
+            made += [] if there else [path]
+        yield
+    except BaseException:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,60 @@
+"""A domain as a text that one edits by hand: JSON, a line a column, bounds of dates as days such as 2001-12-31."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpsyn.domain import Domain
+from dpsyn.errors import DataError
+
+_BOUNDS = ("lower", "upper")
+
+
+def schema_text(domain: Domain) -> str:
+    """The domain as :func:`read_schema` reads it."""
+    lines = [json.dumps(_dates(a.to_dict(), _day_of), ensure_ascii=False) for a in domain.attributes]
+    return '{"columns": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
+
+
+def read_schema(data: bytes | str) -> Domain:
+    """The domain that :func:`schema_text` wrote, and somebody may have edited.
+
+    Raises:
+        DataError: it is no JSON; ``line`` says where.
+        DomainError: it describes no domain; the message names the column.
+    """
+    try:
+        found = json.loads(data)
+    except json.JSONDecodeError as fault:
+        said = f"line {fault.lineno}, character {fault.colno}: {fault.msg[0].lower()}{fault.msg[1:]}"
+        raise DataError(f"the schema is no JSON from {said}", line=fault.lineno) from None
+    except (ValueError, RecursionError) as fault:
+        raise DataError("the schema is no JSON text, or it is nested too deeply") from fault
+    columns = found.get("columns") if isinstance(found, dict) else None
+    if isinstance(columns, list):
+        found = {"columns": [_dates(c, _number_of) if isinstance(c, dict) else c for c in columns]}
+    return Domain.from_dict(found)
+
+
+def _dates(column: dict[str, Any], write: Callable[[Any], Any]) -> dict[str, Any]:
+    if column.get("kind") != "date":
+        return column
+    return column | {side: write(column[side]) for side in _BOUNDS if side in column}
+
+
+def _day_of(bound: float) -> object:
+    return str(np.datetime64(int(bound), "D")) if float(bound).is_integer() else bound
+
+
+def _number_of(bound: object) -> object:
+    """Days since 1970-01-01; what is no date stays, and is refused as a bound."""
+    if not isinstance(bound, str):
+        return bound
+    try:
+        return float((np.datetime64(bound, "D") - np.datetime64(0, "D")).astype(int))
+    except ValueError:
+        return bound

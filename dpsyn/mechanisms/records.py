@@ -1,0 +1,242 @@
+"""What a record of a run says, and whether it is true: the mechanism is calibrated anew from the settings that it holds.
+
+What this cannot see: that the rows come from such a run, that its noise was not drawn from a seed, that the domain was known
+without looking at the data. These are the word of whoever wrote the record.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NotRequired, TypedDict
+
+from dpsyn import checks
+from dpsyn.domain import Domain, listed
+from dpsyn.errors import DataError, DpsynError, InputError, ParameterError
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.schema import checked
+
+_ROUNDING = 1e-9
+
+
+class Record(TypedDict):
+    """Of :meth:`~dpsyn.mechanisms.base.Release.record` what is read; earlier versions did not write all of it."""
+
+    mechanism: str
+    settings: dict[str, Any]
+    guarantee: dict[str, Any]
+    demonstration: bool
+    rows: NotRequired[int]
+    config: NotRequired[dict[str, Any] | None]
+    domain: NotRequired[dict[str, Any] | None]
+
+
+class _Part(TypedDict):
+    """A line of a ledger, as far as pages take it for granted."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Recalibrated:
+    """What calibrating anew says of a record.
+
+    Attributes:
+        stated: the claim of the record.
+        found: what the mechanism claims at the record's settings; None where it cannot be calibrated to them.
+        config: the mechanism's settings, or None where the record does not have them.
+        contradiction: where the record is not what calibration gives, a clause; empty where it is.
+    """
+
+    stated: Guarantee
+    found: Guarantee | None = None
+    config: Config | None = None
+    contradiction: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether ε, δ and their status are what the mechanism proves, without an if."""
+        return not self.contradiction and self.stated.status == "proven"
+
+    def __str__(self) -> str:
+        if self.contradiction:
+            return f"REFUTED: {self.contradiction}"
+        if self.stated.status == "published_but_wrong":
+            return f"NOT TRUE: {self.stated}"
+        what = f"calibrated anew, its settings give what the record states, {self.stated}"
+        missing = {
+            "unconfirmed_domain": "but nobody confirmed the domain as public",
+            "demonstration": "and a demonstration guarantees nothing",
+            "real_arithmetic": "but in exact arithmetic only, which floating-point numbers are not",
+        }.get(self.stated.status)
+        return f"HOLDS: {what}" if missing is None else f"NOT TRUE YET: {what}, {missing}"
+
+
+def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibrated:
+    """Whether the ε and δ of a record are true of its settings, from the record alone.
+
+    Args:
+        record: what :meth:`~dpsyn.mechanisms.base.Release.record` wrote.
+        domain: of the rows, where the record has none because nobody confirmed it as public.
+
+    Raises:
+        DataError: it is no such record, or lacks what calibrating takes.
+        DomainError: its domain is none.
+    """
+    found = checked(Record, record)
+    if domain is None and found.get("domain") is not None:
+        domain = Domain.from_dict(found["domain"])
+    refuted = found["mechanism"] in DEMONSTRATIONS
+    if domain is None and not refuted:
+        raise DataError(
+            "the record has no domain to calibrate to: it is kept only where it was confirmed as public; hand in the schema"
+        )
+    if found.get("config") is None and not refuted:
+        raise DataError(
+            "the record has no settings to calibrate: they held functions or rows, or an earlier version wrote it"
+        )
+    rows = found.get("rows", 1)
+    outcome = recalibrated(found, found.get("config"), domain, rows)
+    if outcome.contradiction or outcome.found is None or outcome.found.status == outcome.stated.status:
+        return outcome
+    said = f"its status is {outcome.stated.status!r}, and its settings give {outcome.found.status!r}"
+    return Recalibrated(outcome.stated, outcome.found, outcome.config, said)
+
+
+def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domain | None, rows: int) -> Recalibrated:
+    """The claim of a record beside that of the mechanism, calibrated again: to the same settings, and to no more than the ε
+    and δ that the record states.
+
+    Args:
+        record: of a release.
+        config: what :func:`config_to_dict` wrote.
+        domain: of its rows; not needed of what is published but wrong.
+        rows: how many there are.
+
+    Raises:
+        InputError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
+    """
+    stated, name, settings = Guarantee.from_dict(record["guarantee"]), record["mechanism"], record["settings"]
+    if name not in MECHANISMS | DEMONSTRATIONS:
+        raise DataError(f"{name!r} is no mechanism; there are {', '.join(MECHANISMS | DEMONSTRATIONS)}")
+    if name in DEMONSTRATIONS and stated.status != "published_but_wrong":
+        raise DataError(f"{name!r} has no guarantee: its status must be 'published_but_wrong', not {stated.status!r}")
+    refuted = stated.status == "published_but_wrong"
+    if refuted and settings.get("ledger") is not None:
+        checked(list[_Part], settings["ledger"])
+    made_with = config_from_dict(config) if config else None
+    try:
+        spec = spec_from_dict(settings.get("requested"))
+    except DataError:  # without it nobody can make the release again
+        return Recalibrated(stated, contradiction="it does not say which ε and δ were asked for")
+    if refuted:
+        return Recalibrated(stated, config=made_with)
+    if made_with is None or made_with.name != name or domain is None:
+        return Recalibrated(stated, config=made_with, contradiction=f"its settings are none of {name!r}")
+    try:
+        # Under add_remove n is no part of the record, nor of anything that calibration makes of it.
+        mechanism = made_with.calibrate(spec, domain, settings.get("n", rows))
+        claim = mechanism.claim(seeded=record["demonstration"])
+        facts = json.loads(json.dumps(mechanism.facts(), default=str))
+        told = {*mechanism.calibrated(), *(("n",) if claim.neighbouring == "replace_one" else ())}
+        said = _contradiction(stated, claim, settings, facts, told, rows)
+    except (DpsynError, ArithmeticError, TypeError) as fault:
+        return Recalibrated(stated, config=made_with, contradiction=f"its settings cannot be calibrated ({fault})")
+    return Recalibrated(stated, claim, made_with, said)
+
+
+def _contradiction(
+    stated: Guarantee, claim: Guarantee, settings: Mapping[str, Any], facts: dict[str, Any], told: set[str], rows: int
+) -> str:
+    if (claim.neighbouring, claim.unit) != (stated.neighbouring, stated.unit):
+        return f"its settings give {claim}, and it states {stated}"
+    if stated.epsilon < claim.epsilon * (1 - _ROUNDING) or stated.delta < claim.delta * (1 - _ROUNDING):
+        return f"its settings give {claim}, and it states {stated}"
+    if isinstance(facts.get("rows"), int) and rows > facts["rows"]:
+        return f"it has {rows:,} rows, and its settings give {facts['rows']:,}"
+    if not told <= settings.keys():
+        return f"it does not state {listed(sorted(told - settings.keys()))}"
+    other = [name for name in facts if name in settings and not _alike(settings[name], facts[name])]
+    if other:
+        named = listed(name.replace("_", " ") for name in other)
+        return f"calibrated anew, {named} come{'s' * (len(other) == 1)} out otherwise"
+    return ""
+
+
+def config_to_dict(config: Config) -> dict[str, Any]:
+    """The configuration as plain data: the mechanism's registered name and every field."""
+    return {"mechanism": config.name, **{f.name: getattr(config, f.name) for f in fields(config)}}
+
+
+def config_from_dict(data: Mapping[str, Any]) -> Config:
+    """The configuration that :func:`config_to_dict` wrote down.
+
+    Raises:
+        ParameterError: there is no such mechanism, or it has no such setting.
+        DataError: a setting is of another type, or has a value that it cannot have.
+    """
+    settings = dict(checks.instance("config", data, Mapping, "what config_to_dict wrote"))
+    kind = config_class(checks.choice("mechanism", settings.pop("mechanism", ""), MECHANISMS | DEMONSTRATIONS))
+    settings = {**kind.added_later, **settings}
+    known = {f.name for f in fields(kind)}
+    settings = {name: value for name, value in settings.items() if (name, value) not in kind.removed.items()}
+    for name, value in settings.items():
+        if name not in known:
+            raise ParameterError(name, value, f"a setting of {kind.title}: {', '.join(sorted(known))}")
+        if isinstance(value, list):
+            settings[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
+    checked(kind, settings)
+    # Not what was checked: whole numbers in places of other ones stay whole there, and the keys of cells tell them apart.
+    return kind(**settings)
+
+
+def spec_from_dict(data: Any) -> PrivacySpec:
+    """The privacy asked for, from the fields of a :class:`~dpsyn.privacy.spec.PrivacySpec` by name.
+
+    Raises:
+        DataError: it is not of that form, or asks for what cannot be.
+    """
+    checked(PrivacySpec, checked(dict[str, Any], data))
+    unknown = sorted(data.keys() - {f.name for f in fields(PrivacySpec)})
+    if unknown:
+        raise DataError(f"{unknown[0]!r} is nothing that can be asked for")
+    return PrivacySpec(**data)
+
+
+def plain_config(config: Config | None) -> dict[str, Any] | None:
+    """The configuration as data that JSON keeps, or None where it holds functions or rows of its own."""
+    if config is None:
+        return None
+    data = config_to_dict(config)
+    try:
+        return data if config_from_dict(json.loads(json.dumps(data))) == config else None
+    except (TypeError, InputError):
+        return None
+
+
+def recorded_config(config: Config | None) -> dict[str, Any] | None:
+    """The same without what :meth:`~dpsyn.mechanisms.base.Config.settings` leaves out: it is no part of the result."""
+    plain = plain_config(config)
+    if config is None or plain is None:
+        return None
+    kept = {"mechanism", *config.settings()}
+    return {name: value for name, value in plain.items() if name in kept}
+
+
+def _alike(stated: Any, found: Any) -> bool:
+    """Whether what a record states is what was found, as far as it states it; numbers but for rounding."""
+    if isinstance(stated, dict) and isinstance(found, dict):
+        return all(_alike(stated[name], found[name]) for name in stated.keys() & found.keys())
+    if isinstance(stated, list) and isinstance(found, list):
+        whole = all(
+            set(f) <= set(s) for s, f in zip(stated, found, strict=False) if isinstance(s, dict) and isinstance(f, dict)
+        )
+        return len(stated) == len(found) and whole and all(map(_alike, stated, found))
+    if isinstance(stated, float) or isinstance(found, float):
+        return math.isclose(stated, found, rel_tol=_ROUNDING)
+    return bool(stated == found)

@@ -1,0 +1,322 @@
+"""The command in words and exit codes, as somebody in a terminal has them."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import dpsyn
+from dpsyn.cli import dpsyn as command
+from dpsyn.cli import terminal
+from dpsyn.data.schema_file import read_schema
+from dpsyn.mechanisms import base
+
+QUICK = ("--set", "reduced_space_size=500", "--set", "refinements=1", "-q")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an awkward table: German numbers, a name that a spreadsheet runs, an identifier, a control character."""
+    draw = np.random.default_rng(1)
+    lines = ["id;=cmd;geboren;Größe;raucht"]
+    names = ('"a;b"', "x", "=1+1")
+    for i in range(60):
+        year, size = 1950 + int(draw.integers(40)), f"1,{int(draw.integers(50, 99))}"
+        lines.append(f"{1000 + i};{draw.choice(names)};{year}-03-01;{size};{draw.choice(['ja', 'nein'])}")
+    (tmp_path / "leute.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str, code: int = 0, stdin: bytes | str | None = None) -> Result:
+    """The command on these words; no end but the expected one, and no traceback."""
+    found = CliRunner().invoke(command, list(words), input=stdin)
+    assert found.exit_code == code, (found.output, found.exception)
+    assert "Traceback" not in found.output
+    assert "\x1b" not in found.output
+    return found
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from dpsyn.cli import dpsyn\n"
+        "try: dpsyn(['generate', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'pandas', 'streamlit', 'scipy', 'opendp') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"
+    assert "--epsilon" in found.stdout
+
+
+def test_help_says_what_exit_codes_mean() -> None:
+    said = run("--help").stdout
+    for number in (terminal.DONE, terminal.NO, terminal.USAGE, terminal.INPUT, terminal.NOTHING, terminal.INTERRUPTED):
+        assert f"\n    {number} " in said
+
+
+def test_a_schema_is_written_edited_and_read_back(here: Path) -> None:
+    said = run("schema", "leute.csv", "-o", "schema.json")
+    assert "'id' was left out as an identifier" in said.stderr
+    text = (here / "schema.json").read_text(encoding="utf-8")
+    assert read_schema(text) == dpsyn.read_table("leute.csv").domain
+    assert '"lower": "19' in text
+    (here / "schema.json").write_text(text.replace('"public": false', '"public": true'), encoding="utf-8")
+    run("generate", "leute.csv", "--schema", "schema.json", "-o", "rows.csv", *QUICK)
+    record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+    assert record["guarantee"]["status"] == "proven"
+    assert dpsyn.Domain.from_dict(record["domain"]).is_public
+    assert read_schema(run("schema", "leute.csv", "--confirmed").stdout).is_public
+
+
+def test_a_file_that_is_there_stays_without_force(here: Path) -> None:
+    (here / "schema.json").write_text("mine", encoding="utf-8")
+    assert "--force" in run("schema", "leute.csv", "-o", "schema.json", code=terminal.INPUT).stderr
+    assert (here / "schema.json").read_text(encoding="utf-8") == "mine"
+    run("schema", "leute.csv", "-o", "schema.json", "--force")
+    assert read_schema((here / "schema.json").read_bytes())
+
+
+def test_rows_and_their_record(here: Path) -> None:
+    said = run("generate", "leute.csv", "--epsilon", "2", "-o", "rows.csv", *QUICK)
+    assert "NOT YET TRUE" in said.stderr
+    assert "dpsyn schema leute.csv" in said.stderr
+    assert "true once the domain is confirmed" in said.stdout
+    rows = dpsyn.read_table("rows.csv", domain=dpsyn.read_table("leute.csv").domain)
+    record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+    assert (record["rows"], record["guarantee"]["epsilon"]) == (rows.n, 2.0)
+    assert record["guarantee"]["status"] == "unconfirmed_domain"
+    assert record["domain"] is None
+    assert not record["demonstration"]
+
+
+def test_a_seed_makes_a_demonstration(here: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        assert "demonstration without a guarantee" in run(
+            "generate", "leute.csv", "--seed", "3", "-o", name, *QUICK
+        ).stdout.replace("\n", " ")
+    assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
+    run("schema", "leute.csv", "-o", "s.json")
+    assert "demonstration" in run("verify", "a.record.json", "--schema", "s.json", code=terminal.NO).stdout
+
+
+def test_pipes(here: Path) -> None:
+    data = (here / "leute.csv").read_bytes()
+    said = run("generate", "-", "-o", "-", *QUICK, stdin=data)
+    assert len(pd.read_csv(io.StringIO(said.stdout))) == 60
+    assert "no record was written" in said.stderr
+    run("generate", "-", "-o", "-", "--record", "r.json", *QUICK, stdin=data)
+    assert (here / "r.json").stat().st_size
+    run("generate", "leute.csv", "-o", "-", "--json", code=terminal.USAGE)
+    run("compare", "-", "-", code=terminal.USAGE)
+
+
+def test_machines_get_json(here: Path) -> None:
+    made = json.loads(run("generate", "leute.csv", "-o", "rows.csv", "--json", *QUICK).stdout)
+    assert made["written"] == {"rows": "rows.csv", "record": "rows.record.json"}
+    assert made["mechanism"] == "noisy_reweighting"
+    report = json.loads(run("compare", "leute.csv", "rows.csv", "--json").stdout)
+    assert report["release"]["marginals"][1]["degree"] == 2
+    found = json.loads(run("feasibility", "leute.csv", "--json", "-q", code=terminal.NO).stdout)
+    assert {v["mechanism"] for v in found["datasets"][0]["verdicts"].values()} == set(dpsyn.mechanisms.registry.MECHANISMS)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["generate", "nothing.csv", "-o", "x.csv"], terminal.INPUT, "'nothing.csv' cannot be read: No such file"),
+        (["generate", ".", "-o", "x.csv"], terminal.INPUT, "'.' cannot be read: Is a directory"),
+        (["generate", "leute.csv", "--columns", "Alter", "-o", "x.csv"], terminal.INPUT, "no column 'Alter'"),
+        (["generate", "leute.csv", "--epsilon", "0", "-o", "x.csv"], terminal.INPUT, "epsilon = 0.0 is not possible"),
+        (["generate", "leute.csv", "--epsilon", "one", "-o", "x.csv"], terminal.USAGE, "not a valid float"),
+        (["generate", "leute.csv", "--mechanism", "magic", "-o", "x.csv"], terminal.USAGE, "'magic' is not one of"),
+        (["generate", "leute.csv", "--mechanism", "dp_cda", "-o", "x.csv"], terminal.INPUT, "--target COLUMN"),
+        (["generate", "leute.csv", "--mechanism", "dp_cda", "--target", "raucht", "-o", "x.csv"], terminal.NOTHING, "delta"),
+        (["generate", "leute.csv", "--set", "magic=1", "-o", "x.csv"], terminal.INPUT, "magic = 1 is not possible"),
+        (["generate", "leute.csv", "--set", "magic", "-o", "x.csv"], terminal.USAGE, "NAME=VALUE"),
+        (["generate", "leute.csv", "-o", "no/x.csv"], terminal.INPUT, "cannot be written: No such file or directory"),
+        (["generate", "leute.csv", "--schema", "leute.csv", "-o", "x.csv"], terminal.INPUT, "the schema is no JSON"),
+        (["generate", "leute.csv"], terminal.USAGE, "Missing option"),
+        (["schema", "leute.csv", "-o", "."], terminal.INPUT, "is there already"),
+        (["compare", "leute.csv", "leute.csv", "--target", "weight"], terminal.INPUT, "weight"),
+        (["compare", "leute.csv", "leute.csv", "--degrees", "two"], terminal.INPUT, "degrees = 'two' is not possible"),
+        (["verify", "leute.csv"], terminal.INPUT, "no JSON"),
+        (["feasibility", "leute.csv", "--set", "floors=2"], terminal.INPUT, "no theorem has such a setting"),
+        (["experiment", "leute.csv"], terminal.INPUT, "no TOML"),
+        (["app", "nothing.csv"], terminal.INPUT, "'nothing.csv' cannot be read"),
+        (["nonsense"], terminal.USAGE, "No such command"),
+    ],
+    ids=lambda each: " ".join(each)[:60] if isinstance(each, list) else None,
+)
+def test_what_is_wrong_is_one_line(here: Path, words: list[str], code: int, said: str) -> None:
+    found = run(*words, code=code)
+    assert said in found.stderr
+    assert found.stdout == ""
+    assert not (here / "x.csv").exists()
+    assert not (here / "x.record.json").exists()
+    if code != terminal.USAGE:
+        assert found.stderr.splitlines()[-1].startswith("dpsyn: ")
+
+
+def failing(fault: BaseException) -> Any:
+    def call(*args: object, **options: object) -> None:
+        raise fault
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        (KeyboardInterrupt(), terminal.INTERRUPTED, "interrupted"),
+        (MemoryError(), terminal.NOTHING, "memory"),
+        (ValueError("row 3 holds 4711"), terminal.UNFORESEEN, "did not foresee"),
+        (OSError(28, "No space left on device"), terminal.INPUT, "No space left"),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, BaseException) else None,
+)
+def test_whatever_ends_a_run_leaves_no_half_file(
+    here: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException, code: int, said: str
+) -> None:
+    monkeypatch.setattr(base.Mechanism, "__call__", failing(fault))
+    found = run("generate", "leute.csv", "-o", "x.csv", code=code)
+    assert said in found.stderr
+    assert "4711" not in found.output
+    assert not list(here.glob("x*"))
+
+
+def test_where_there_is_no_terminal_progress_is_plain_lines(here: Path) -> None:
+    said = run("generate", "leute.csv", "-o", "rows.csv", *QUICK[:-1]).stderr
+    assert "Noisy reweighting: adding noise to the statistics" in said
+    assert "Noisy reweighting: done (100%)" in said
+    assert "Noisy reweighting:" not in run("generate", "leute.csv", "-o", "rows.csv", "--force", *QUICK).stderr
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(here: Path) -> None:
+    code = "from dpsyn.cli import main; main()"
+    schema = subprocess.Popen(
+        [sys.executable, "-c", code, "schema", "leute.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert schema.stdout is not None
+    schema.stdout.close()
+    assert schema.stderr is not None
+    said = schema.stderr.read()
+    schema.stderr.close()
+    assert schema.wait() == 0
+    assert b"Broken" not in said
+    assert b"Traceback" not in said
+
+
+def test_a_record_is_verified_and_a_smaller_epsilon_is_refuted(here: Path) -> None:
+    run("schema", "leute.csv", "--confirmed", "-o", "s.json")
+    run("generate", "leute.csv", "--schema", "s.json", "-o", "rows.csv", *QUICK)
+    assert run("verify", "rows.record.json").stdout.startswith("HOLDS")
+    text = (here / "rows.record.json").read_text(encoding="utf-8").replace('"epsilon": 1.0', '"epsilon": 0.5')
+    said = run("verify", "-", code=terminal.NO, stdin=text).stdout
+    assert said.startswith("REFUTED")
+    found = json.loads(run("verify", "-", "--json", code=terminal.NO, stdin=text).stdout)
+    assert not found["holds"]
+
+
+def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
+    said = run("feasibility", "leute.csv", "-q", code=terminal.NO)
+    assert "Private sampling" in said.stdout
+    assert "NOT YET TRUE" in said.stderr
+    one = run("feasibility", "leute.csv", "--mechanism", "mwem", "-q", code=terminal.NO)
+    assert "Private sampling" not in one.stdout.split("\n", 1)[1]
+    words = ("--delta", "1e-5", "--target", "raucht", "--epsilon", "50", "--mechanism", "dp_cda")
+    run("feasibility", "leute.csv", *words)
+
+
+def test_rows_beside_the_real_ones(here: Path) -> None:
+    run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
+    said = run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout
+    assert "Tables of two columns are off by" in said
+    assert "Predicting 'raucht'" in said
+    assert "geboren" in said
+
+
+GRID = """
+data = "leute.csv"
+columns = ["raucht", "geboren"]
+epsilon = 1.0
+delta = 0.0
+values = [1.0]
+repeats = 1
+draws = 1
+degrees = [1]
+[mechanisms.tables]
+mechanism = "noisy_reweighting"
+rows = 30
+refinements = 1
+"""
+
+
+def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "grid.toml").write_text(GRID, encoding="utf-8")
+    words = ("experiment", "grid.toml", "--workers", "1", "-q")
+    assert "1 runs: 1 done" in run(*words, "--csv", "results.csv").stdout
+    assert len(pd.read_csv("results.csv"))
+    assert "--resume" in run(*words, code=terminal.INPUT).stderr
+    (here / "grid.toml").write_text(GRID.replace("repeats = 1", "repeats = 2"), encoding="utf-8")
+    from dpsyn.evaluation.experiments import run as runs
+
+    ran: list[object] = []
+    one = runs.run_cell
+    monkeypatch.setattr(runs, "run_cells", counted(runs.run_cells, ran))
+    said = run(*words, "--resume", "--json")
+    assert "1 of 2 runs are there already" in said.stderr
+    assert [result["repeat"] for result in json.loads(said.stdout)["results"]] == [0, 1]
+    assert len(ran) == 1
+    assert one is runs.run_cell
+    (experiment,) = dpsyn.evaluation.experiments.Workspace(here / "grid.results").read().experiments
+    assert len(experiment.results) == 2
+
+
+def counted(of: Any, ran: list[object]) -> Any:
+    """``run_cells`` that notes the cells it is given."""
+
+    def run_cells(cells: Any, *args: Any, **options: Any) -> Any:
+        ran.extend(cells)
+        return of(cells, *args, **options)
+
+    return run_cells
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("values = [1.0]", "names its data"),
+        ('data = "leute.csv"\nfoo = 1', "'foo' is nothing that an experiment has"),
+        ('data = "leute.csv"\nrepeats = "two"', "repeats"),
+        ('data = "leute.csv"\n[mechanisms.x]\nrows = 3', "names no mechanism"),
+        ('data = "gone.csv"', "gone.csv"),
+    ],
+)
+def test_what_is_wrong_in_an_experiment_is_named(here: Path, text: str, said: str) -> None:
+    (here / "grid.toml").write_text(text, encoding="utf-8")
+    assert said in run("experiment", "grid.toml", code=terminal.INPUT).stderr
+    assert not (here / "grid.results").exists()
+
+
+def test_the_app_is_streamlit_on_this_machine(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Any] = []
+    monkeypatch.setattr("os.execve", lambda *arguments: called.append(arguments))
+    run()
+    run("app", "leute.csv", "--port", "8600", "--no-browser")
+    (_, first, plain), (_, second, named) = called
+    assert first[1:4] == ["-m", "streamlit", "run"]
+    assert Path(first[4]).is_file()
+    assert plain["DPSYN_LOCAL"] == "1"
+    assert "DPSYN_FILE" not in plain
+    assert second[5:] == ["--server.port", "8600", "--server.headless", "true"]
+    assert named["DPSYN_FILE"] == str(here / "leute.csv")

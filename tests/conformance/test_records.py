@@ -1,0 +1,95 @@
+"""A claim that was made smaller by hand is found out from the record alone, and an honest one holds, for every mechanism."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+import dpsyn
+from dpsyn.errors import DataError
+from dpsyn.mechanisms.records import verify
+from tests.conformance.test_every_mechanism import CASES, TABLE
+
+SMALLER = 0.9
+
+
+@pytest.fixture(scope="module", params=sorted(CASES))
+def record(request: pytest.FixtureRequest) -> dict[str, Any]:
+    case = CASES[request.param]
+    release = case.config.calibrate(case.spec, TABLE.domain, n=TABLE.n)(None, TABLE)
+    found: dict[str, Any] = json.loads(json.dumps(release.record(), allow_nan=False))
+    return found
+
+
+def changed(record: dict[str, Any], **values: Any) -> dict[str, Any]:
+    """A copy with other values; ``guarantee__epsilon`` is the ε of the guarantee."""
+    new = copy.deepcopy(record)
+    for name, value in values.items():
+        *path, last = name.split("__")
+        at = new
+        for part in path:
+            at = at[part]
+        at[last] = value
+    return new
+
+
+def test_an_honest_record_holds(record: dict[str, Any]) -> None:
+    found = verify(record)
+    assert found.holds, str(found)
+    assert found.found is not None
+    assert found.found.epsilon == pytest.approx(record["guarantee"]["epsilon"], rel=1e-9)
+
+
+def test_a_smaller_epsilon_is_refuted(record: dict[str, Any]) -> None:
+    less = SMALLER * record["guarantee"]["epsilon"]
+    assert "REFUTED" in str(verify(changed(record, guarantee__epsilon=less)))
+    both = changed(record, guarantee__epsilon=less, settings__requested__epsilon=less)
+    assert not verify(both).holds
+    assert verify(both).contradiction
+
+
+def test_a_smaller_delta_is_refuted(record: dict[str, Any]) -> None:
+    delta = record["guarantee"]["delta"]
+    if delta:
+        assert verify(changed(record, guarantee__delta=delta / 10)).contradiction
+        both = changed(record, guarantee__delta=delta / 10, settings__requested__delta=delta / 10)
+        assert verify(both).contradiction
+
+
+def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict[str, Any]) -> None:
+    facts = set(record["settings"]) - set(record["config"]) - {"requested", "n"}
+    assert facts
+    for fact in facts:
+        lacking = copy.deepcopy(record)
+        del lacking["settings"][fact]
+        assert verify(lacking).contradiction, fact
+    assert verify(changed(record, rows=10 * record["rows"])).contradiction
+    assert verify(changed(record, guarantee__neighbouring="add_remove")).contradiction
+
+
+def test_a_record_without_its_domain_takes_it_from_outside(record: dict[str, Any]) -> None:
+    bare = changed(record, domain=None)
+    with pytest.raises(DataError, match="schema"):
+        verify(bare)
+    assert verify(bare, TABLE.domain).holds
+    with pytest.raises(DataError, match="settings"):
+        verify(changed(record, config=None))
+
+
+def test_what_is_no_guarantee_is_not_said_to_hold(record: dict[str, Any]) -> None:
+    for status in ("demonstration", "real_arithmetic", "unconfirmed_domain"):
+        assert not verify(changed(record, guarantee__status=status)).holds
+    seeded = changed(record, demonstration=True, guarantee__status="demonstration")
+    assert "guarantees nothing" in str(verify(seeded))
+    assert verify(changed(record, demonstration=True)).contradiction
+
+
+def test_an_unconfirmed_domain_is_not_written_down() -> None:
+    table = dpsyn.read_table(TABLE.frame, columns=["smokes"])
+    release = dpsyn.NoisyReweighting(rows=5).calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)(None, table)
+    record = release.record()
+    assert record["domain"] is None
+    assert "NOT TRUE YET" in str(verify(record, table.domain))

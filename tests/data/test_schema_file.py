@@ -1,0 +1,55 @@
+"""A domain that is written, edited by hand and read back."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpsyn
+from dpsyn.data.schema_file import read_schema, schema_text
+from dpsyn.errors import DataError, DomainError
+
+DOMAIN = dpsyn.Domain.of(
+    [
+        dpsyn.Attribute("née", "date", lower=-3653, upper=0.5, bins=4, keep=("weekday",), missing=True),
+        dpsyn.Attribute("wage", "numeric", lower=0, upper=2.5, unit=0.01, public=True),
+        dpsyn.Attribute("sick", "truth", (False, True)),
+        dpsyn.Attribute("class", "categorical", ("a\nb", 3, 2.5)),
+    ]
+)
+
+
+def test_what_is_written_is_read_back() -> None:
+    text = schema_text(DOMAIN)
+    assert read_schema(text) == DOMAIN
+    assert read_schema(text.encode()) == DOMAIN
+    assert '"lower": "1960-01-01"' in text
+    assert '"upper": 0.5' in text  # no whole day: a number
+    assert len(text.splitlines()) == 2 + len(DOMAIN)
+
+
+def test_it_is_edited_by_hand() -> None:
+    text = schema_text(DOMAIN).replace('"1960-01-01"', '"1950-06-30"').replace('"public": false', '"public": true')
+    found = read_schema(text)
+    assert found.is_public
+    assert found["née"].lower == -7125
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "said"),
+    [
+        ("", DataError, "line 1"),
+        ('{"columns": [\n  {"name": "a",}\n]}', DataError, "line 2"),
+        ("[" * 100_000, DataError, "nested too deeply"),
+        (b"\xff\xfe\x00", DataError, "no JSON"),
+        ("{}", DomainError, "one entry a column"),
+        ('{"columns": [3]}', DomainError, "at least a name and a kind"),
+        ('{"columns": []}', DomainError, "at least one column"),
+        ('{"columns": [{"name": "a", "kind": "date", "lower": "soon", "upper": 3}]}', DomainError, "'a'"),
+        ('{"columns": [{"name": "a", "kind": "date", "lower": "2001-02-30", "upper": 3}]}', DomainError, "'a'"),
+        ('{"columns": [{"name": "a", "kind": "numeric", "lower": NaN, "upper": 3}]}', DomainError, "'a'"),
+        ('{"columns": [{"name": "a", "kind": "truth", "colour": 3}]}', DomainError, "'colour'"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str | bytes, fault: type[Exception], said: str) -> None:
+    with pytest.raises(fault, match=said):
+        read_schema(text)

@@ -1,0 +1,129 @@
+"""What objects show of themselves fits a screen, says what may be published, and holds no row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.display import MOST_LINES, PRIVATE, PUBLIC, RELEASED, WIDTH, aligned
+from dpsyn.evaluation.experiments import Grid, run_grid
+
+SPEC = dpsyn.PrivacySpec(1.0)
+LONG = "a\x1b[31m<b>" + "x" * 200
+
+
+@pytest.fixture(scope="module")
+def table() -> dpsyn.Table:
+    draw = np.random.default_rng(0)
+    columns = {f"column {j}": draw.choice(["yes", "no"], 80) for j in range(14)}
+    return dpsyn.read_table(pd.DataFrame({LONG: draw.choice(["secret", "other"], 80), **columns}))
+
+
+@pytest.fixture(scope="module")
+def shown(table: dpsyn.Table) -> dict[str, Any]:
+    few = table.project(["column 0", "column 1"])
+    public = few.with_domain(few.domain.confirmed())
+    release = dpsyn.NoisyReweighting(rows=80).calibrate(SPEC, public.domain, n=80)(None, public)
+    unconfirmed = dpsyn.NoisyReweighting(rows=80).calibrate(SPEC, few.domain, n=80)(None, few)
+    configs = {LONG: dpsyn.NoisyReweighting(rows=20), "ps": dpsyn.PrivateSampling(rows=2)}
+    grid = Grid(configs, SPEC, values=(0.5, 1.0, 2.0), repeats=1, draws=1)
+    return {
+        "table": table,
+        "domain": table.domain,
+        "public domain": public.domain,
+        "guarantee": release.guarantee,
+        "feasibility": dpsyn.feasibility(table.statistics(), SPEC),
+        "release": release,
+        "unconfirmed release": unconfirmed,
+        "report": dpsyn.evaluate(few, release.rows, holdout=few, degrees=(1, 2)),
+        "results": run_grid(grid, few, degrees=(1, 2), backend="here"),
+        "no results": run_grid(grid, few, degrees=(1,), backend="here")[:0],
+    }
+
+
+BADGES = {
+    "table": PRIVATE,
+    "domain": PRIVATE,
+    "public domain": PUBLIC,
+    "guarantee": PUBLIC,
+    "feasibility": PRIVATE,
+    "release": RELEASED,
+    "unconfirmed release": PRIVATE,
+    "report": PRIVATE,
+    "results": PRIVATE,
+}
+
+
+@pytest.mark.parametrize("name", BADGES)
+def test_at_most_ten_short_lines_with_the_badge(shown: dict[str, Any], name: str) -> None:
+    lines = repr(shown[name]).splitlines()
+    assert 2 <= len(lines) <= MOST_LINES
+    assert all(len(line) <= WIDTH and line.isprintable() for line in lines)
+    assert lines[-1] == f"[{BADGES[name]}]"
+
+
+@pytest.mark.parametrize("name", BADGES)
+def test_the_same_in_a_notebook(shown: dict[str, Any], name: str) -> None:
+    html = shown[name]._repr_html_()
+    assert f">{BADGES[name]}</span>" in html
+    assert "<b>x" not in html  # of a column's name
+    assert "\x1b" not in html
+    assert html.count("<div") == len(repr(shown[name]).splitlines()) - 1
+
+
+def test_what_they_say(shown: dict[str, Any]) -> None:
+    assert "80 rows, 15 columns" in repr(shown["table"])
+    assert "… and 8 more" in repr(shown["table"])
+    assert "confirmed as public" in repr(shown["public domain"])
+    assert "column 0: truth: no, yes" in repr(shown["public domain"])
+    assert "1-differentially private under replacing one row" in repr(shown["guarantee"])
+    assert "may be published under it" in repr(shown["release"])
+    assert "Nothing of it may be published yet" in repr(shown["unconfirmed release"])
+    assert "Private sampling" in repr(shown["feasibility"])
+    report = shown["report"]
+    assert f"{report.marginals[2].mean:.4f}" in repr(report)
+    assert f"{report.noise_floor.marginals[2].mean:.4f}" in repr(report)
+    assert "6 runs: 6 done" in repr(shown["results"])
+    results = repr(shown["results"]).splitlines()
+    assert any(line.startswith("  ps (over budget)") and line.count("0.") == 4 for line in results)
+    assert len({len(line) for line in results[1:-1]}) == 1  # a long name hides no number
+
+
+def test_dates_numbers_and_empty_cells_are_described() -> None:
+    domain = dpsyn.Domain.of(
+        [
+            dpsyn.Attribute("born", "date", lower=0, upper=365, bins=5, public=True),
+            dpsyn.Attribute("wage", "numeric", lower=0, upper=2.5, missing=True),
+            dpsyn.Attribute("city", "categorical", tuple("abcdefg"), public=True),
+        ]
+    )
+    assert [a.described for a in domain.attributes] == [
+        "born: date, 5 bins: 1970-01-01 to 1971-01-01",
+        "wage: numeric, 10 bins: 0 to 2.5, or empty (not confirmed)",
+        "city: categorical, 7 values: a, b, c, d, e, …",
+    ]
+
+
+def test_a_fault_that_quotes_an_object_stays_one_line(table: dpsyn.Table) -> None:
+    with pytest.raises(dpsyn.errors.ParameterError) as fault:
+        dpsyn.feasibility(table, SPEC)  # type: ignore[arg-type]
+    assert "\n" not in str(fault.value)
+
+
+def test_public_rows_are_told_apart_by_their_cells_and_not_by_what_they_show(table: dpsyn.Table) -> None:
+    few = table.project(["column 0", "column 1"])
+    other = few.take(np.arange(few.n)[::-1])
+    assert repr(few) == repr(other)
+    cells = [
+        next(Grid({"a": dpsyn.NoisyReweighting(reduced_space="public", public=public)}, SPEC).cells()).key
+        for public in (few, other)
+    ]
+    assert cells[0] != cells[1]
+
+
+def test_cells_stand_below_each_other() -> None:
+    assert aligned([["a", "1"], ["long", "10"]]) == ["a      1", "long  10"]
