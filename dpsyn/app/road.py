@@ -28,7 +28,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
-_LOST, _SHORT_WAIT = 0.5, 15.0
+_LOST = 0.5
 _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
 _ABOUT = {"tables": "Error of tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
@@ -112,16 +112,6 @@ def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | st
                 return f"one row needs ε ≥ {short(needed[1], 3)}"
         return "not possible for these columns"
     return mechanism
-
-
-def quick(mechanism: Mechanism) -> Config | None:
-    """Settings for a first look, where a run takes long and there are such."""
-    name = mechanism.config.name
-    seconds, shorter = offered(name, "expectations:seconds"), offered(name, "expectations:quick")
-    if seconds is None or shorter is None or seconds(mechanism) < _SHORT_WAIT:
-        return None
-    found: Config | None = shorter(mechanism)
-    return found
 
 
 def offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:

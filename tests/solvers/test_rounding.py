@@ -72,7 +72,7 @@ def test_no_round_makes_it_worse(seed):
 
 
 def test_rare_rows_are_not_made():
-    points, density, family, target, codes = drawn()
+    _, _, family, target, codes = drawn()
     potential = np.random.default_rng(2).normal(0, 2, family.count)
     model = TableModel(SIZES, PAIRS, potential, [np.zeros(size) for size in SIZES])
     repaired = repaired_rows(codes, SIZES, PAIRS, target, np.random.default_rng(1), model=model)
