@@ -40,7 +40,7 @@ def run_and_score(page: Page) -> None:
 
 PAGES: dict[str, tuple[str, str, Callable[[Page], None] | None]] = {
     "start": ("", "light", None),
-    "score_card": ("generator?data=breast_cancer&quick=true", "light", run_and_score),
+    "score_card": ("generator?data=breast_cancer", "light", run_and_score),
     "feasibility": ("feasibility?data=asia", "light", None),
     "comparison": ("comparison?data=asia", "light", run_all),
     "lesson": ("lessons?lesson=Mixing+digits&step=3", "dark", None),

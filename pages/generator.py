@@ -20,7 +20,6 @@ from dpsyn.kit.visit import calibrated
 from dpsyn.mechanisms.registry import MECHANISMS, title
 from dpsyn.privacy.spec import PrivacySpec
 
-QUICK = "The same privacy, a little less accurate, in a fraction of the time."
 releases = state.made()
 newest = next((made for made in state.comparable() if made.number == st.session_state.get("newest")), None)
 road.head("Generator", "Mechanism" if newest is None else "Rows")
@@ -54,9 +53,6 @@ def settings() -> None:
             config, spec = form_of(name)(current, epsilon, delta)
             with st.spinner("Computing the guarantee …"):
                 mechanism = calibrated(config, spec, learn)
-                shorter = road.quick(mechanism)
-                if shorter is not None and first[2].toggle("Quick look", key="quick", bind="query-params", help=QUICK):
-                    config, mechanism = shorter, calibrated(shorter, spec, learn)
         except DpsynError as fault:
             mechanism, reason = None, widgets.said(str(fault)).rstrip(".")
         refuted = mechanism is not None and mechanism.guarantee.status == "published_but_wrong"

@@ -114,16 +114,6 @@ def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | st
     return mechanism
 
 
-def quick(mechanism: Mechanism) -> Config | None:
-    """Settings for a first look, where a run takes long and there are such."""
-    name = mechanism.config.name
-    seconds, shorter = offered(name, "expectations:seconds"), offered(name, "expectations:quick")
-    if seconds is None or shorter is None or seconds(mechanism) < _SHORT_WAIT:
-        return None
-    found: Config | None = shorter(mechanism)
-    return found
-
-
 def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """The three, and in a closed group the field."""
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)

@@ -47,7 +47,10 @@ Renew = Callable[[Densities, Floats, DensityArray], Densities]
 """Of the space, all multipliers so far, and the density on the space."""
 
 MOST_STAGES = 14
-_FIRST_WEIGHT = 4.0
+_FIRST_WEIGHT, _FIRST_RENEWED = 16.0, 4.0
+_EVEN_FIRST_WEIGHT = 4.0
+_USUAL = 8.0
+"""Statistics of a group that are taken to be missed by as much as their noise, beside its own."""
 _FACTOR = 1.6
 _PROBE = 0.2
 _WORTH_IT = 0.003
@@ -108,6 +111,7 @@ def max_entropy_step(
     weight: float,
     *,
     center: Floats | None = None,
+    trust: Floats | float = 1.0,
     iterations: int = 200,
     tolerance: float = 1e-10,
 ) -> MaxEntropyFit:
@@ -119,6 +123,7 @@ def max_entropy_step(
         spread: s > 0, the standard deviation of the noise on y, shape (F,).
         weight: λ > 0.
         center: multipliers of the density that takes the place of μ.
+        trust: λ of a statistic is divided by it, shape (F,).
         iterations: of L-BFGS.
         tolerance: relative decrease of the dual at which to stop.
 
@@ -131,7 +136,7 @@ def max_entropy_step(
     if not (math.isfinite(weight) and weight > 0):
         raise ParameterError("weight", weight, "a finite number > 0")
     middle = center if center is not None else np.zeros_like(target)
-    penalty = weight * spread**2
+    penalty = weight * spread**2 / trust
     # Unknowns are divided by roughly 1/√(variance of f + λ s²).
     scale = 1 / np.sqrt(np.clip(np.abs(target), 1e-5, 1) + penalty)
 
@@ -198,6 +203,7 @@ def max_entropy(
     stages: int = MOST_STAGES,
     iterations: int = 80,
     renew: Renew | None = None,
+    groups: npt.NDArray[np.int64] | None = None,
     progress: Progress = lambda step, share: None,
 ) -> MaxEntropyFit:
     """The density near y by steps in stages, λ falling from one to the next, up to the stage of least estimated risk.
@@ -210,11 +216,15 @@ def max_entropy(
         target: y, shape (F,).
         spread: s > 0, shape (F,).
         generator: for e.
-        stages: at most so many; λ is 4·F in the first one and divided by 1.6 from each to the next.
+        stages: at most so many; λ is 16·F in the first one (4·F where spaces are renewed or steps are even) and divided by
+            1.6 from each to the next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
             then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
             the fit is near.
+        groups: where each group of statistics begins, such as the cells of a table, shape (groups,). In each step λ of a
+            group that the last density misses by r times its noise (root mean square) is divided by about r: a few strong
+            tables, of which little is noise, do not wait for the others. None divides by nothing.
         progress: told of each step.
 
     Returns:
@@ -224,7 +234,8 @@ def max_entropy(
     count = len(target)
     signs = generator.choice(np.array([-1.0, 1.0]), count)
     beside = target + _PROBE * spread * signs
-    current = _FIRST_WEIGHT * count
+    first = _EVEN_FIRST_WEIGHT if groups is None else _FIRST_WEIGHT if renew is None else _FIRST_RENEWED
+    current = first * count
     # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
     mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
     best: MaxEntropyFit | None = None
@@ -233,7 +244,8 @@ def max_entropy(
         progress(f"maximum entropy, stage {number + 1}, {space.points:,} points", number / stages)
 
         def fitted(to: Floats, center: Floats, at: float = current, space: Densities = space) -> MaxEntropyFit:
-            return max_entropy_step(space, to, spread, at, center=center, iterations=iterations)
+            trust = _trust(space, center, to, spread, groups) if groups is not None else 1.0
+            return max_entropy_step(space, to, spread, at, center=center, trust=trust, iterations=iterations)
 
         twin: MaxEntropyFit | None = None
         if renew is None:
@@ -259,6 +271,13 @@ def max_entropy(
         current /= _FACTOR
     assert best is not None
     return replace(best, stages=tuple(history))
+
+
+def _trust(space: Densities, center: Floats, target: Floats, spread: Floats, groups: npt.NDArray[np.int64]) -> Floats:
+    """By how many times its noise the density with multipliers ``center`` misses each group; for each statistic, (F,)."""
+    missed = ((space.expected(space.density(center)[0]) - target) / spread) ** 2
+    counts = np.diff(np.append(groups, len(target)))
+    return np.repeat(np.sqrt((np.add.reduceat(missed, groups) + _USUAL) / (counts + _USUAL)), counts)
 
 
 def _within_reach(
@@ -318,6 +337,7 @@ def refined_max_entropy(
     *,
     combination: sp.csr_array | None = None,
     bonds: Floats | None = None,
+    groups: npt.NDArray[np.int64] | None = None,
     stages: int = MOST_STAGES,
     progress: Progress = lambda step, share: None,
 ) -> RefinedFit:
@@ -338,6 +358,7 @@ def refined_max_entropy(
         generator: for drawing again.
         combination: statistics as combinations of cells, shape (F, cells); by default they are the cells.
         bonds: potential on the cells that the first measure has against the product; by default none.
+        groups: as :func:`max_entropy` takes them.
         stages: at most so many; 1 does not draw again.
         progress: told of each stage.
     """
@@ -367,6 +388,7 @@ def refined_max_entropy(
             stages=stages,
             iterations=_REFINING_ITERATIONS,
             renew=renew,
+            groups=groups,
             progress=progress,
         )
     best = _listed(fit.space)

@@ -60,7 +60,6 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     "data": ("data", {}),
     "data, numeric": ("data", {"data": "breast_cancer"}),
     "domain": ("domain", {}),
-    "a quick look": ("generator", {"data": "breast_cancer", "mechanism": "Noisy reweighting", "quick": "true"}),
     **{f"feasibility, {name}": ("feasibility", view("f_section", name, FEASIBILITY)) for name in FEASIBILITY},
     "feasibility, typed in": ("feasibility", {"f_data": ["Typed in", "ADULT"]}),
     "feasibility, DP-CDA of what is typed in": ("feasibility", {"f_data": ["Typed in"], "f_section": "DP-CDA"}),

@@ -80,17 +80,37 @@ def test_steps_in_stages_undo_the_shrinkage():
     assert len(several.stages) > 1
 
 
-def test_the_estimate_of_the_risk_is_right_on_average():
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_estimate_of_the_risk_is_right_on_average(grouped):
     estimates, truths = [], []
     for seed in range(12):
         family, points, exact, target, spread = problem((3, 4, 2, 3), seed=seed)
-        fit = max_entropy(DenseFunctions(family.matrix(points)), target, spread, np.random.default_rng(seed))
+        groups = family.offsets[:-1] if grouped else None
+        space = DenseFunctions(family.matrix(points))
+        fit = max_entropy(space, target, spread, np.random.default_rng(seed), groups=groups)
         chosen = next(stage for stage in fit.stages if stage.misfit == fit.misfit)
         estimates.append(chosen.risk)
         truths.append(float((((fit.statistics - exact) / spread) ** 2).sum()))
     assert np.mean(estimates) == pytest.approx(np.mean(truths), rel=0.3)
     # The noisy statistics themselves have the risk F.
     assert np.mean(truths) < 0.6 * family.count
+
+
+def test_for_a_strong_table_the_weak_ones_need_not_follow_their_noise():
+    """Two of five columns are equal, the others independent: what those tables hold is noise."""
+    sizes, risks = (5, 5, 4, 4, 4), {}
+    family, points = TableFamily.all_of_degree(sizes, 2), all_codes(sizes)
+    space, spread = DenseFunctions(family.matrix(points)), np.full(family.count, 0.01)
+    exact = family.matrix(points) @ ((points[:, 0] == points[:, 1]) / (5 * 4**3))
+    for groups in (None, family.offsets[:-1]):
+        off = []
+        for seed in range(2):
+            random = np.random.default_rng(seed)
+            fit = max_entropy(space, exact + random.normal(0, spread), spread, random, groups=groups)
+            off.append(((fit.statistics - exact) / spread) ** 2)
+        risks[groups is not None] = np.mean(off, axis=0)
+    assert risks[True].sum() < risks[False].sum()
+    assert risks[True][25:].sum() < 0.85 * risks[False][25:].sum()
 
 
 def test_statistics_that_matter_little_are_followed_little():

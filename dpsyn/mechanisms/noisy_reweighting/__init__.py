@@ -45,13 +45,14 @@ Noise = Literal["auto", "laplace", "gaussian", "as_published"]
 Allocation = Literal["by_size", "equal"]
 Objective = Literal["max_entropy", "least_squares", "max"]
 ReducedSpace = Literal["auto", "whole", "uniform", "marginals", "tree", "public"]
+Steps = Literal["by_misfit", "even"]
 Rounding = Literal["low_variance", "independent"]
 
 _CHOSEN_BINS = ", bins chosen by noisy histograms that came before (adaptive composition)"
 _MOST_COUNTED = 2_000_000
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
-_DEFAULT_DRAWS = 100_000
+_DEFAULT_DRAWS, _DRAWS_FOR_EVEN_STEPS = 30_000, 100_000
 _DRAWS_FOR_THE_PROGRAM = 3_000
 _MOST_DENSE = 60_000_000
 _LOOK_UPS = 20_000_000
@@ -61,6 +62,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "allocation": get_args(Allocation),
     "objective": get_args(Objective),
     "reduced_space": get_args(ReducedSpace),
+    "steps": get_args(Steps),
     "rounding": get_args(Rounding),
 }
 
@@ -94,6 +96,8 @@ class NoisyReweighting(Config):
         objective: ``"max"`` (the paper's linear program), ``"least_squares"`` with a stop at the noise, ``"max_entropy"``.
         vertex: of the many optima that the linear program may have, take a vertex, on |F| + 1 points at most (the paper);
             otherwise one from the inside, on many. Only with ``objective="max"``.
+        steps: with ``"by_misfit"`` maximum entropy goes further towards tables that it misses by more than their noise;
+            ``"even"`` goes alike towards all, and draws 100,000 points where 30,000 are the default.
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`): they
@@ -119,13 +123,14 @@ class NoisyReweighting(Config):
     marginal_share: float | None = None
     objective: Objective = "max_entropy"
     vertex: bool = False
+    steps: Steps = "by_misfit"
     rounding: Rounding = "low_variance"
     histogram_share: float = 0.1
 
     name: ClassVar[str] = "noisy_reweighting"
     title: ClassVar[str] = "Noisy reweighting"
     paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
-    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0}
+    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0, "steps": "even"}
     removed: ClassVar[Mapping[str, Any]] = {"smooth_bins": False}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 
@@ -336,7 +341,7 @@ def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
     measure = config.reduced_space
     drawn: SpaceKind = "marginals" if measure == "auto" or measure == "whole" else measure  # noqa: PLR1714 (for mypy)
     space: SpaceKind = "whole" if whole and takes_whole else drawn
-    m = size if space == "whole" else config.reduced_space_size or _default_size(tables, dense=program)
+    m = size if space == "whole" else config.reduced_space_size or _default_size(tables, config.steps, dense=program)
     public = config.public.with_domain(domain).codes if config.public is not None else None
     if public is not None:
         m = min(config.reduced_space_size or len(public), len(public))
@@ -358,8 +363,11 @@ def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
     return Plan(config, family, space, m, listed, public)
 
 
-def _default_size(tables: int, *, dense: bool) -> int:
-    return _DRAWS_FOR_THE_PROGRAM if dense else max(10_000, min(_DEFAULT_DRAWS, _spaces.LOOK_UPS_AT_MOST // tables))
+def _default_size(tables: int, steps: Steps, *, dense: bool) -> int:
+    if dense:
+        return _DRAWS_FOR_THE_PROGRAM
+    most = _DRAWS_FOR_EVEN_STEPS if steps == "even" else _DEFAULT_DRAWS
+    return max(10_000, min(most, _spaces.LOOK_UPS_AT_MOST // tables))
 
 
 def _degree(family: Family) -> int:

@@ -51,6 +51,12 @@ class Plan:
     listed: bool
     public: Codes | None = None
 
+    @property
+    def groups(self) -> npt.NDArray[np.int64] | None:
+        """Where each group of statistics begins, where steps differ between them."""
+        even = self.config.steps == "even" or not self.family.groups
+        return None if even else np.array([group.start for group in self.family.groups])
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -162,7 +168,7 @@ def _on_one_space(
         density, statistics = squares.density, squares.statistics
         facts |= {"solver_status": squares.status, "misfit": squares.misfit, "duality_gap": squares.gap}
     else:
-        entropy = max_entropy(space, target, spread, generator, progress=progress)
+        entropy = max_entropy(space, target, spread, generator, groups=plan.groups, progress=progress)
         density, statistics = entropy.density, entropy.statistics
         facts |= {
             "solver_status": "optimal",
@@ -194,6 +200,7 @@ def _refined(
         generator,
         combination=cells.combination,
         bonds=_spaces.bonds_on_cells(bonds, plan.family.sizes, cells.tables) if bonds else None,
+        groups=plan.groups,
         stages=1 + plan.config.refinements,
         progress=progress,
     )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.notation import number
@@ -21,7 +19,6 @@ _DROWNED = 2.0
 _SECONDS, _POWER, _USUAL_REFINEMENTS = 4.2e-5, 0.6, 8
 """Of a run on two cores, by table, round and points to the power: Adult's 15 columns, 105 tables, took 41 s with 100,000
 points and the usual eight refinements, 16 s with 15,000 and six."""
-_QUICK_SIZE, _QUICK_REFINEMENTS = 15_000, 6
 
 
 def table_error(mechanism: NoisyReweightingMechanism) -> tuple[float, str] | None:
@@ -37,15 +34,6 @@ def seconds(mechanism: NoisyReweightingMechanism) -> float:
     assert isinstance(config, NoisyReweighting)
     rounds = 1 + min(config.refinements, _USUAL_REFINEMENTS)
     return 1 + _SECONDS * rounds * len(mechanism.statistics.groups) * math.pow(mechanism.plan.size, _POWER)
-
-
-def quick(mechanism: NoisyReweightingMechanism) -> Config | None:
-    """The same privacy with fewer and smaller reduced spaces, somewhat less accurate; None where it is quick anyway."""
-    config = mechanism.config
-    assert isinstance(config, NoisyReweighting)
-    if mechanism.plan.size <= _QUICK_SIZE or config.refinements <= _QUICK_REFINEMENTS:
-        return None
-    return replace(config, reduced_space_size=_QUICK_SIZE, refinements=_QUICK_REFINEMENTS)
 
 
 def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from dpsyn.mechanisms.noisy_reweighting import (
     ReducedSpace,
     Rounding,
     Statistics,
+    Steps,
 )
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget
 from dpsyn.privacy.spec import Guarantee, Neighbouring, PrivacySpec
@@ -32,7 +33,7 @@ from dpsyn.table import Table
 
 Value = TypeVar("Value", bound=str)
 Choice = TypeVar("Choice")
-Fit = Literal["max_entropy", "least_squares", "vertex", "centre"]
+Fit = Literal["max_entropy", "even", "least_squares", "vertex", "centre"]
 
 _PUBLIC, _PUBLIC_KEPT = "nr_public", "public_rows"
 _WAYS: Mapping[str, str] = {"ours": "With every improvement", "as_published": "As published"}
@@ -51,11 +52,12 @@ _SPACES: Mapping[ReducedSpace, str] = {
     "tree": "draws from a tree of noisy two-way tables",
     "public": "public rows of your own",
 }
-_FITS: Mapping[Fit, tuple[str, Objective, bool]] = {
-    "max_entropy": ("maximum entropy near the noisy statistics", "max_entropy", False),
-    "least_squares": ("least squares, stopped at the noise", "least_squares", False),
-    "vertex": ("smallest largest deviation, at a vertex (the paper)", "max", True),
-    "centre": ("smallest largest deviation, inside the optimal set", "max", False),
+_FITS: Mapping[Fit, tuple[str, Objective, bool, Steps]] = {
+    "max_entropy": ("maximum entropy near the noisy statistics", "max_entropy", False, "by_misfit"),
+    "even": ("maximum entropy, the same step for every table", "max_entropy", False, "even"),
+    "least_squares": ("least squares, stopped at the noise", "least_squares", False, "by_misfit"),
+    "vertex": ("smallest largest deviation, at a vertex (the paper)", "max", True, "by_misfit"),
+    "centre": ("smallest largest deviation, inside the optimal set", "max", False, "by_misfit"),
 }
 _ROUNDING: Mapping[Rounding, str] = {
     "low_variance": "so that they keep the tables of the density",
@@ -227,12 +229,12 @@ def _fit() -> dict[str, Any]:
     fit = _pick(
         "The density is fitted by",
         "nr_objective",
-        {fit: words for fit, (words, _, _) in _FITS.items()},
-        "Maximum entropy stops where the noise begins. The linear program follows the noise, and its vertices have at most "
-        "|F| + 1 points.",
+        {fit: words for fit, (words, *_) in _FITS.items()},
+        "Maximum entropy stops where the noise begins, and goes further towards tables that it misses by more. The linear "
+        "program follows the noise, and its vertices have at most |F| + 1 points.",
     )
-    _, objective, vertex = _FITS[fit]
-    return {"objective": objective, "vertex": vertex}
+    _, objective, vertex, steps = _FITS[fit]
+    return {"objective": objective, "vertex": vertex, "steps": steps}
 
 
 def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
@@ -244,7 +246,7 @@ def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
         "The rows that the density may sit on. The whole domain loses nothing; draws serve large domains.",
     )
     public = _public_rows(current) if space == "public" else None
-    size = None if space == "whole" else _size(100_000, "nr_default_m", "nr_m")
+    size = None if space == "whole" else _size(30_000, "nr_default_m", "nr_m")
     refinements = st.number_input(
         "Refinements",
         0,
