@@ -26,7 +26,7 @@ import numpy as np
 from noisy_reweighting_adult import DELTA, load, measured
 
 import dpsyn
-from dpsyn.errors import CalibrationError, DpsynError
+from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 
@@ -35,12 +35,19 @@ REPLACED = "replace_one"
 
 
 def calibrated(config: Config, table: dpsyn.Table, epsilon: float, neighbouring: Any) -> tuple[Mechanism, str]:
-    """The mechanism and the neighbours that it protects: a replaced row where it knows no others."""
-    specs = {kind: dpsyn.PrivacySpec(epsilon, DELTA, kind) for kind in (neighbouring, REPLACED)}
-    try:
-        return config.calibrate(specs[neighbouring], table.domain, table.n), neighbouring
-    except CalibrationError:
-        return config.calibrate(specs[REPLACED], table.domain, table.n), REPLACED
+    """The mechanism and the neighbours that it protects: a replaced row where it knows no others.
+
+    It makes as many rows as there are, or as the budget allows.
+    """
+    faults = []
+    for kind in (neighbouring, REPLACED):
+        for one in (config, config.fewer_rows()):
+            if one is not None:
+                try:
+                    return one.calibrate(dpsyn.PrivacySpec(epsilon, DELTA, kind), table.domain, table.n), kind
+                except DpsynError as fault:
+                    faults.append(fault)
+    raise faults[0]
 
 
 def one_run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -50,7 +57,7 @@ def one_run(arguments: argparse.Namespace) -> dict[str, Any]:
     assert config is not None
     wall, processor = time.perf_counter(), time.process_time()
     try:
-        mechanism, neighbouring = calibrated(config.fewer_rows() or config, table, arguments.epsilon, arguments.neighbouring)
+        mechanism, neighbouring = calibrated(config, table, arguments.epsilon, arguments.neighbouring)
         rows = mechanism(np.random.default_rng(arguments.seed), table).rows
     except DpsynError as fault:
         return {"refused": str(fault)}

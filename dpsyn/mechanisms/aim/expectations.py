@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpsyn.mechanisms.aim.mechanism import AIM, AIMMechanism
 
-_SECONDS, _CELLS = 0.02, 8e-6
+_SECONDS, _CELLS = 0.005, 8e-6
 """By round and column, and by round and cell: Adult's eight columns and 100,000 cells took 9 s in 36 rounds."""
 
 

@@ -28,6 +28,12 @@ _BYTES = 100
 """By cell of the model: its law, its potential, and what fitting them takes."""
 
 
+def most_cells(domain: Domain) -> int:
+    """Cells that the tables of a tree have together, at most: those of a star around the largest column."""
+    sizes = sorted(domain.shape)
+    return sizes[-1] * sum(sizes[:-1] or [1])
+
+
 @dataclass(frozen=True)
 class MST(Categories):
     """A tree of two-way tables (see :class:`~dpsyn.mechanisms.categories.Categories` for the settings)."""
@@ -50,8 +56,7 @@ class MST(Categories):
             raise ParameterError(
                 "domain", f"{counted(len(domain))} columns", f"at most {MOST_COLUMNS}: all pairs are scored"
             )
-        sizes = sorted(domain.shape)
-        require_memory("domain", f"{len(domain)} columns", _BYTES * sizes[-1] * sum(sizes[:-1] or [1]))
+        require_memory("domain", f"{len(domain)} columns", _BYTES * most_cells(domain))
         budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return MSTMechanism(self, spec, domain, n, guarantee, stage, budget)

@@ -1,0 +1,27 @@
+"""The field before a run: times that are known, and links to what it came from."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpsyn
+from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, config_class, offered
+
+FIELD = [name for name in MECHANISMS if name not in THE_THREE]
+WIDE = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "categorical", tuple(range(12)), public=True) for j in range(30))
+
+
+@pytest.mark.parametrize("name", FIELD)
+def test_it_says_how_long_a_run_takes_and_longer_on_larger_tables(name: str) -> None:
+    seconds, asia = offered(name, "expectations:seconds"), dpsyn.load_sample("asia")
+    small = config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), asia.domain, asia.n)
+    assert 0 < seconds(small) < 10  # all of them together run on ASIA within a minute
+    if name != "mwem":  # it keeps a weight for every possible row
+        large = config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), WIDE, 10**6)
+        assert seconds(large) > seconds(small)
+
+
+@pytest.mark.parametrize("name", FIELD)
+def test_its_paper_is_the_one_of_its_formulas(name: str) -> None:
+    assert offered(name, "formulas:PAPER").name == config_class(name).paper
+    assert offered(name, "form:form") is not None
