@@ -32,9 +32,9 @@ def settings() -> None:
     """The budget, one line a mechanism, the guarantee that follows, and the run."""
     first = st.columns([2, 2, 1], gap="medium", vertical_alignment="center")
     with first[0]:
-        epsilon = widgets.epsilon_slider()
+        epsilon = widgets.epsilon_slider(why=widgets.AFTERWARDS)
     with first[1]:
-        delta = widgets.delta_slider()
+        delta = widgets.delta_slider(why=widgets.AFTERWARDS)
     run_here = first[2].container()
     budget = PrivacySpec(epsilon, delta)
     found = road.offers(current, budget)

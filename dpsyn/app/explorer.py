@@ -74,7 +74,7 @@ def _datasets() -> tuple[Chosen, ...]:
     files = escape.markdown("; ".join(f"{name}: {file}" for name, file in own.items()))
     options = [YOURS, *counted, *BUILT_IN, TYPED]
     names = st.pills(
-        f"Data ({files}; the papers' in capitals)",
+        f"Data ({files})",
         options,
         selection_mode="multi",
         default=[YOURS],
@@ -146,9 +146,8 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
         {
             "Rows, n": widgets.number(stats.n),
             **({"Columns": f"{len(stats.sizes):,}"} if stats.sizes else {}),
-            "Yes/no bits of a row, p": f"{stats.p:,}",
-            "Share of the commonest row, ‖fₙ‖∞": widgets.number(stats.max_frequency),
-            "… times a uniform share, 2ᵖ·‖fₙ‖∞": widgets.power_of_ten(stats.log10_peak),
+            "Bits of a row, p": f"{stats.p:,}",
+            "Commonest row, ‖fₙ‖∞": widgets.number(stats.max_frequency),
         }
     )
     every, current = list(found), visit.dataset()

@@ -110,12 +110,11 @@ class Explorer:
 
 def _reduced_space_size() -> int | None:
     size = st.select_slider(
-        "m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params", help=_AFTERWARDS
+        "m (size of the reduced space)", widgets.SIZES, _SMALLEST, key="f_m", bind="query-params", help=widgets.AFTERWARDS
     )
     return None if size == _SMALLEST else round(float(size))
 
 
-_AFTERWARDS = "Release to update."
 EPSILON = Slider("epsilon", widgets.epsilon_slider, widgets.EPSILON, widgets.EPSILONS)
 DEGREE = Slider(
     "degree", partial(widgets.degree_slider, "It moves every verdict but DP-CDA's."), widgets.DEGREE, widgets.DEGREES
@@ -123,7 +122,8 @@ DEGREE = Slider(
 DELTA = Slider(
     "delta",
     partial(
-        widgets.delta_slider, why=f"It moves DP-CDA's verdict, and the noise of a run of noisy reweighting. {_AFTERWARDS}"
+        widgets.delta_slider,
+        why=f"It moves DP-CDA's verdict, and the noise of a run of noisy reweighting. {widgets.AFTERWARDS}",
     ),
     widgets.DELTA,
     widgets.DELTAS,
@@ -140,7 +140,7 @@ FAILURE_PROBABILITY = Slider(
         key="f_gamma",
         format="%.3f",
         bind="query-params",
-        help=_AFTERWARDS,
+        help=widgets.AFTERWARDS,
     ),
     "f_gamma",
     tuple(round(0.005 * i, 3) for i in range(1, 50)),

@@ -138,12 +138,12 @@ def verdict_card(
 
 def _bought(verdict: Verdict) -> str:
     """What a larger ε would buy where conditions fail for want of it; or empty."""
-    found = {c.label: r for c in verdict.missed if (r := c.remedy("epsilon")) is not None and r.log_value is not None}
+    found = [(c, r) for c in verdict.missed if (r := c.remedy("epsilon")) is not None and r.log_value is not None]
     if not found:
         return ""
-    what = " and ".join(label[0].lower() + label[1:] for label in found)
-    rest = "" if len(found) == len(verdict.missed) else ", but other conditions would still fail"
-    return f"With {max(found.values(), key=lambda remedy: remedy.orders)}, {what}{rest}."
+    what = " and ".join("it is private" if c.group == "privacy" else c.label[0].lower() + c.label[1:] for c, _ in found)
+    rest = "" if len(found) == len(verdict.missed) else "; other conditions still fail"
+    return f"At {max((r for _, r in found), key=lambda remedy: remedy.orders)} {what}{rest}."
 
 
 def _set(key: str, value: Any) -> None:

@@ -73,6 +73,8 @@ def said(text: str) -> str:
 
 EPSILON, DELTA, DEGREE, ORDER = "epsilon", "delta", "degree", "order"
 """Of the settings that all pages share, in the address and in the session."""
+AFTERWARDS = "Release to update."
+"""Of a slider that no picture follows while it is dragged."""
 SHARED: Mapping[str, Any] = {"bind": "query-params", "persist_state": "session"}
 """How a widget keeps them from page to page."""
 DEGREES = (1, 2, 3, 4)

@@ -79,6 +79,16 @@ def known_from_a_code_book(page: Page) -> None:
     page.get_by_test_id("stMain").get_by_role("radio", name="code book").click()
 
 
+def stops_to(page: Page, place: str) -> int:
+    """How often Tab is pressed from the top of the page until something in a place has the focus."""
+    page.get_by_text("Skip to main content").focus()
+    for count in range(2, 40):
+        page.keyboard.press("Tab")
+        if page.evaluate("place => document.activeElement.closest(place) !== null", place):
+            return count
+    raise AssertionError(place)
+
+
 def check_files(page: Page, mechanism: str) -> None:
     """The rows and the record of the release on the page."""
     with page.expect_download() as caught:
@@ -118,9 +128,13 @@ def test_from_the_start_to_good_rows_it_takes_few_clicks(page: Page, app_url: st
     expect(page.get_by_role("heading", name="Domain", level=1)).to_be_visible(timeout=RUN)
     click(page.get_by_test_id("stMain").get_by_role("radio", name="code book"))
     click(page.get_by_role("button", name="Next: choose a mechanism"))
+    expect(page.get_by_text("The stated bounds of age, dose are the smallest")).to_be_visible(timeout=RUN)
+    click(page.get_by_role("button", name="Next: choose a mechanism"))
     expect(page.get_by_role("heading", name="Generator", level=1)).to_be_visible(timeout=RUN)
     expect(page.get_by_text("The release will be")).to_be_visible(timeout=RUN)
     expect(page.get_by_text(NOT_PUBLIC)).to_have_count(0)
+    settled(page)
+    assert stops_to(page, ".st-key-run") <= 12
     click(page.locator(".st-key-run button"))
     scored(page)
     expect(page.get_by_text(re.compile("guessing the majority class"))).to_be_visible()
@@ -140,6 +154,9 @@ def test_from_a_csv_to_several_releases_and_a_comparison(page: Page, app_url: st
     settled(page)
     page.get_by_role("button", name="Next: state the domain").click()
     known_from_a_code_book(page)
+    page.get_by_role("button", name="Next: choose a mechanism").click()
+    expect(page.get_by_text("The stated bounds of")).to_be_visible(timeout=RUN)
+    settled(page)
     page.get_by_role("button", name="Next: choose a mechanism").click()
     expect(page.get_by_role("heading", name="Generator", level=1)).to_be_visible(timeout=RUN)
 

@@ -47,7 +47,7 @@ def test_several_datasets_stand_side_by_side(open_page):
     assert not app.exception
     assert [list(d.value["Data"]) for d in app.table if "Data" in d.value] == [["asia", "CAR", "ADULT"]]
     app.segmented_control(key="f_focus").set_value("ADULT").run()
-    assert next(m.value for m in app.metric if "bits" in m.label) == "62"
+    assert next(m.value for m in app.metric if "Bits" in m.label) == "62"
 
 
 def test_exports_hold_the_verdict_and_a_warning(open_page):

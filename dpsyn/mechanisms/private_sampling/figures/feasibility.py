@@ -238,7 +238,7 @@ def rows_bound_info(
     text = f"{setting.name}: {rows:,} asked for, {allowed} allowed at ε = {short(epsilon)}"
     return Lines(
         title="Most rows k that are private",
-        subtitle=f"By Theorem 4.1, with {fixed}, ε = {short(epsilon)}.",
+        subtitle=f"By Theorem 4.1, {fixed}, ε = {short(epsilon)}.",
         x_title=_BITS,
         y_title="number of rows k",
         hover=("line", "p", "number of rows k"),
@@ -273,7 +273,7 @@ def reduced_space_info(setting: PrivateSamplingSetting, *, points: int = POINTS_
     window = f"the theorem wants {format_log(lower(p))} to {format_log(p * LN2 / 4)}"
     return Lines(
         title="Window for the size m of the reduced space",
-        subtitle=f"Theorem 4.2 wants m between two lines, possible from p = {opens_at} on.",
+        subtitle=f"Theorem 4.2: m between two lines, from p = {opens_at} on.",
         x_title=_BITS,
         y_title="size m of the reduced space",
         hover=("line", "p", "size m of the reduced space"),

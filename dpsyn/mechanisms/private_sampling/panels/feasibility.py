@@ -65,7 +65,7 @@ _BRIEFLY = {
     "bounded_ratio": "Private by bounded ratio",
 }
 """The conditions by key, so short that a line of the table stays low."""
-_CASES: dict[Case, str] = {"yours": "the data's", "ideal": "2^p: every point once"}
+_CASES: dict[Case, str] = {"yours": "the data's", "ideal": "2^p"}
 _POINTS = 40
 """Of lines that are sent for every value of a slider."""
 _NOTE_MARKS = "†‡§"
@@ -111,7 +111,7 @@ def show(explorer: Explorer) -> None:
 def overview(explorer: Explorer) -> None:
     """The two pictures below the verdicts: how many rows, and how large a reduced space."""
     case = widgets.one_of(
-        "In the pictures, n is",
+        "n in the pictures",
         list(_CASES),
         default="yours",
         key="f_case",
