@@ -377,10 +377,17 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
         _head(title, badge)
         if caption:
             st.caption(caption)
-        try:
+        with refusals():
             yield
-        except DpsynError as fault:
-            empty(said(str(fault)))
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Inside, what dpsyn raises on purpose ends what is drawn, and is shown in its place."""
+    try:
+        yield
+    except DpsynError as fault:
+        empty(said(str(fault)))
 
 
 def _head(title: str, reads: bool) -> None:

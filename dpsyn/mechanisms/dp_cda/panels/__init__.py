@@ -10,7 +10,6 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.data.images import label_column
 from dpsyn.domain import listed
-from dpsyn.errors import DpsynError
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty
@@ -37,16 +36,13 @@ def inside(current: Dataset) -> None:
 
     @st.fragment
     def live() -> None:
-        try:
+        with widgets.refusals():
             inside = _choose(current)
-        except DpsynError as fault:
-            empty(widgets.said(str(fault)))
-            return
-        if inside is None:
-            return
-        chosen = widgets.view_of(VIEWS, "in_cda_view")
-        visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
-        VIEWS[chosen](current, inside)
+            if inside is None:
+                return
+            chosen = widgets.view_of(VIEWS, "in_cda_view")
+            visit.offer(lambda: code_of_noise(current, inside))  # a view that shows something else offers its own
+            VIEWS[chosen](current, inside)
 
     live()
 

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dpsyn.domain import Domain
-from dpsyn.errors import DpsynError, ParameterError
+from dpsyn.errors import ParameterError
 from dpsyn.kit import code, verdicts, visit, widgets
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset, calibrated
@@ -345,14 +345,9 @@ def inside(current: Dataset) -> None:
 
     @st.fragment
     def live() -> None:
-        try:
+        with widgets.refusals():
             bench = _choose(current)
-        except DpsynError as fault:
-            empty(widgets.said(str(fault)))
-            return
-        if bench is None:
-            return
-        view = widgets.view_of(VIEWS, "in_nr_view")
-        VIEWS[view](bench)
+            if bench is not None:
+                VIEWS[widgets.view_of(VIEWS, "in_nr_view")](bench)
 
     live()

@@ -339,9 +339,10 @@ SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
 @st.fragment
 def inside(current: Dataset) -> None:
     """The panels of private sampling; a slider redraws them in place."""
-    settings = choose(current)
-    if settings is None:
-        return
-    section = widgets.view_of(SECTIONS, "is_section", "Step")
-    visit.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
-    SECTIONS[section](current, settings)
+    with widgets.refusals():
+        settings = choose(current)
+        if settings is None:
+            return
+        section = widgets.view_of(SECTIONS, "is_section", "Step")
+        visit.offer(lambda: space_code(current, settings))  # a section that shows more offers its own
+        SECTIONS[section](current, settings)
