@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -10,12 +11,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import dpsyn
+from dpsyn.cli import dpsyn as command
+from dpsyn.cli.terminal import NO
 from dpsyn.evaluation.experiments import Grid, run_grid, summarise
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+TEXT = README.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+(COMMANDS,) = [
+    block.splitlines() for block in re.findall(r"```sh\n(.*?)```", TEXT, flags=re.DOTALL) if "dpsyn schema" in block
+]
 CLUSTER = [block for block in BLOCKS if "LocalCluster" in block]
 
 
@@ -55,6 +63,20 @@ def test_the_block_on_a_cluster_is_a_script_with_the_numbers_of_one_process(tmp_
     expected = [f"{p.label} {p.value} {p.mean} {p.low} {p.high}" for p in points]
     assert printed(block, tmp_path).splitlines() == expected
     assert len(expected) == 2
+
+
+def test_the_commands_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dpsyn.load_sample("asia").take(np.arange(300)).frame.to_csv(tmp_path / "people.csv", index=False)
+    (grid,) = re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL)
+    (tmp_path / "grid.toml").write_text(grid, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert [line.split()[1] for line in COMMANDS] == ["schema", "feasibility", "generate", "compare", "verify", "experiment"]
+    for line in COMMANDS:
+        words = [*shlex.split(line, comments=True)[1:], *(["--workers", "1"] if " experiment " in line else [])]
+        found = CliRunner().invoke(command, words)
+        # Of 300 rows the answer to feasibility may be no.
+        assert found.exit_code in ({0, NO} if words[0] == "feasibility" else {0}), found.output
+    assert (tmp_path / "synthetic.csv").stat().st_size
 
 
 def test_the_accounting_of_dp_cda_is_shown() -> None:

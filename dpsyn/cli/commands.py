@@ -311,6 +311,8 @@ def verify(record: str, schema: str | None, as_json: bool) -> int:
         say_json({"holds": found.holds, "said": str(found), "stated": found.stated.to_dict(), "found": claim})
     else:
         say(str(found))
+        for assumption in () if found.found is None else found.found.assumptions:
+            wrapped(f"taken for granted: {assumption}")
     return DONE if found.holds else NO
 
 

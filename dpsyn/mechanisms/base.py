@@ -71,11 +71,12 @@ class Release(Shown):
             object.__setattr__(self, "guarantee", self.guarantee.of_a_demonstration())
 
     def _shown(self) -> tuple[str, list[str]]:
-        from dpsyn.mechanisms.registry import title
+        from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, title
 
+        known = self.mechanism in MECHANISMS | DEMONSTRATIONS
         rows, columns = self.rows.shape
         size = f"{rows:,} row{'s' * (rows != 1)} of {columns:,} column{'s' * (columns != 1)}"
-        heading = f"{self.name or title(self.mechanism)}: {size}"
+        heading = f"{self.name or (title(self.mechanism) if known else self.mechanism)}: {size}"
         proven = self.guarantee.status == "proven"
         may = "The rows may be published under it" if proven else "Nothing of it may be published yet"
         lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:3]), f"  {may}; the diagnostics never."]

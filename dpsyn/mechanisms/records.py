@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 from dpsyn import checks
@@ -31,6 +31,7 @@ class Record(TypedDict):
     guarantee: dict[str, Any]
     demonstration: bool
     rows: NotRequired[int]
+    columns: NotRequired[list[str]]
     config: NotRequired[dict[str, Any] | None]
     domain: NotRequired[dict[str, Any] | None]
 
@@ -70,7 +71,7 @@ class Recalibrated:
             return f"NOT TRUE: {self.stated}"
         what = f"calibrated anew, its settings give what the record states, {self.stated}"
         missing = {
-            "unconfirmed_domain": "but nobody confirmed the domain as public",
+            "unconfirmed_domain": "but it says that nobody confirmed the domain as public",
             "demonstration": "and a demonstration guarantees nothing",
             "real_arithmetic": "but in exact arithmetic only, which floating-point numbers are not",
         }.get(self.stated.status)
@@ -102,10 +103,15 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         )
     rows = found.get("rows", 1)
     outcome = recalibrated(found, found.get("config"), domain, rows)
-    if outcome.contradiction or outcome.found is None or outcome.found.status == outcome.stated.status:
+    if domain is not None and not outcome.contradiction and tuple(found.get("columns", domain.names)) != domain.names:
+        return replace(outcome, contradiction="its rows have other columns than its domain")
+    status = "" if outcome.found is None else outcome.found.status
+    if outcome.contradiction or outcome.stated.status not in ("proven", "real_arithmetic"):
         return outcome
-    said = f"its status is {outcome.stated.status!r}, and its settings give {outcome.found.status!r}"
-    return Recalibrated(outcome.stated, outcome.found, outcome.config, said)
+    if status in (outcome.stated.status, "proven"):
+        return outcome
+    said = f"its status is {outcome.stated.status!r}, and its settings give {status!r}"
+    return replace(outcome, contradiction=said)
 
 
 def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domain | None, rows: int) -> Recalibrated:

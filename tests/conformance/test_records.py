@@ -6,10 +6,11 @@ import copy
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, DpsynError
 from dpsyn.mechanisms.records import verify
 from tests.conformance.test_every_mechanism import CASES, TABLE
 
@@ -68,6 +69,7 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
         assert verify(lacking).contradiction, fact
     assert verify(changed(record, rows=10 * record["rows"])).contradiction
     assert verify(changed(record, guarantee__neighbouring="add_remove")).contradiction
+    assert verify(changed(record, columns=record["columns"][1:])).contradiction
 
 
 def test_a_record_without_its_domain_takes_it_from_outside(record: dict[str, Any]) -> None:
@@ -81,6 +83,7 @@ def test_a_record_without_its_domain_takes_it_from_outside(record: dict[str, Any
 
 def test_what_is_no_guarantee_is_not_said_to_hold(record: dict[str, Any]) -> None:
     for status in ("demonstration", "real_arithmetic", "unconfirmed_domain"):
+        assert not verify(changed(record, guarantee__status=status)).contradiction
         assert not verify(changed(record, guarantee__status=status)).holds
     seeded = changed(record, demonstration=True, guarantee__status="demonstration")
     assert "guarantees nothing" in str(verify(seeded))
@@ -93,3 +96,33 @@ def test_an_unconfirmed_domain_is_not_written_down() -> None:
     record = release.record()
     assert record["domain"] is None
     assert "NOT TRUE YET" in str(verify(record, table.domain))
+    assert not verify(record, table.domain.confirmed()).contradiction
+    proven = changed(record, guarantee__status="proven")
+    assert "unconfirmed_domain" in verify(proven, table.domain).contradiction
+
+
+def test_what_is_published_but_wrong_never_holds() -> None:
+    config = dpsyn.mechanisms.dp_cda.PublishedDPCDA(target="smokes", rows=20)
+    release = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5), TABLE.domain, n=TABLE.n)(np.random.default_rng(0), TABLE)
+    record = json.loads(json.dumps(release.record()))
+    assert str(verify(record)).startswith("NOT TRUE: no guarantee")
+    with pytest.raises(DataError, match="published_but_wrong"):
+        verify(changed(record, guarantee__status="proven", guarantee__epsilon=5.0))
+
+
+ODD = (None, True, -1, 1e308, "x", [[1]], {"a": {}})
+
+
+def test_a_record_that_is_wrong_anywhere_is_refused_or_refuted_in_words(record: dict[str, Any]) -> None:
+    for name in record:
+        for odd in ODD:
+            for new in (changed(record, **{name: odd}), *_inside(record, name, odd)):
+                try:
+                    said = str(verify(new))
+                except DpsynError as fault:
+                    said = str(fault)
+                assert said
+
+
+def _inside(record: dict[str, Any], name: str, odd: object) -> list[dict[str, Any]]:
+    return [changed(record, **{f"{name}__{part}": odd}) for part in record[name]] if isinstance(record[name], dict) else []

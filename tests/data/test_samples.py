@@ -90,5 +90,5 @@ def test_an_unknown_sample_is_refused() -> None:
 
 def test_a_missing_file_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "is_file", lambda _: False)
-    with pytest.raises(DataError, match="source checkout"):
+    with pytest.raises(DataError, match="install dpsyn again"):
         load_sample("car")
