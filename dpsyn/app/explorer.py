@@ -17,6 +17,7 @@ from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown, verdict_of
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.notation import percent
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
@@ -145,7 +146,7 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             "Rows, n": widgets.number(stats.n),
             **({"Columns": f"{len(stats.sizes):,}"} if stats.sizes else {}),
             "Bits of a row, p": f"{stats.p:,}",
-            "Commonest row, ‖fₙ‖∞": widgets.number(stats.max_frequency),
+            "Commonest row, ‖fₙ‖∞": percent(stats.max_frequency, 3),
         }
     )
     every, current = list(found), visit.dataset()
