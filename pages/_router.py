@@ -11,11 +11,10 @@ show.apply()
 address.admit()
 share.take_over_data()
 start = st.Page("start.py", title="Start", icon=":material/home:", default=True)
-data = st.Page("data.py", title="Data", icon=":material/table:", url_path="data")
 page = st.navigation(
     [
         start,
-        data,
+        st.Page("data.py", title="Data", icon=":material/table:", url_path="data"),
         st.Page("domain.py", title="Domain", url_path="domain", visibility="hidden"),
         st.Page("feasibility.py", title="Feasibility", icon=":material/rule:", url_path="feasibility"),
         st.Page("generator.py", title="Generator", icon=":material/casino:", url_path="generator"),
@@ -25,8 +24,6 @@ page = st.navigation(
     ],
     position="top",
 )
-if page == start and share.names_data():
-    st.switch_page(data)  # a link from the time when the data stood on the first page
 if page != start:
     share.keep_data_in_address()
 with address.refusals(page.url_path):

@@ -20,10 +20,6 @@ _OPTIONS: dict[str, Sequence[float]] = {
     widgets.DEGREE: widgets.DEGREES,
     widgets.ORDER: widgets.ORDERS,
 }
-_EARLIER = {
-    f"{page}_{name}": name for name in _OPTIONS for page in ("f", "ps", "nr", "mwem", "cda", "is", "in_nr", "in_cda", "lab")
-}
-"""What the settings that all pages share were called in links while every page had its own."""
 _ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
 
 
@@ -32,16 +28,12 @@ def admit() -> None:
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     unfit = [name for name, texts in address.items() if not all(map(_fit, (name, *texts)))]
     context = get_script_run_ctx()
-    earlier = {name: address[name] for name in address if name in _EARLIER and name not in unfit}
-    if (unfit or earlier) and context is not None:
+    if unfit and context is not None:
         # st.query_params keeps what a widget is bound to, and widgets read what the address said at first.
         with context.session_state.query_params() as params:
-            for name in (*unfit, *earlier):
+            for name in unfit:
                 params.remove_param(name)
-            for name, texts in earlier.items():
-                params.set_with_no_forward_msg(_EARLIER[name], texts)
             params.set_initial_query_params_from_current()
-    address = {_EARLIER.get(name, name): texts for name, texts in address.items()}
     # What a widget has said already is no link's word any more.
     asked = {name: texts for name, texts in address.items() if name not in unfit and name not in st.session_state}
     st.session_state[_ASKED] = asked, unfit

@@ -64,11 +64,6 @@ def take_over_data() -> None:
     st.session_state[_FROM_LINK] = wanted
 
 
-def names_data() -> bool:
-    """Whether the address speaks of data."""
-    return any(name in st.query_params for name in NAMES)
-
-
 def keep_data_in_address() -> None:
     """Write the bundled dataset and its settings into the address, so that a reload opens it again; of the user's own data
     that there was one, so that a reload can say that it is gone."""

@@ -1,4 +1,4 @@
-"""ε, δ, d and l are the same on all pages: they go along from page to page, in links, and under their earlier names."""
+"""ε, δ, d and l are the same on all pages: they go along from page to page and in links."""
 
 from __future__ import annotations
 
@@ -22,18 +22,11 @@ SHOWN = {
     ("inside", ("inside_mechanism", "DP-CDA")): ("epsilon", "delta", "order"),
 }
 """Of a page, with what a link to it says, the settings that it shows."""
-EARLIER = ["f", "ps", "nr", "mwem", "cda", "is", "in_nr", "in_cda", "lab"]
 
 
 def values(app: AppTest) -> dict[str, Any]:
     """The shared settings on the page, and those in a form among them."""
     return {s.key: s.value for s in (*app.select_slider, *app.slider) if s.key in DEFAULTS}
-
-
-def address(app: AppTest) -> dict[str, str]:
-    """What the address says of them."""
-    found = {name: app.query_params[name] for name in DEFAULTS if name in app.query_params}
-    return {name: text if isinstance(text, str) else text[-1] for name, text in found.items()}
 
 
 @pytest.mark.parametrize("place", SHOWN, ids=str)
@@ -75,13 +68,3 @@ def test_a_link_to_a_page_that_shows_no_budget_sets_that_of_the_others() -> None
     app = app.switch_page("generator.py").run()
     assert values(app)["epsilon"] == 3.16
     assert values(app)["delta"] == 1e-8
-
-
-@pytest.mark.parametrize("page", EARLIER)
-def test_links_of_earlier_versions_are_understood(page: str) -> None:
-    earlier = {f"{page}_epsilon": "3.16", f"{page}_delta": "1e-8", f"{page}_degree": "1", f"{page}_order": "32"}
-    app = at("feasibility", **earlier)
-    assert values(app) == {"epsilon": 3.16, "delta": 1e-8, "degree": 1, "order": 32}
-    assert not set(app.query_params) & earlier.keys()
-    assert address(app) == {"epsilon": "3.16", "delta": "1e-8", "degree": "1", "order": "32"}
-    assert not [warning for warning in app.warning if "Not taken from the link" in warning.value]
