@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn.app import state
-from dpsyn.app.lab.releases import of_which_data
+from dpsyn.app.lab.releases import STATUS, of_which_data
 from dpsyn.app.lab.results import curves
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.document import PRIVATE, PUBLIC, RELEASED, Code, Section, html_report
@@ -164,11 +164,6 @@ def _statistics(made: MadeRelease, current: visit.Dataset) -> DatasetStatistics:
 
 def _release(made: MadeRelease) -> Section:
     claim = made.release.guarantee
-    status = {
-        "unconfirmed_domain": "true once the domain is confirmed as public",
-        "real_arithmetic": "proven in exact arithmetic only, not of the floating-point numbers of this run",
-        "stated": "stated by the file, not checked by us",
-    }.get(claim.status, claim.status.replace("_", " "))
     settings = [
         (k.replace("_", " "), worded(v)) for k, v in made.release.settings.items() if v is not None and k != "ledger"
     ]
@@ -177,8 +172,8 @@ def _release(made: MadeRelease) -> Section:
     if claim.assumptions and not refuted:
         granted = f"Assumptions: {granted}"
     parts: list[Any] = [
-        f"{'There is' if refuted else 'The release is'} {readable(str(claim))}. Status: {status}. Source: "
-        f"{readable(claim.source.rstrip('.'))}.",
+        f"{'There is' if refuted else 'The release is'} {readable(str(claim))}. "
+        f"Status: {STATUS.get(claim.status, claim.status)}. Source: {readable(claim.source.rstrip('.'))}.",
         granted or "No assumptions.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),
         *_ledger(None if claim.status == "stated" else made.release.settings.get("ledger")),
