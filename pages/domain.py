@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dpsyn.app import columns, editor, road
+from dpsyn.data.editing import READ_OFF, SOURCES
 from dpsyn.kit import code, visit, widgets
 
 road.head("Domain", "Domain")
@@ -15,13 +16,13 @@ st.markdown(
 part = editor.part_of_names(current)
 with st.form(f"domain_{current.revision}", border=False):
     open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)
-    source = columns.READ_OFF
+    source = READ_OFF
     if open_ones:
         source = st.segmented_control(
             f"Where are the values of the {open_ones} column{'s' * (open_ones > 1)} that {'are' if open_ones > 1 else 'is'} "
             "read off these rows known from? It counts when you press Next.",
-            columns.SOURCES,
-            default=columns.READ_OFF,
+            SOURCES,
+            default=READ_OFF,
             required=True,
             key=f"source_{current.revision}",
         )
@@ -36,7 +37,7 @@ with st.form(f"domain_{current.revision}", border=False):
     with st.container(horizontal=True):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
-if (back or go) and editor.apply(current, lines, source or columns.READ_OFF):
+if (back or go) and editor.apply(current, lines, source or READ_OFF):
     if back:
         st.switch_page("data.py")
     if columns.bounds_of_rows(visit.dataset(), lines["column"]) not in (None, warned):

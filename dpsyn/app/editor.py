@@ -11,7 +11,8 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import columns
-from dpsyn.app.columns import SHOWN_CATEGORIES, SHOWN_COLUMNS, edited_domain, editor_lines
+from dpsyn.app.columns import SHOWN_COLUMNS
+from dpsyn.data.editing import READ_OFF, SHOWN_CATEGORIES, SOURCES, edited_domain, editor_lines
 from dpsyn.domain import CALENDAR, KINDS
 from dpsyn.errors import InputError
 from dpsyn.kit import visit
@@ -55,7 +56,7 @@ _CONFIG: Mapping[str, Any] = {
     "missing": st.column_config.CheckboxColumn("Empty", width="small", help="Cells may be empty"),
     "source": st.column_config.SelectboxColumn(
         "Known from",
-        options=list(columns.SOURCES),
+        options=list(SOURCES),
         required=True,
         width="medium",
         help="Where the categories, bounds and unit are known from. What was read off the rows tells of them: no guarantee "
@@ -97,7 +98,7 @@ def lines(current: Dataset, key: str, order: tuple[str, ...], part: str) -> tupl
     return edited, cut
 
 
-def apply(current: Dataset, lines: pd.DataFrame, source: str = columns.READ_OFF, **changes: Any) -> bool:
+def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, **changes: Any) -> bool:
     """Make the edited lines the domain; False, with the reason on the page, if they make none.
 
     Args:
@@ -110,13 +111,13 @@ def apply(current: Dataset, lines: pd.DataFrame, source: str = columns.READ_OFF,
         domain = edited_domain(lines, current.full, current.table.domain)
         said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
         said |= {attribute.name: source for attribute in domain.attributes if not attribute.public}
-        if source != columns.READ_OFF:
+        if source != READ_OFF:
             domain = domain.confirmed()
         table = current.full.with_domain(domain)
     except InputError as fault:
         st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
         return False
-    sources = {name: text for name, text in said.items() if text != columns.READ_OFF}
+    sources = {name: text for name, text in said.items() if text != READ_OFF}
     if domain != current.table.domain or changes.items() - {("target", current.target), ("held_out", current.held_out)}:
         visit.use(current.changed(table=table, sources=sources, **changes))
     else:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
@@ -15,8 +14,9 @@ from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
-from dpsyn.mechanisms.feasibility import Feasibility, feasibility, verdict_json, verdict_markdown, verdict_of
+from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side, verdict_json, verdict_markdown, verdict_of
 from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.notation import percent
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 from dpsyn.statistics import DatasetStatistics
@@ -147,7 +147,7 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
             "Rows, n": widgets.number(stats.n),
             **({"Columns": f"{len(stats.sizes):,}"} if stats.sizes else {}),
             "Bits of a row, p": f"{stats.p:,}",
-            "Commonest row, ‖fₙ‖∞": widgets.number(stats.max_frequency),
+            "Commonest row, ‖fₙ‖∞": percent(stats.max_frequency, 3),
         }
     )
     every, current = list(found), visit.dataset()
@@ -211,28 +211,6 @@ for verdict in found:
         print("   ", condition.label, condition.holds, condition.slack_orders, condition.fix)
 """
     return code.on_feasibility(explorer, body)
-
-
-def side_by_side(verdicts: list[Feasibility]) -> pd.DataFrame:
-    """One line per dataset: its statistics, and what holds by how many orders of magnitude."""
-    lines = []
-    for found in verdicts:
-        line = {
-            "Data": found.stats.name,
-            "p": f"{found.stats.p:,}",
-            "n": widgets.number(found.stats.n),
-            "‖fₙ‖∞": widgets.number(found.stats.max_frequency),
-        }
-        for verdict in found:
-            failing = [c for c in verdict.conditions if not c.holds]
-            worst = min((c.slack_orders for c in failing), default=0.0)
-            line[verdict.title] = (
-                "✓ all hold"
-                if not failing
-                else f"✗ {len(failing)} fail" + (f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly")
-            )
-        lines.append(line)
-    return pd.DataFrame(lines)
 
 
 def show_export(explorer: Explorer) -> None:

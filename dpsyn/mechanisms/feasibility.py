@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import pandas as pd
+
 from dpsyn import checks, escape
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.registry import MECHANISMS, offered
-from dpsyn.notation import counted, readable
+from dpsyn.notation import counted, number, readable
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.conditions import Condition, Verdict
@@ -119,6 +121,28 @@ def _of_kind(name: str, value: object, kind: Any) -> Any:
     if int in (kind, *kinds):
         return checks.whole(name, value, 0, _LARGEST_WHOLE)
     return checks.number(name, value, 0.0, _LARGEST)
+
+
+def side_by_side(verdicts: Sequence[Feasibility]) -> pd.DataFrame:
+    """One line per dataset: its statistics, and what holds by how many orders of magnitude."""
+    lines = []
+    for found in verdicts:
+        line = {
+            "Data": found.stats.name,
+            "p": f"{found.stats.p:,}",
+            "n": number(found.stats.n),
+            "‖fₙ‖∞": number(found.stats.max_frequency),
+        }
+        for verdict in found:
+            failing = [c for c in verdict.conditions if not c.holds]
+            worst = min((c.slack_orders for c in failing), default=0.0)
+            line[verdict.title] = (
+                "✓ all hold"
+                if not failing
+                else f"✗ {len(failing)} fail" + (f", worst by {worst:+.1f} orders" if worst < -0.05 else ", narrowly")
+            )
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
 NOT_FOR_PUBLICATION = (

@@ -28,7 +28,8 @@ _OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstr
 
 _STATUS_IN_WORDS = {
     "unconfirmed_domain": "true once the domain is confirmed as public",
-    "real_arithmetic": "proven in exact arithmetic only, not of the floating-point numbers of this run",
+    "real_arithmetic": "proven in exact arithmetic only",
+    "published_but_wrong": "no guarantee",
     "stated": "stated by the file, not checked by us",
 }
 

@@ -11,8 +11,8 @@ import pytest
 
 import dpsyn
 from dpsyn.app import editor, share
-from dpsyn.app.columns import READ_OFF, SOURCES, cell_shares, editor_lines
 from dpsyn.app.road import Offer, best_of, offers
+from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit

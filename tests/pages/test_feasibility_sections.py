@@ -68,7 +68,7 @@ def test_a_file_is_counted_where_it_lies(open_page, tmp_path):
     app.pills(key="f_data").set_value(["Counted file 1"])
     app = section(app, "Verdict")
     assert not app.exception
-    assert [m.value for m in app.metric][:4] == ["3,000", "2", "3", "0.667"]
+    assert [m.value for m in app.metric][:4] == ["3,000", "2", "3", "66.7\N{NO-BREAK SPACE}%"]
 
 
 def test_a_path_that_is_not_there_is_explained(open_page):

@@ -30,12 +30,6 @@ from dpsyn.privacy.spec import Guarantee, rounded_up
 
 _LONGEST = 100
 _listed = partial(listed, most=12)
-_STATUS = {
-    "unconfirmed_domain": "domain not confirmed",
-    "real_arithmetic": "exact arithmetic only",
-    "published_but_wrong": "no guarantee",
-    "stated": "stated by the file, not checked by us",
-}
 
 
 def runs_panel(releases: list[MadeRelease]) -> None:
@@ -51,8 +45,7 @@ def _line(made: MadeRelease) -> dict[str, Any]:
         "Mechanism": title(made.release.mechanism),
         "ε": _number(claim, claim.epsilon, 4),
         "δ": _number(claim, claim.delta, 3),
-        "Status": _STATUS.get(claim.status, claim.status)
-        + (", read from a file" if FROM_A_FILE in claim.assumptions else ""),
+        "Status": claim.status_in_words + (", read from a file" if FROM_A_FILE in claim.assumptions else ""),
         "Rows": len(made.release.rows),
         "Made": _moment(made.when),
         "Seconds": round(made.seconds, 1),

@@ -104,11 +104,11 @@ def _choose(current: Dataset) -> Bench | None:
     with st.container(border=True):
         first = st.columns([1.3, 1, 1, 1], gap="medium")
         with first[0]:
-            epsilon = widgets.epsilon_slider()
+            epsilon = widgets.epsilon_slider(why="The noise moves along; the rest follows when you release it.")
         with first[1]:
             noise = switch("Noise", "in_nr_noise", _NOISE, "Laplace noise gives pure ε, Gaussian noise needs δ.")
         with first[2]:
-            delta = widgets.delta_slider(disabled=noise == "laplace")
+            delta = widgets.delta_slider(disabled=noise == "laplace", why=widgets.AFTERWARDS)
         with first[3]:
             degree = widgets.degree_slider()
         spec = PrivacySpec(epsilon, delta if noise == "gaussian" else 0.0)

@@ -1,0 +1,185 @@
+"""A domain as a table that somebody edits: one line a column; and back, with what only the rows can say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpsyn.cells import floats
+from dpsyn.dates import day_texts, days, local_moments
+from dpsyn.domain import KINDS, Attribute, Domain
+from dpsyn.errors import DomainError
+from dpsyn.table import Table
+from dpsyn.units import unit_of
+
+SHOWN_CATEGORIES = 500
+"""Of a column, in its line: a browser takes long over more."""
+_FIELDS = (
+    "use",
+    "column",
+    "kind",
+    "values",
+    "cost",
+    "categories",
+    "lower",
+    "upper",
+    "unit",
+    "keep",
+    "missing",
+    "source",
+    "bins",
+)
+READ_OFF = "read off these rows"
+SOURCES = ("code book", "law of nature", READ_OFF)
+"""Where the categories, bounds and unit of a column are known from; all but the last without looking at the data."""
+
+
+def cell_shares(domain: Domain) -> npt.NDArray[np.float64]:
+    """Of all cells of all tables of two columns, the share of those tables that a column is in: what it costs, since every
+    cell gets noise. Shape (columns,)."""
+    sizes = np.asarray(domain.shape, dtype=float)
+    cells = sizes * (sizes.sum() - sizes)
+    shares: npt.NDArray[np.float64] = 2 * cells / max(1.0, cells.sum())
+    return shares
+
+
+def editor_lines(
+    full: Table, current: Domain, shown: Sequence[str] | None = None, sources: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """One line per column of the data, or of those ``shown``: what it is, what it costs, and what may be said of it.
+
+    Args:
+        full: all columns as read.
+        current: the domain in use.
+        shown: which columns; None for all.
+        sources: what somebody said of where a column is known from, by name.
+    """
+    lines = []
+    kept = {attribute.name: attribute for attribute in current.attributes}
+    costs = dict(zip(current.names, cell_shares(current), strict=True))
+    for read in full.domain.attributes if shown is None else map(full.domain.__getitem__, shown):
+        attribute = kept.get(read.name, read)
+        lines.append(
+            {
+                "use": read.name in current,
+                "column": attribute.name,
+                "kind": attribute.kind,
+                "values": attribute.size,
+                "cost": 100 * costs.get(read.name, 0.0),
+                "categories": [str(c) for c in attribute.categories[:SHOWN_CATEGORIES]],
+                "lower": _bound_text(attribute, attribute.lower),
+                "upper": _bound_text(attribute, attribute.upper),
+                "unit": attribute.unit if attribute.kind == "numeric" else None,
+                "keep": list(attribute.keep),
+                "missing": attribute.missing,
+                "source": (sources or {}).get(read.name, SOURCES[0]) if attribute.public else READ_OFF,
+                "bins": attribute.bins if attribute.is_binned else None,
+            }
+        )
+    return pd.DataFrame(lines, columns=list(_FIELDS)).astype({"bins": "Int64", "unit": "float64"})
+
+
+def _bound_text(attribute: Attribute, bound: float | None) -> str:
+    if bound is None:
+        return ""
+    if attribute.kind == "date":
+        return f"{pd.Timestamp('1970-01-01') + pd.Timedelta(days=bound):%Y-%m-%d}"
+    return f"{bound:.15g}"
+
+
+def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
+    """The domain that edited lines describe; columns without a line stay as they are.
+
+    A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
+    gives it; that is inferred, so the column is not public, whatever the line says: what nobody has seen yet cannot be
+    confirmed. The next edit, which shows it, can.
+
+    Raises:
+        DomainError: a line cannot be understood, or no column is left; the message names the column.
+    """
+    edited = {
+        str(record["column"]): {str(key): value for key, value in record.items()} for record in lines.to_dict("records")
+    }
+    attributes = []
+    for name in full.domain.names:
+        old = (current if name in current else full.domain)[name]
+        if name not in edited:
+            attributes += [old] if name in current else []
+        elif edited[name]["use"]:
+            attributes.append(_attribute(edited[name], old, full.frame[name]))
+    if not attributes:
+        raise DomainError("no column is in use: tick at least one")
+    return Domain.of(attributes)
+
+
+def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> Attribute:
+    kind, missing, public = line["kind"], bool(line["missing"]), line["source"] in SOURCES[:-1]
+    if kind not in KINDS:
+        raise DomainError(f"column {old.name!r}: choose a kind ({', '.join(KINDS)})", column=old.name)
+    if kind in ("truth", "categorical"):
+        texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
+        public = public and (bool(texts) or not old.is_binned)
+        return Attribute(old.name, kind, _categories(texts, old, day_texts(column)), missing=missing, public=public)
+    lower, upper = (_bound(str(line[side] or ""), kind, old.name, side) for side in ("lower", "upper"))
+    if lower is None or upper is None or old.kind != kind:
+        public = False
+    if lower is None or upper is None:
+        found = value_range(column, kind, old.name)
+        lower, upper = found[0] if lower is None else lower, found[1] if upper is None else upper
+    bins = 10 if pd.isna(line["bins"]) else int(line["bins"])
+    unit = None if kind == "date" or pd.isna(line["unit"]) else float(line["unit"])
+    if old.kind != kind == "numeric" and unit is None:
+        unit = unit_of(floats(column.dropna()))
+    keep = () if kind != "date" or line["keep"] is None else tuple(line["keep"])
+    made = Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
+    return replace(made, keep=keep)
+
+
+def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
+    """Texts back to values: those of the old categories or of the data, else the text itself (a number among numbers)."""
+    if not old.is_binned and texts == [str(c) for c in old.categories[:SHOWN_CATEGORIES]]:
+        return old.categories
+    if old.is_binned and not texts:
+        return tuple(sorted(column.dropna().unique().tolist()))
+    known = {str(c): c for c in [*column.dropna().unique().tolist(), *old.categories]}
+    beyond = old.categories[SHOWN_CATEGORIES:]
+    numbers = bool(known) and all(isinstance(c, int) and not isinstance(c, bool) for c in known.values())
+    values = [known[t] if t in known else (int(t) if numbers and t.lstrip("+-").isdigit() else t) for t in texts]
+    return (*values, *beyond)
+
+
+def _bound(text: str, kind: str, name: str, side: str) -> float | None:
+    text = text.strip()
+    if not text or text == "nan":
+        return None
+    try:
+        if kind == "date":
+            return float((pd.Timestamp(text) - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1))
+        value = float(text)
+    except ValueError:
+        expected = "a date such as 2024-01-31" if kind == "date" else "a number"
+        raise DomainError(f"column {name!r}: {side} bound {text!r} is not {expected}", column=name) from None
+    if not math.isfinite(value):
+        raise DomainError(f"column {name!r}: {side} bound must be finite, got {text}", column=name)
+    return value
+
+
+def value_range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:
+    """The smallest and the largest number or day of a column, apart where they are one.
+
+    Raises:
+        DomainError: there is none.
+    """
+    is_date = kind == "date"
+    numbers = days(local_moments(pd.to_datetime(column, errors="coerce"))) if is_date else floats(column)
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers):
+        raise DomainError(f"column {name!r} holds no {kind} values; keep it categorical", column=name)
+    low, high = float(numbers.min()), float(numbers.max())
+    return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -1,0 +1,191 @@
+"""The domain as an editable table: what is edited comes back, what cannot be understood is named."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dpsyn.data.editing import edited_domain, editor_lines
+from dpsyn.data.read import read_table
+from dpsyn.errors import DomainError
+from dpsyn.table import Table
+
+CSV = b"""who,ill,age,born,score
+ann,yes,31,2001-02-03,1.5
+bob,no,42,1999-12-31,2.25
+cid,no,53,2000-06-15,
+dan,yes,64,2002-01-01,9.75
+eve,no,75,2003-03-03,4.0
+fay,no,18,1998-08-08,5.5
+gil,no,22,1997-07-07,6.5
+hal,no,29,1996-06-06,7.5
+ida,no,36,1995-05-05,8.5
+jon,no,47,1994-04-04,0.5
+kay,no,58,1993-03-03,3.5
+"""
+
+
+@pytest.fixture
+def full() -> Table:
+    return read_table(CSV, name="people.csv")
+
+
+def lines_of(full: Table) -> pd.DataFrame:
+    return editor_lines(full, full.domain)
+
+
+def edit(full: Table, column: str, **changes) -> pd.DataFrame:
+    lines = lines_of(full)
+    at = lines.index[lines["column"] == column][0]
+    for name, value in changes.items():
+        lines.at[at, name] = value
+    return lines
+
+
+def test_lines_of_some_columns_leave_the_others_as_they_are(full):
+    current = full.domain.project([name for name in full.domain.names if name != "born"])
+    lines = editor_lines(full, current, ["score", "who"])
+    assert lines["column"].tolist() == ["score", "who"]
+    assert edited_domain(lines, full, current) == current
+    lines.at[1, "use"] = False
+    assert edited_domain(lines, full, current).names == ("ill", "age", "score")
+    none = editor_lines(full, current, [])
+    assert edited_domain(none, full, current) == current
+
+
+def test_a_date_keeps_weekday_and_month_where_asked_for(full):
+    asked = edited_domain(edit(full, "born", keep=["month", "weekday"]), full, full.domain)
+    assert asked["born"].keep == ("weekday", "month")
+    lines = editor_lines(full, asked)
+    assert lines.set_index("column")["keep"].to_dict() == {
+        "who": [], "ill": [], "age": [], "born": ["weekday", "month"], "score": []
+    }  # fmt: skip
+    assert edited_domain(lines, full, asked) == asked
+    assert edited_domain(edit(full, "score", keep=["month"]), full, full.domain) == full.domain
+    none = lines_of(full)
+    none["keep"] = None
+    assert edited_domain(none, full, asked)["born"].keep == ()
+
+
+def test_untouched_lines_give_the_domain_back(full):
+    assert edited_domain(lines_of(full), full, full.domain) == full.domain
+
+
+def test_one_line_per_column_even_of_those_left_out(full):
+    smaller = full.domain.project(["ill", "age"])
+    lines = editor_lines(full, smaller)
+    assert list(lines["column"]) == ["who", "ill", "age", "born", "score"]
+    assert list(lines["use"]) == [False, True, True, False, False]
+    assert edited_domain(lines, full, smaller) == smaller
+
+
+def test_bounds_bins_and_public_are_taken(full):
+    domain = edited_domain(edit(full, "age", lower="0", upper="120", bins=6, source="code book"), full, full.domain)
+    age = domain["age"]
+    assert (age.lower, age.upper, age.bins, age.integer, age.public) == (0, 120, 6, True, True)
+    assert not domain["ill"].public
+
+
+def test_the_unit_is_proposed_shown_and_taken(full):
+    lines = lines_of(full).set_index("column")
+    assert (lines.at["age", "unit"], lines.at["score", "unit"]) == (1, 0.05)
+    assert pd.isna(lines.at["born", "unit"])
+    half, none = (edited_domain(edit(full, "score", unit=unit), full, full.domain)["score"] for unit in (0.5, None))
+    assert (half.unit, none.unit) == (0.5, None)
+    halved = full.domain.replace(half)
+    assert edited_domain(editor_lines(full, halved), full, halved) == halved
+    as_text = edited_domain(edit(full, "score", kind="categorical"), full, full.domain)
+    back = edited_domain(edit(full.with_domain(as_text), "score", kind="numeric"), full, as_text)["score"]
+    assert (back.unit, back.public) == (0.05, False)
+
+
+def test_dates_are_edited_as_dates(full):
+    domain = edited_domain(edit(full, "born", lower="1900-01-01", upper="2030-12-31"), full, full.domain)
+    assert domain["born"].lower == -25567
+    assert lines_of(full).set_index("column").at["born", "lower"] == "1993-03-03"
+
+
+def test_categories_can_be_added_and_keep_their_type(full):
+    lines = edit(full, "who", categories=[*(str(c) for c in full.domain["who"].categories), "zoe"])
+    assert edited_domain(lines, full, full.domain)["who"].categories[-1] == "zoe"
+    numbers = read_table(b"x,y\n1,a\n2,b\n3,a\n")
+    lines = editor_lines(numbers, numbers.domain)
+    lines.at[0, "categories"] = ["1", "2", "3", "4"]
+    assert edited_domain(lines, numbers, numbers.domain)["x"].categories == (1, 2, 3, 4)
+
+
+def test_a_number_can_become_categories_and_back(full):
+    domain = edited_domain(edit(full, "age", kind="categorical"), full, full.domain)
+    assert domain["age"].categories == tuple(sorted(full.frame["age"]))
+    assert not domain["age"].public
+    as_categories = full.with_domain(domain)
+    back = edited_domain(edit(as_categories, "age", kind="numeric"), full, domain)
+    assert (back["age"].kind, back["age"].lower, back["age"].upper, back["age"].integer) == ("numeric", 18, 75, True)
+
+
+def test_a_date_can_become_categories_and_back():
+    full = read_table(b"born,x\n2001-02-03T10:00,a\n1999-12-31,b\n,a\n1999-12-31T23:59,b\n")
+    domain = edited_domain(edit(full, "born", kind="categorical"), full, full.domain)
+    assert domain["born"].categories == ("1999-12-31", "2001-02-03")
+    as_categories = full.with_domain(domain)
+    assert as_categories.codes[:, 0].tolist() == [1, 0, 2, 0]
+    assert edited_domain(editor_lines(full, domain), full, domain) == domain
+    back = edited_domain(edit(as_categories, "born", kind="date"), full, domain)
+    assert (back["born"].kind, editor_lines(full, back).at[0, "lower"]) == ("date", "1999-12-31")
+
+
+@pytest.mark.parametrize(
+    ("column", "changes"),
+    [
+        ("age", {"kind": "categorical"}),  # its categories are read off the rows
+        ("age", {"lower": ""}),
+        ("born", {"upper": ""}),
+        ("age", {"upper": "", "bins": 3}),
+    ],
+)
+def test_what_is_read_off_the_rows_is_not_public_even_if_the_column_was(full, column, changes):
+    public = full.with_domain(full.domain.confirmed())
+    domain = edited_domain(edit(public, column, **changes), full, public.domain)
+    assert not domain[column].public
+    assert all(a.public for a in domain.attributes if a.name != column)
+    shown = editor_lines(full, domain)
+    shown.loc[shown["column"] == column, "source"] = "code book"
+    assert edited_domain(shown, full, domain).is_public  # once it has been shown it can be confirmed
+
+
+def test_the_table_can_be_encoded_over_an_edited_domain(full):
+    domain = edited_domain(edit(full, "score", lower="0", upper="10", bins=2), full, full.domain)
+    codes = full.with_domain(domain).codes[:, domain.index("score")]
+    assert list(codes[:5]) == [0, 0, 2, 1, 0]  # the third cell is empty: its own code
+
+
+@pytest.mark.parametrize(
+    ("column", "changes", "said"),
+    [
+        ("age", {"lower": "young"}, "'young' is not a number"),
+        ("born", {"upper": "tomorrow-ish"}, "date such as"),
+        ("age", {"lower": "90", "upper": "10"}, "lower < upper"),
+        ("age", {"lower": "-inf"}, "finite"),
+        ("score", {"unit": -1.0}, "unit = -1"),
+        ("score", {"unit": 100.0, "lower": "1", "upper": "9"}, "no multiple of 100"),
+        ("who", {"kind": "numeric"}, "no numeric values"),
+        ("who", {"kind": "truth"}, "exactly two values"),
+        ("who", {"kind": None}, "choose a kind"),
+    ],
+)
+def test_what_cannot_be_understood_is_named(full, column, changes, said):
+    with pytest.raises(DomainError, match=said) as caught:
+        edited_domain(edit(full, column, **changes), full, full.domain)
+    assert caught.value.column == column
+
+
+def test_no_column_in_use(full):
+    lines = lines_of(full).assign(use=False)
+    with pytest.raises(DomainError, match="tick at least one"):
+        edited_domain(lines, full, full.domain)
+
+
+def test_a_category_taken_away_that_the_data_hold_is_refused_by_the_table(full):
+    lines = edit(full, "ill", kind="categorical", categories=["no"])
+    with pytest.raises(DomainError, match="'yes'"):
+        full.with_domain(edited_domain(lines, full, full.domain))
