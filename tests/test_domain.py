@@ -4,6 +4,7 @@ import datetime
 import decimal
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -406,3 +407,19 @@ def test_what_is_no_number_is_not_taken_for_one(values: Any) -> None:
 def test_numbers_too_large_for_double_precision_are_clipped() -> None:
     column = pd.Series([10**400, -(10**400), decimal.Decimal("1e400"), "7"], dtype=object)
     assert Attribute("x", "numeric", lower=0, upper=9).numbers(column).tolist() == [9, 0, 9, 7]
+
+
+@pytest.mark.parametrize("unconfirmed", range(3))
+def test_one_column_that_nobody_confirmed_is_enough(unconfirmed: int) -> None:
+    """Whatever its kind, it is named, and the domain is not public."""
+    columns = [
+        Attribute("t", "truth", ("n", "y"), public=True),
+        Attribute("c", "categorical", ("x",), public=True),
+        Attribute("x", "numeric", lower=0, upper=1, public=True),
+    ]
+    columns[unconfirmed] = replace(columns[unconfirmed], public=False)
+    domain = Domain.of(columns)
+    assert not domain.is_public
+    assert f"the domain of {columns[unconfirmed].name} was inferred" in domain.warning
+    assert domain.confirmed().is_public
+    assert domain.confirmed().warning == ""

@@ -512,3 +512,23 @@ def test_sources_name_their_paper():
     assert {config_class(name).paper for name in MECHANISMS} == {PAPERS[name].name for name in MECHANISMS}
     pages = r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|doi\.org/10\.\d{4,5}/\S+)"
     assert all(re.fullmatch(pages, paper.address) for paper in (*PAPERS.values(), *OTHERS))
+
+
+def last_number(line) -> float:
+    return value(line.filled.split(" = ")[-1])
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 7])
+@pytest.mark.parametrize("epsilon", [0.7, math.pi, 1 / 3])
+def test_no_number_on_the_way_to_a_claim_is_rounded_down(rounds, epsilon):
+    domain = Domain.of([Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
+    mechanism, lines = lines_of(dpsyn.MWEM(degree=1, rounds=rounds, histogram_share=0.3), dpsyn.PrivacySpec(epsilon), domain)
+    once, rest, together = lines
+    # The scales are larger than they have to be by 1e-12.
+    exactly = 2 / mechanism.choice_scale + 1 / mechanism.noise_scale
+    assert last_number(once) >= exactly * (1 - 1e-11)
+    assert last_number(rest) >= rounds * exactly * (1 - 1e-11)
+    above, histograms = (value(part) for part in together.filled.split(" = ")[1].split(" + "))
+    assert above >= rounds * exactly * (1 - 1e-11)
+    assert histograms >= mechanism.stage.epsilon * (1 - 1e-11)
+    assert last_number(together) >= mechanism.guarantee.epsilon * (1 - 1e-11)

@@ -2,9 +2,11 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.base import Release
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_down, rounded_up
 
 
@@ -73,3 +75,34 @@ def test_what_is_stayed_above_is_rounded_down(value, digits, expected):
 def test_the_sentence_never_claims_less_than_the_number():
     claim = Guarantee(3 * math.log(8), 1.234e-6, "replace_one", "Theorem")
     assert str(claim) == "(6.239, 1.24e-06)-differentially private under replacing one row"
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-12])
+def test_a_small_delta_is_never_left_out_of_the_sentence(delta):
+    assert f", {rounded_up(delta, 3)})-differentially" in str(Guarantee(1.0, delta, "replace_one", "Theorem"))
+
+
+@pytest.mark.parametrize("status", ["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "demonstration"])
+def test_nothing_that_a_seed_undoes_keeps_its_status(status):
+    assert Guarantee(1.0, 0.0, "replace_one", "Theorem", status=status).of_a_demonstration().status == "demonstration"
+
+
+@pytest.mark.parametrize("status", ["published_but_wrong", "stated"])
+def test_what_is_no_claim_of_ours_stays_what_it_is(status):
+    claim = Guarantee(math.inf, 1e-5, "replace_one", "Paper", status=status)
+    assert claim.of_a_demonstration() == claim
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_a_release_of_a_given_generator_claims_nothing_whoever_makes_it(delta):
+    claim = Guarantee(1.0, delta, "replace_one", "Theorem")
+    made = [Release(pd.DataFrame({"a": [1]}), claim, {}, "mwem", {}, seeded) for seeded in (True, False)]
+    assert [release.guarantee.status for release in made] == ["demonstration", "proven"]
+
+
+def test_a_record_holds_public_facts_alone():
+    """Whoever adds a field has to say here that it does not follow from the rows."""
+    release = Release(pd.DataFrame({"a": [1]}), Guarantee(1.0, 0.0, "replace_one", "T"), {"secret": 1}, "mwem", {}, False)
+    assert release.record().keys() == {
+        "mechanism", "settings", "guarantee", "rows", "columns", "demonstration", "versions",
+    }  # fmt: skip

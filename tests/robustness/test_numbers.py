@@ -14,6 +14,7 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
+from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.privacy.zcdp import zcdp_delta, zcdp_rho
 from dpsyn.table import Table
 
@@ -134,3 +135,14 @@ def test_the_smallest_epsilon_and_delta_have_a_rho_or_none(epsilon: float, delta
 def test_an_epsilon_that_arithmetic_cannot_carry_is_refused(epsilon: float) -> None:
     with pytest.raises(DpsynError, match="epsilon"):
         dpsyn.PrivacySpec(epsilon)
+
+
+def test_a_record_of_the_largest_settings_is_json() -> None:
+    """ε of Theorem 4.1 has no double there, and no line is written about it."""
+    domain = Domain.of(Attribute(f"b{j}", "truth", (False, True), public=True) for j in range(4))
+    mechanism = dpsyn.PrivateSampling(degree=2**53).calibrate(dpsyn.PrivacySpec(1e100), domain, 2**53)
+    json.dumps(mechanism.facts(), allow_nan=False)
+    assert mechanism.guarantee.epsilon == mechanism.calibrated()["bounded_ratio_epsilon"]
+    assert [line.label for line in claim_formulas("private_sampling", mechanism.guarantee, mechanism.facts())] == [
+        "Bounded ratio"
+    ]

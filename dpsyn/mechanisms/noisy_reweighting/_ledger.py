@@ -317,7 +317,8 @@ def with_counts(found: Parts, name: str, count: int, moved: int, kind: NoiseKind
 
 def with_count(found: Parts, kind: NoiseKind, share: float) -> Parts:
     """The number of rows besides, which moves by 1 when a row is added, with ``share`` of the budget."""
-    return found.joined(Part("number of rows", 1, 1, 1, _weight_for(share, found.parts, kind)))
+    # Where nothing else moves, it has all of the budget, whatever its weight.
+    return found.joined(Part("number of rows", 1, 1, 1, _weight_for(share, found.parts, kind) or 1.0))
 
 
 def _weight_for(share: float, parts: Sequence[Part], kind: NoiseKind) -> float:

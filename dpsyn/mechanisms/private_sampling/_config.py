@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 100_000
 """Rows drawn at most when ``rows`` is None and n is not public."""
 
+_LARGEST_LOG = 650.0
+"""ln of the ε of a row up to which that of any number of rows has a double; beyond it the theorem says nothing."""
 RATIO_SOURCE = "bounded ratio: each draw has probability in [floor, ceiling]/m whatever the data (k ln(ceiling/floor))"
 THEOREM_SOURCE = "Theorem 4.1 of Boedihardjo, Strohmer, Vershynin 2021a"
 DEGENERATE_SOURCE = "degenerate box: the density is uniform whatever the data"
@@ -177,7 +179,7 @@ class PrivateSampling(Config):
             log_m=math.log(size.m),
             log_n=math.log(n),
         )
-        return math.exp(min(log_epsilon, 700.0))
+        return math.exp(log_epsilon) if log_epsilon < _LARGEST_LOG else None
 
     def _too_much(self, spec: PrivacySpec, per_row: float, fitting: int) -> str:
         asked = self.rows or 1

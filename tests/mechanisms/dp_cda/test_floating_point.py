@@ -14,6 +14,7 @@ from scipy import stats
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.dp_cda._averaging import gaussian_noise, grid_step
+from dpsyn.mechanisms.dp_cda._mechanism import changed_by_floating_point
 from dpsyn.table import Table
 
 SHIFT = 2.0**-3
@@ -78,3 +79,24 @@ def test_no_release_holds_low_bits(variant):
     assert whole(None) == 1.0
     # A demonstration keeps the bits that its seed draws; it is no release.
     assert whole(np.random.default_rng(3)) < 0.1
+
+
+@pytest.mark.parametrize("rows", [10, 10_000])
+def test_a_claim_whose_delta_floating_point_can_outweigh_is_of_exact_arithmetic(rows):
+    """In all numbers of all rows, at the largest average over σ: 2^-42 + 2^-45·c/σ each."""
+    table = symmetric_table()
+
+    def claimed(delta: float, sampler: str = "system", **more):
+        config = dpsyn.DPCDA(target="y", rows=rows, noise_sampler=sampler, **more)
+        return config.calibrate(dpsyn.PrivacySpec(30.0, delta), table.domain, n=table.n)
+
+    sizes = claimed(1e-5, class_sizes=25)
+    largest = sizes.radius / sizes.noise_scale_for((25, 25))
+    chance = 4 * rows * (2.0**-42 + 2.0**-45 * largest)
+    assert changed_by_floating_point(4 * rows, largest) == pytest.approx(chance)
+    for factor, status in ((0.5, "real_arithmetic"), (2.0, "proven")):
+        found = claimed(factor * chance, class_sizes=25)
+        again = changed_by_floating_point(4 * rows, found.radius / found.noise_scale_for((25, 25)))
+        assert (again > factor * chance) == (status == "real_arithmetic")
+        assert found.guarantee.status == status
+        assert claimed(factor * chance, "exact", class_sizes=25).guarantee.status == "proven"

@@ -219,3 +219,22 @@ def test_a_neighbour_that_is_worse_than_its_length_says_falls_back_to_zcdp(monke
 
     monkeypatch.setattr(_ledger, "discrete_delta", doubtful)
     assert calibrated_ledger(WORSE, "gaussian", dpsyn.PrivacySpec(0.5, 1e-6)).argument == "zcdp"
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_functions_that_are_nothing_everywhere_leave_the_budget_to_the_number_of_rows(noise, neighbouring):
+    config = dpsyn.NoisyReweighting(family=FunctionFamily([lambda c: 0 * c[:, 0]], (2, 2)), noise=noise)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5, neighbouring), cube(2), n=9)
+    assert mechanism.guarantee.epsilon == 1.0
+    scale = mechanism.ledger.scale(mechanism.ledger.parts[-1])
+    assert scale == (1.0 if noise == "laplace" else gaussian_scale((Moved(1, 1, 1),), 1.0, 1e-5)[0])
+
+
+@pytest.mark.parametrize("weight", [1.4, 2.5, 0.3])
+def test_weights_that_are_no_whole_numbers_are_left_to_zcdp(weight):
+    parts = Parts((Part("a", 3, 3), Part("b", 1, 1, 1, weight)), np.array([0, 0, 0, 1]))
+    ledger = calibrated_ledger(parts, "gaussian", dpsyn.PrivacySpec(1.0, 1e-5))
+    assert ledger.argument == "zcdp"
+    rho = sum(part.moved / (2 * ledger.scale(part) ** 2) for part in ledger.parts)
+    assert zcdp_delta(rho * (1 - 1e-12), 1.0) <= 1e-5

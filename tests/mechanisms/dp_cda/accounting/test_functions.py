@@ -386,3 +386,13 @@ def test_orders_above_the_smallest_class_cannot_be_planned():
     with pytest.raises(ParameterError) as caught:
         plan_order_of_mixture(5.0, DELTA, 1.0, 30, 10, orders=[6, 31])
     assert caught.value.field == "orders"
+
+
+def test_the_smallest_class_decides_in_the_plan():
+    def planned(sizes):
+        return plan_order_of_mixture(5.0, DELTA, 1.0, sizes, 10, orders=[6]).orders[0]
+
+    mixed, alone = planned([30, 90]), planned([30, 30])
+    assert mixed.signal_to_noise * mixed.noise_scale**2 == pytest.approx(alone.signal_to_noise * alone.noise_scale**2)
+    with pytest.raises(ParameterError, match="holds 30"):
+        plan_order_of_mixture(5.0, DELTA, 1.0, [90, 30], 10, orders=[31])

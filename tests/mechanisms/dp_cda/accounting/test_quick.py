@@ -10,7 +10,7 @@ from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, dp_cda_epsilon, dp_cda_noise_scale
-from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, epsilon_at, first_guess, sigma_for
+from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, Sizes, attained_epsilon, epsilon_at, first_guess, sigma_for
 from tests.mechanisms.dp_cda import changes
 
 MNIST = Sizes.stated(n=60_000, classes=10, smallest_class=6000, rows=60_000, delta=1e-5)
@@ -140,3 +140,11 @@ def test_meaningless_questions_name_their_field() -> None:
             epsilon_at(DIGITS, order, 0.3, "exact")
     with pytest.raises(ParameterError, match="epsilon"):
         sigma_for(DIGITS, 4, 0.0, "exact")
+
+
+@pytest.mark.parametrize(("facts", "order", "sigma"), [(DIGITS, 4, 0.28), (DIGITS, 64, 0.106)])
+def test_an_epsilon_that_refutes_lies_below_what_the_discretisation_can_add(facts: Sizes, order: int, sigma: float) -> None:
+    """The accountant's ε is at most a share FINE too large; what two datasets really have is below it by more."""
+    exact = dp_cda_epsilon(sigma, 1e-5, order, 1.0, [179] * 2, 179, neighbouring="label_change", tolerance=1e-4)
+    attained = attained_epsilon(facts, order, sigma)
+    assert exact * 0.98 < attained <= exact / (1 + FINE)
