@@ -47,7 +47,7 @@ def calibrated(config: Config, table: dpsyn.Table, epsilon: float, neighbouring:
                     return one.calibrate(dpsyn.PrivacySpec(epsilon, DELTA, kind), table.domain, table.n), kind
                 except DpsynError as fault:
                     faults.append(fault)
-    raise faults[0]
+    raise faults[-1]
 
 
 def one_run(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from dpsyn.mechanisms.base import (
 from dpsyn.mechanisms.encoding import Stage, checked_share, staged
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory
 from dpsyn.table import Table
 
@@ -117,12 +118,14 @@ class OnCategories(Mechanism):
         """A model of the rows, from noisy numbers alone, and diagnostics."""
 
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
-        progress("adding noise", 0.0)
-        encoding = self.stage.encoding(noise, table)
-        model, diagnostics = self._model(noise, encoding.codes(table), progress)
-        progress("drawing the rows", 0.9)
         assert isinstance(self.config, Categories)
-        rows = self.config.rows or self.public_rows or max(1, round(model.rows))
-        require_memory("rows", rows, 16 * len(self.domain) * rows)
-        found = encoding.decode(model.codes(rows, noise.generator), noise.generator)
+        progress("adding noise", 0.0)
+        # Models are made of many small products, where several threads would only wait for each other.
+        with one_blas_thread():
+            encoding = self.stage.encoding(noise, table)
+            model, diagnostics = self._model(noise, encoding.codes(table), progress)
+            progress("drawing the rows", 0.9)
+            rows = self.config.rows or self.public_rows or max(1, round(model.rows))
+            require_memory("rows", rows, 16 * len(self.domain) * rows)
+            found = encoding.decode(model.codes(rows, noise.generator), noise.generator)
         return found, {**diagnostics, "model": model, "encoding": encoding}

@@ -101,9 +101,27 @@ def test_a_chain_comes_back_where_there_is_enough_data() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(400))
-    with pytest.raises(DpsynError, match="columns"):
-        dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), wide, 100)
+    for columns, allowed in ((300, True), (301, False)):
+        wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(columns))
+        if allowed:
+            assert dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), wide, 100).edges == 299
+            continue
+        with pytest.raises(DpsynError, match="all pairs"):
+            dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), wide, 100)
+    large = dpsyn.Domain.of(dpsyn.Attribute(name, "numeric", lower=0, upper=1, bins=10**5, public=True) for name in "ab")
+    with pytest.raises(DpsynError, match="memory"):
+        dpsyn.MST(histogram_share=0.0).calibrate(dpsyn.PrivacySpec(1.0, 1e-5), large, 100)
+
+
+@pytest.mark.parametrize(("columns", "part"), [(1, 1.0), (2, 1 / 3), (8, 1 / 3)])
+def test_each_step_costs_a_third_and_with_one_column_there_is_but_one(columns: int, part: float) -> None:
+    domain = ASIA.domain.project(ASIA.domain.names[:columns])
+    for delta in (0.0, 1e-5):
+        mechanism = dpsyn.MST().calibrate(dpsyn.PrivacySpec(2.0, delta), domain, 100)
+        entries = mechanism.calibrated()["ledger"]
+        assert [entry["share"] for entry in entries] == pytest.approx([part] * (3 if columns > 1 else 1))
+        budget = mechanism.budget
+        assert budget.noise_cost(mechanism.one_way_scale, columns) == pytest.approx(part * budget.total)
 
 
 def test_rows_are_drawn_again_from_the_same_tree() -> None:
