@@ -81,8 +81,6 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 
     It listens to this machine only, and ends with Ctrl-C.
     """
-    from importlib.util import find_spec
-
     environment = dict(os.environ, DPSYN_LOCAL="1")
     if file is not None:
         path = Path(file).resolve()
@@ -91,8 +89,6 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
         except OSError as fault:
             raise DataError(f"{file!r} cannot be read: {fault.strerror}") from fault
         environment["DPSYN_FILE"] = str(path)
-    if find_spec("streamlit") is None:
-        raise DataError("the app needs streamlit: pip install streamlit")
     options = ["--server.port", str(port)] + (["--server.headless", "true"] if no_browser else [])
     command = [sys.executable, "-m", "streamlit", "run", str(HOME / "app.py"), *options]
     sys.stdout.flush()
