@@ -245,6 +245,7 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     assert "Tables of two columns are off by" in said
     assert "Predicting 'raucht'" in said
     assert "geboren" in said
+    assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
 
 
 GRID = """
