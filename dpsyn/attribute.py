@@ -25,7 +25,6 @@ CALENDAR = ("weekday", "month")
 Codes = npt.NDArray[np.int32]
 
 MAX_BINS = 100_000
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -149,19 +148,6 @@ class Attribute:
     def is_binned(self) -> bool:
         """Whether codes stand for intervals (numeric and date) rather than for single values."""
         return self.kind in ("numeric", "date")
-
-    @property
-    def described(self) -> str:
-        """The column in a few words, its categories cut short."""
-        if not self.is_binned:
-            what = ", ".join(str(c) for c in self.categories[:_NAMED]) + ", …" * (len(self.categories) > _NAMED)
-            count = "" if self.kind == "truth" else f", {len(self.categories):,} values"
-        else:
-            first, last = (_day(int(b)) if self.kind == "date" else f"{b:g}" for b in (self._low, self._high))
-            what, count = f"{first} to {last}", f", {self.effective_bins:,} bins"
-        return (
-            f"{self.name}: {self.kind}{count}: {what}" + ", or empty" * self.missing + " (not confirmed)" * (not self.public)
-        )
 
     @property
     def is_constant(self) -> bool:

@@ -24,6 +24,9 @@ from dpsyn.notation import counted
 
 __all__ = ["CALENDAR", "KINDS", "Attribute", "Codes", "Domain", "Kind"]
 
+_NAMED = 5
+"""Categories that are shown of a column."""
+
 
 @dataclass(frozen=True, repr=False)
 class Domain(Shown):
@@ -124,7 +127,7 @@ class Domain(Shown):
         columns = f"{len(self):,} column{'s' * (len(self) != 1)}, {counted(self.size)} rows are possible"
         unknown = sum(not a.public for a in self.attributes)
         said = f"{columns}; {unknown:,} not confirmed as public" if unknown else f"{columns}; confirmed as public"
-        return PRIVATE if unknown else PUBLIC, [said, *(f"  {a.described}" for a in self.attributes)]
+        return PRIVATE if unknown else PUBLIC, [said, *(f"  {_described(a)}" for a in self.attributes)]
 
     def confirmed(self) -> Domain:
         """The same domain, every attribute marked as public knowledge."""
@@ -205,6 +208,19 @@ class Domain(Shown):
         if not isinstance(columns, list | tuple):
             raise DomainError('a domain is written as {"columns": [...]}, one entry a column')
         return cls(tuple(Attribute.from_dict(a) for a in columns))
+
+
+def _described(attribute: Attribute) -> str:
+    """A column in a few words."""
+    if not attribute.is_binned:
+        what = ", ".join(map(str, attribute.categories[:_NAMED])) + ", …" * (len(attribute.categories) > _NAMED)
+        count = "" if attribute.kind == "truth" else f", {len(attribute.categories):,} values"
+    else:
+        bounds = float(attribute.lower or 0), float(attribute.upper or 0)
+        first, last = (str(np.datetime64(int(b), "D")) if attribute.kind == "date" else f"{b:g}" for b in bounds)
+        what, count = f"{first} to {last}", f", {attribute.effective_bins:,} bins"
+    others = ", or empty" * attribute.missing + " (not confirmed)" * (not attribute.public)
+    return f"{attribute.name}: {attribute.kind}{count}: {what}{others}"
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:

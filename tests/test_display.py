@@ -93,6 +93,11 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert len({len(line) for line in results[1:-1]}) == 1  # a long name hides no number
 
 
+def test_a_report_without_tables_shows_itself() -> None:
+    table = dpsyn.load_sample("asia").project(["asia"]).take(np.arange(20))
+    assert "20 synthetic rows" in repr(dpsyn.evaluate(table, table.frame, degrees=(2,)))
+
+
 def test_dates_numbers_and_empty_cells_are_described() -> None:
     domain = dpsyn.Domain.of(
         [
@@ -101,7 +106,7 @@ def test_dates_numbers_and_empty_cells_are_described() -> None:
             dpsyn.Attribute("city", "categorical", tuple("abcdefg"), public=True),
         ]
     )
-    assert [a.described for a in domain.attributes] == [
+    assert [line.strip() for line in repr(domain).splitlines()[1:-1]] == [
         "born: date, 5 bins: 1970-01-01 to 1971-01-01",
         "wage: numeric, 10 bins: 0 to 2.5, or empty (not confirmed)",
         "city: categorical, 7 values: a, b, c, d, e, …",

@@ -247,9 +247,9 @@ def compare(
         "numbers": {made.label: made.number for made in releases},
         **asked,
     }
-    by_label = {made.label: made.release for made in releases}
+    by_label = {made.label: made.release.rows for made in releases}
     task = "dpsyn.evaluation.report:compare"
-    visit.set_job(jobs.start(task, label=label, context=context, releases=by_label, table=learn, holdout=held_out, **asked))
+    visit.set_job(jobs.start(task, label=label, context=context, rows=by_label, table=learn, holdout=held_out, **asked))
 
 
 def report_of(made: MadeRelease) -> Report | None:

@@ -25,10 +25,12 @@ from dpsyn.cli.reading import (
     settings_in,
 )
 from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, say, say_json, wrapped
+from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.places import HOME
 
+SYNTHETIC = "synthetic rows"
 NEIGHBOURS = ("replace_one", "add_remove")
 
 
@@ -81,8 +83,6 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 
     It listens to this machine only, and ends with Ctrl-C.
     """
-    from importlib.util import find_spec
-
     environment = dict(os.environ, DPSYN_LOCAL="1")
     if file is not None:
         path = Path(file).resolve()
@@ -91,8 +91,6 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
         except OSError as fault:
             raise DataError(f"{file!r} cannot be read: {fault.strerror}") from fault
         environment["DPSYN_FILE"] = str(path)
-    if find_spec("streamlit") is None:
-        raise DataError("the app needs streamlit: pip install streamlit")
     options = ["--server.port", str(port)] + (["--server.headless", "true"] if no_browser else [])
     command = [sys.executable, "-m", "streamlit", "run", str(HOME / "app.py"), *options]
     sys.stdout.flush()
@@ -178,6 +176,7 @@ def feasibility(
             wrapped(readable(verdict.summary))
             for condition in verdict.missed:
                 wrapped(readable(f"✗ {condition.label} ({condition.source}): {condition.fix}"))
+        say(f"\n[{PRIVATE}]")
     return DONE if any(verdict.holds for verdict in chosen) else NO
 
 
@@ -259,24 +258,30 @@ def generate(
 @click.option("--target", help="The column that models predict, with --holdout.")
 @click.option("--degrees", default="1,2", show_default=True, help="Numbers of columns of the tables that are compared.")
 @as_json
+@quiet
 def compare(
     real: str, synthetic: str, schema: str | None, columns: str | None, holdout: str | None, target: str | None,
-    degrees: str, as_json: bool,
+    degrees: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """How good synthetic rows are beside the real ones.
 
     It reads private rows: what it prints is for you and not for publication.
     """
-    import dpsyn as library
+    from dpsyn.evaluation.report import compare as compared
 
     if real == STDIN and STDIN in (synthetic, holdout):
         raise click.UsageError("standard input can be one table only")
     table = read(real, schema, columns)
     rows = read_over(synthetic, table.domain)
     held = None if holdout is None else read_over(holdout, table.domain)
-    report = library.evaluate(table, rows.frame, holdout=held, target=target, degrees=degrees_in(degrees, len(table.domain)))
+    asked = {"holdout": held, "target": target, "degrees": degrees_in(degrees, len(table.domain))}
+    with Progress("compare", quiet=quiet) as progress:
+        reports = compared({SYNTHETIC: rows.frame}, table, progress, **asked)
+    report = reports[SYNTHETIC]
     for said in report.notes:
         note(said)
+    if target is not None and isinstance(report.prediction, str):
+        note(f"nothing is predicted: {report.prediction} (--holdout)")
     if as_json:
         say_json(report.to_dict())
         return
@@ -285,11 +290,11 @@ def compare(
 
     for finding in conclusions(report):
         say(f"{finding.grade}: {finding.sentence}")
-    reports = {"Synthetic rows": report}
     tables = [summary_table(reports).T] + ([values_table(reports)] if report.values else [])
     tables += [] if isinstance(report.prediction, str) else [scores_table(reports)]
     for each in tables:
         say("\n" + each.to_string(index=each is tables[0], header=each is not tables[0], na_rep="—", max_colwidth=40))
+    say(f"\n[{PRIVATE}]")
 
 
 @dpsyn.command()

@@ -17,7 +17,8 @@ from dpsyn.errors import DataError
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
-from dpsyn.evaluation.experiments.run import Backend, CellResult, Results
+from dpsyn.evaluation.experiments.results import Results
+from dpsyn.evaluation.experiments.run import Backend, CellResult
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import real_baseline
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec

@@ -60,7 +60,9 @@ def _degree(report: Report) -> int:
     return min(report.marginals, key=lambda degree: abs(degree - 2))
 
 
-def _tables(report: Report) -> Finding:
+def _tables(report: Report) -> Finding | None:
+    if not report.marginals:
+        return None
     degree = _degree(report)
     error = report.marginals[degree].mean
     which = "Tables of two columns" if degree == 2 else f"Tables of {degree} column{'s' * (degree != 1)}"

@@ -38,7 +38,7 @@ from dpsyn.evaluation.prediction import (
     real_scores,
 )
 from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, correlations, value_errors
-from dpsyn.mechanisms.base import Progress, Release
+from dpsyn.mechanisms.base import Progress
 from dpsyn.privacy.histograms import Encoding, bins_of
 from dpsyn.table import Table
 
@@ -439,12 +439,13 @@ def _named(measure: str, score: Score) -> str:
     return f"{measure}, {score.model}"
 
 
-def compare(releases: Mapping[str, Release], table: Table, progress: Progress, **real: Any) -> dict[str, Report]:
-    """A background job: a report on every release; ``real`` is what :func:`real_baseline` takes besides the table."""
+def compare(rows: Mapping[str, pd.DataFrame], table: Table, progress: Progress, **real: Any) -> dict[str, Report]:
+    """A background job: a report on the rows of every release; ``real`` is what :func:`real_baseline` takes besides."""
     progress("measuring the real data against itself", 0.05)
     baseline = real_baseline(table, **real)
     reports = {}
-    for i, (name, release) in enumerate(releases.items()):
-        progress(f"measuring {name}", 0.3 + 0.7 * i / len(releases))
-        reports[name] = evaluate(table, release.rows, baseline=baseline)
+    for i, (name, synthetic) in enumerate(rows.items()):
+        progress(f"measuring {name}", 0.3 + 0.7 * i / len(rows))
+        reports[name] = evaluate(table, synthetic, baseline=baseline)
+    progress("done", 1.0)
     return reports

@@ -89,13 +89,16 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         DataError: it is no such record, or lacks what calibrating takes.
         DomainError: its domain is none.
     """
-    found = checked(Record, record)
+    try:
+        found = checked(Record, record)
+    except DataError as fault:
+        raise DataError(f"this is no record of a run ({fault})") from fault
     if domain is None and found.get("domain") is not None:
         domain = Domain.from_dict(found["domain"])
     refuted = found["mechanism"] in DEMONSTRATIONS
     if domain is None and not refuted:
         raise DataError(
-            "the record has no domain to calibrate to: it is kept only where it was confirmed as public; hand in the schema"
+            "the record has no domain to calibrate to, which is kept only where it was confirmed: give its schema (--schema)"
         )
     if found.get("config") is None and not refuted:
         raise DataError(

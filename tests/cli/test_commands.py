@@ -33,6 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         year, size = 1950 + int(draw.integers(40)), f"1,{int(draw.integers(50, 99))}"
         lines.append(f"{1000 + i};{draw.choice(names)};{year}-03-01;{size};{draw.choice(['ja', 'nein'])}")
     (tmp_path / "leute.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+    (tmp_path / "empty.json").write_text("{}", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -150,6 +151,7 @@ def test_machines_get_json(here: Path) -> None:
         (["compare", "leute.csv", "leute.csv", "--target", "weight"], terminal.INPUT, "weight"),
         (["compare", "leute.csv", "leute.csv", "--degrees", "two"], terminal.INPUT, "degrees = 'two' is not possible"),
         (["verify", "leute.csv"], terminal.INPUT, "no JSON"),
+        (["verify", "empty.json"], terminal.INPUT, "no record of a run"),
         (["feasibility", "leute.csv", "--set", "floors=2"], terminal.INPUT, "no theorem has such a setting"),
         (["experiment", "leute.csv"], terminal.INPUT, "no TOML"),
         (["app", "nothing.csv"], terminal.INPUT, "'nothing.csv' cannot be read"),
@@ -243,6 +245,7 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     assert "Tables of two columns are off by" in said
     assert "Predicting 'raucht'" in said
     assert "geboren" in said
+    assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
 
 
 GRID = """

@@ -82,7 +82,7 @@ def visit() -> AppTest:
     releases = [release(current, number, name) for number, name in ((1, current.table.name), (2, MARK))]
     learn, held_out = current.parts
     reports = compare(
-        {releases[0].label: releases[0].release}, learn, holdout=held_out, target=current.target, degrees=(1, 2),
+        {releases[0].label: releases[0].release.rows}, learn, holdout=held_out, target=current.target, degrees=(1, 2),
         models=("logistic regression",), progress=lambda *_: None,
     )  # fmt: skip
     app.session_state["releases"] = releases

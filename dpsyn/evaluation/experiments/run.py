@@ -6,7 +6,7 @@ import pickle
 import re
 import signal
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, get_args
 
 from dpsyn import checks
-from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
 from dpsyn.evaluation.experiments.plan import Cell, Grid
+from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.kit.faults import innermost
@@ -31,8 +31,6 @@ Status = Literal["done", "refused", "failed", "crashed"]
 Backend = Literal["here", "joblib", "dask"]
 ON_BUDGET = "on budget"
 OVER_BUDGET = "over budget"
-MAIN_MEASURE = "2-way error, mean"
-"""What is shown where there is room for one."""
 POLL = 0.2
 """Seconds between two looks at whether the work is paused."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -95,25 +93,6 @@ class CellResult:
             for number in draw.values():  # their squares are summed
                 checks.number("measures", number, -checks.LARGEST_SCALE, checks.LARGEST_SCALE)
         return result
-
-
-class Results(Shown, list[CellResult]):
-    """What :func:`run_grid` gives: a list of results, in the order of the grid."""
-
-    def _shown(self) -> tuple[str, list[str]]:
-        from dpsyn.evaluation.experiments.summary import refusals, summarise
-
-        ended = Counter(result.status for result in self)
-        lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
-        measured = [name for result in self for draw in result.measures for name in draw]
-        if measured:
-            measure = MAIN_MEASURE if MAIN_MEASURE in measured else measured[0]
-            cells = [[measure, "at", "mean", "95 % from", "to"]]
-            for p in summarise(self, measure):
-                label = f"{p.label} ({OVER_BUDGET})" if p.over_budget else p.label
-                cells.append([label, f"{p.value:g}", *(f"{x:.4f}" for x in (p.mean, p.low, p.high))])
-            lines += [f"  {line}" for line in aligned(cells)]
-        return PRIVATE, [*lines, *(f"  {label} at {at}: {why}" for label, at, why in refusals(self))]
 
 
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:

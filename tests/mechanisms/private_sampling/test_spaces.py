@@ -81,6 +81,7 @@ def test_the_scheduler_is_no_part_of_the_record() -> None:
     table = _table([[0, 0]] * 6, _domain(2, 3))
     release = _run(PrivateSampling(rows=2, space="product"), table)
     assert "scheduler" not in release.record()["settings"]
+    assert "scheduler" not in release.record()["config"]
     assert release.record()["settings"]["space"] == "product"
 
 
