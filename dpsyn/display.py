@@ -40,7 +40,7 @@ class Shown:
 def line(text: str, width: int = WIDTH) -> str:
     """One line without control characters, cut to a width; blanks at its beginning stay."""
     indent = len(text) - len(text.lstrip(" "))
-    said = " " * indent + escape.plain(text)
+    said = " " * indent + escape.plain(text.replace("\N{NO-BREAK SPACE}", " "))
     return said if len(said) <= width else f"{said[: width - 1]}…"
 
 
