@@ -68,7 +68,7 @@ def test_sliders_move_the_noise(open_page):
     assert metrics(app)["σ, published but wrong"] == "—"
     quiet(app.slider(key="in_cda_clip").set_value(0.5).run())
     assert float(metrics(app)["σ, exact accounting"]) < 10
-    assert "100 % of the records" in words(app)
+    assert "100\N{NO-BREAK SPACE}% of the records" in words(app)
 
 
 def test_draw_again_changes_the_draw_and_nothing_else(open_page):

@@ -50,7 +50,7 @@ def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, 
     app = experiments(open_page("data"), folder)
     (experiment,) = app.session_state["experiments"]
     assert "Not of the data that is open.** It is of car. Columns: buying, maint," in said(app)
-    assert "Held out: 35% of the rows." in said(app)
+    assert "Held out: 35\N{NO-BREAK SPACE}% of the rows." in said(app)
     assert "cannot be resumed or run again" in said(app)
     table = app.dataframe[0].value
     assert list(table["ε"]) == [1.0, 10.0]
@@ -85,7 +85,7 @@ def test_one_of_other_data_is_renamed_and_removed(folder, open_page):
 def test_of_another_held_out_share_it_is_not_run_on_these_rows(folder, open_page):
     next(folder.glob("experiments/*/results/*.json")).unlink()
     app = experiments(small(open_page), folder)
-    assert "held out: 35% of the rows then, 25% now" in said(app)
+    assert "held out: 35\N{NO-BREAK SPACE}% of the rows then, 25\N{NO-BREAK SPACE}% now" in said(app)
     assert "1 of 2 cells have not been run" in said(app)
     assert not [b for b in app.button if b.key == "lab_resume_1"]
 
