@@ -370,8 +370,9 @@ def _claim(
 ) -> tuple[Guarantee, Config | None]:
     """What is claimed for a release, and its configuration.
 
-    A claim counts where the mechanism, calibrated again from what the record holds, comes to the same settings and to no
-    more than the ε and δ that the record states. Any other is what the file states: nobody has checked it.
+    A claim counts where the mechanism, calibrated again from what the record holds, comes to the same settings, to no more
+    than the ε and δ that the record states, and to no stronger status. Any other is what the file states: nobody has
+    checked it.
 
     Raises:
         InputError: it is no claim, there is no such mechanism, or the mechanism's claim is refuted and the record hides it.
@@ -400,8 +401,9 @@ def _claim(
         between = (claim.neighbouring, claim.unit) == (stated.neighbouring, stated.unit)
         enough = stated.epsilon >= claim.epsilon * (1 - _ROUNDING) and stated.delta >= claim.delta * (1 - _ROUNDING)
         few = len(rows) <= (facts["rows"] if isinstance(facts.get("rows"), int) else len(rows))
+        weaker = claim.status in (stated.status, "demonstration") or stated.status == "proven"
         told = {*mechanism.calibrated(), *(("n",) if claim.neighbouring == "replace_one" else ())} <= settings.keys()
-        if not (between and enough and few and told and _alike(settings, facts)):
+        if not (between and enough and few and weaker and told and _alike(settings, facts)):
             return unchecked, made_with
     except (DpsynError, ArithmeticError, TypeError):
         return unchecked, made_with
