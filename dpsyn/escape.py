@@ -18,6 +18,8 @@ _MARKDOWN = re.compile(r"[\\`*_~$\[\]<>|]|&(?=#|\w+;)|:(?=\S)")
 _FIRST_WORD = re.compile(r"\d+(?=[.)](?: |$))|(?=[#+=-]+(?: |$))")
 # Addresses become links even where their punctuation is escaped; an invisible joiner keeps them text.
 _ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=\w@)(?=\w)|(?<=:)(?=//)", re.IGNORECASE)
+# So do names of icons and emoji, which Streamlit looks for once Markdown has been read.
+_ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
 _JOINER = "\N{WORD JOINER}"
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -30,7 +32,7 @@ def plain(text: object) -> str:
 
 def markdown(text: object) -> str:
     """The text as Markdown that shows it as it is, on one line, with all its blanks, wherever in a paragraph it stands."""
-    escaped = _MARKDOWN.sub(r"\\\g<0>", plain(text)).replace("  ", "\N{NO-BREAK SPACE} ")
+    escaped = _MARKDOWN.sub(r"\\\g<0>", _ICON.sub(_JOINER, plain(text))).replace("  ", "\N{NO-BREAK SPACE} ")
     first = _FIRST_WORD.match(escaped)
     if first is not None:
         escaped = f"{escaped[: first.end()]}\\{escaped[first.end() :]}"

@@ -29,10 +29,13 @@ from tests.pages.test_settings_in_links import FEASIBILITY, MIXING, REWEIGHTING,
 from tests.pages.test_share import at
 
 PICTURE = "![i](http://evil.example/x)"
-COLUMNS = (f"q {PICTURE}", "q **b**|`c`", "q :violet-badge[Public domain]", "q $x$ <b>y</b> %{z}")
-FILE = "q <b>f</b> **g** :rainbow[h] $k$"
-MARK = f"q {PICTURE} **b** :rainbow[h] $k$ <b>y</b>"
-MARK_UP = re.compile(r"!\[i\]|\*\*[bg]\*\*|`c`|(?<!\\):(violet|rainbow)|(?<!\\)\$[xk]\$|(?<!\\)<b>|http:/")
+COLUMNS = (f"q {PICTURE}", "q **b**|`c` :smile:", "q :violet-badge[Public domain]", "q $x$ <b>y</b> %{z}")
+FILE = "q <b>f</b> **g** :rainbow[h] $k$ :material-bug:"
+MARK = f"q {PICTURE} **b** :rainbow[h] $k$ <b>y</b> :material/bug_report:"
+MARK_UP = re.compile(
+    r"!\[i\]|\*\*[bg]\*\*|`c`|(?<!\\):(violet|rainbow)"
+    r"|:(smile|material-bug|material/bug)|(?<!\\)\$[xk]\$|(?<!\\)<b>|http:/"
+)
 """What of these words a page would read as mark-up."""
 IN_A_CHART = re.compile(r"<b>|%\{z\}")
 AS_IT_IS = {

@@ -7,7 +7,15 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Release
-from dpsyn.privacy.spec import Guarantee, PrivacySpec, rounded_down, rounded_up
+from dpsyn.privacy.spec import (
+    _OF_EARLIER_VERSIONS,
+    DEMO_ASSUMPTION,
+    SYSTEM_NOISE,
+    Guarantee,
+    PrivacySpec,
+    rounded_down,
+    rounded_up,
+)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +114,11 @@ def test_a_record_holds_public_facts_alone():
     assert release.record().keys() == {
         "mechanism", "settings", "guarantee", "rows", "columns", "demonstration", "versions",
     }  # fmt: skip
+
+
+def test_a_demonstration_says_what_it_is_and_takes_nothing_for_granted_about_noise_that_it_has_not():
+    told = ("a", f"{SYSTEM_NOISE}, in floating point.", _OF_EARLIER_VERSIONS, "b")
+    found = Guarantee(1.0, 0.0, "replace_one", "Theorem", assumptions=told).of_a_demonstration()
+    assert found.assumptions == (DEMO_ASSUMPTION, "a", "b")
+    assert found.of_a_demonstration() == found
+    assert str(found).startswith("a demonstration without a guarantee")

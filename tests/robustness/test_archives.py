@@ -10,6 +10,7 @@ import random
 import zipfile
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -381,3 +382,47 @@ def test_odd_entries_are_set_aside(odd: Any) -> None:
 
 def test_an_empty_archive_opens() -> None:
     assert read_archive(json.dumps(HEAD)) == ([], [], [])
+
+
+@cache
+def unconfirmed() -> str:
+    """A release of rows whose domain nobody confirmed, drawn on the system's entropy; and a demonstration of it."""
+    table = load_sample("asia").take(np.arange(60)).project(["asia", "bronc"])
+    domain = Domain.of(replace(attribute, public=False) for attribute in table.domain.attributes)
+    table = table.with_domain(domain)
+    config = dpsyn.MWEM(rows=6, rounds=1, degree=1)
+    mechanism = config.calibrate(PrivacySpec(2.0), domain, n=table.n)
+    made = [
+        MadeRelease(1, "new", mechanism(generator, table), 0 if generator else None, "asia", domain, 0.5, config)
+        for generator in (None, np.random.default_rng(0))
+    ]
+    return archive_text(made, [])
+
+
+def public(entry: dict[str, Any]) -> None:
+    for column in entry["record"]["domain"]["columns"]:
+        column["public"] = True
+
+
+def no_demonstration(entry: dict[str, Any]) -> None:
+    entry["record"]["record"]["demonstration"] = False
+    entry["record"]["seed"] = None
+
+
+@pytest.mark.parametrize(
+    ("which", "change", "status"),
+    [
+        (0, lambda entry: None, "unconfirmed_domain"),
+        (0, public, "stated"),
+        (1, lambda entry: None, "demonstration"),
+        (1, public, "demonstration"),
+        (1, no_demonstration, "stated"),
+    ],
+)
+def test_no_change_beside_a_claim_makes_it_stronger_than_it_says(which: int, change: Any, status: str) -> None:
+    entry = json.loads(unconfirmed())["runs"][which]
+    change(entry)
+    (made,), _, set_aside = read_archive(text("runs", entry))
+    assert set_aside == []
+    assert made.release.guarantee.status == status
+    use(read_archive(text("runs", entry)))

@@ -354,5 +354,7 @@ def _counted(claim: Recalibrated) -> Guarantee:
         return claim.stated
     if claim.found is None or claim.contradiction:
         return replace(claim.stated, status="stated")
+    if claim.stated.status != "proven" and claim.found.status not in (claim.stated.status, "demonstration"):
+        return replace(claim.stated, status="stated")  # never stronger than the file says
     kept = (FROM_A_FILE,) if FROM_A_FILE in claim.stated.assumptions else ()
     return replace(claim.found, assumptions=(*claim.found.assumptions, *kept))

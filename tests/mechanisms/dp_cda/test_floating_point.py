@@ -81,17 +81,18 @@ def test_no_release_holds_low_bits(variant):
     assert whole(np.random.default_rng(3)) < 0.1
 
 
-@pytest.mark.parametrize("rows", [10, 10_000])
-def test_a_claim_whose_delta_floating_point_can_outweigh_is_of_exact_arithmetic(rows):
+@pytest.mark.parametrize(("rows", "epsilon"), [(10, 30.0), (10_000, 30.0), (10, 1e5)])
+def test_a_claim_whose_delta_floating_point_can_outweigh_is_of_exact_arithmetic(rows, epsilon):
     """In all numbers of all rows, at the largest average over σ: 2^-42 + 2^-45·c/σ each."""
     table = symmetric_table()
 
     def claimed(delta: float, sampler: str = "system", **more):
         config = dpsyn.DPCDA(target="y", rows=rows, noise_sampler=sampler, **more)
-        return config.calibrate(dpsyn.PrivacySpec(30.0, delta), table.domain, n=table.n)
+        return config.calibrate(dpsyn.PrivacySpec(epsilon, delta), table.domain, n=table.n)
 
     sizes = claimed(1e-5, class_sizes=25)
     largest = sizes.radius / sizes.noise_scale_for((25, 25))
+    assert (largest > 8) == (epsilon > 30)  # where averages count for more than the noise itself
     chance = 4 * rows * (2.0**-42 + 2.0**-45 * largest)
     assert changed_by_floating_point(4 * rows, largest) == pytest.approx(chance)
     for factor, status in ((0.5, "real_arithmetic"), (2.0, "proven")):
