@@ -47,8 +47,7 @@ Renew = Callable[[Densities, Floats, DensityArray], Densities]
 """Of the space, all multipliers so far, and the density on the space."""
 
 MOST_STAGES = 14
-_FIRST_WEIGHT, _FIRST_RENEWED = 16.0, 4.0
-_EVEN_FIRST_WEIGHT = 4.0
+_FIRST_WEIGHT, _EVEN_FIRST_WEIGHT = 16.0, 4.0
 _USUAL = 8.0
 """Statistics of a group that are taken to be missed by as much as their noise, beside its own."""
 _FACTOR = 1.6
@@ -216,8 +215,8 @@ def max_entropy(
         target: y, shape (F,).
         spread: s > 0, shape (F,).
         generator: for e.
-        stages: at most so many; λ is 16·F in the first one (4·F where spaces are renewed or steps are even) and divided by
-            1.6 from each to the next.
+        stages: at most so many; λ is 16·F in the first one (4·F without ``groups``) and divided by 1.6 from each to the
+            next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
             then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
@@ -234,8 +233,7 @@ def max_entropy(
     count = len(target)
     signs = generator.choice(np.array([-1.0, 1.0]), count)
     beside = target + _PROBE * spread * signs
-    first = _EVEN_FIRST_WEIGHT if groups is None else _FIRST_WEIGHT if renew is None else _FIRST_RENEWED
-    current = first * count
+    current = (_EVEN_FIRST_WEIGHT if groups is None else _FIRST_WEIGHT) * count
     # Multipliers against the base measure of the current space, of the fit to y and of the one beside it.
     mine, other, before = np.zeros(count), np.zeros(count), np.zeros(count)
     best: MaxEntropyFit | None = None

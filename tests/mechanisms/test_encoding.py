@@ -103,7 +103,7 @@ def test_spikes_come_out(config):
     real = data.frame
     assert (rows["hours"] == 40).mean() == pytest.approx((real["hours"] == 40).mean(), abs=0.05)
     assert rows["day"].isna().mean() == pytest.approx(real["day"].isna().mean(), abs=0.05)
-    assert rows["day"].dropna().between("1970-01-01", "1978-03-20").all()
+    assert rows["day"].dropna().between("1970-01-01", "1978-03-20").all()  # the public range
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.5])

@@ -52,7 +52,8 @@ _CHOSEN_BINS = ", bins chosen by noisy histograms that came before (adaptive com
 _MOST_COUNTED = 2_000_000
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
-_DEFAULT_DRAWS, _DRAWS_FOR_EVEN_STEPS = 30_000, 100_000
+_DEFAULT_DRAWS, _DEFAULT_LOOK_UPS = 30_000, 4_000_000
+_DRAWS_FOR_EVEN_STEPS = 100_000
 _DRAWS_FOR_THE_PROGRAM = 3_000
 _MOST_DENSE = 60_000_000
 _LOOK_UPS = 20_000_000
@@ -97,7 +98,7 @@ class NoisyReweighting(Config):
         vertex: of the many optima that the linear program may have, take a vertex, on |F| + 1 points at most (the paper);
             otherwise one from the inside, on many. Only with ``objective="max"``.
         steps: with ``"by_misfit"`` maximum entropy goes further towards tables that it misses by more than their noise;
-            ``"even"`` goes alike towards all, and draws 100,000 points where 30,000 are the default.
+            ``"even"`` goes alike towards all, and draws 100,000 points by default, not 30,000 (fewer with many tables).
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`): they
@@ -366,8 +367,9 @@ def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
 def _default_size(tables: int, steps: Steps, *, dense: bool) -> int:
     if dense:
         return _DRAWS_FOR_THE_PROGRAM
-    most = _DRAWS_FOR_EVEN_STEPS if steps == "even" else _DEFAULT_DRAWS
-    return max(10_000, min(most, _spaces.LOOK_UPS_AT_MOST // tables))
+    if steps == "even":
+        return max(10_000, min(_DRAWS_FOR_EVEN_STEPS, _spaces.LOOK_UPS_AT_MOST // tables))
+    return max(10_000, min(_DEFAULT_DRAWS, _DEFAULT_LOOK_UPS // tables))
 
 
 def _degree(family: Family) -> int:
