@@ -13,6 +13,7 @@ from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.solvers.rounding import repaired_rows
 
+_DROWNED = 1e3
 _NEAR, _STEPS = 0.1, 60
 """How far one step from an earlier model goes: λ as a share of the number of cells, and iterations. Of 1, 0.3, 0.1 and 0.03
 times the cells, 0.1 had the smallest error on Adult's eight columns at ε = 1."""
@@ -81,7 +82,10 @@ def _problem(sizes: Sequence[int], tables: NoisyTables, rows: float) -> tuple[Ju
     listed = list(tables.counts)
     counts = np.concatenate([tables.counts[columns] for columns in listed])
     deviations = [np.full(len(tables.counts[columns]), tables.variances[columns] ** 0.5) for columns in listed]
-    return JunctionTree(sizes, listed), counts / rows, np.concatenate(deviations) / rows
+    spread = np.concatenate(deviations)
+    # Noise of a thousand times all rows says nothing; as it stands arithmetic could not carry it.
+    unit = max(rows, float(spread.max()) / _DROWNED)
+    return JunctionTree(sizes, listed), counts / unit, spread / unit
 
 
 def _by_table(tree: JunctionTree, potential: Floats) -> Mapping[Columns, Floats]:

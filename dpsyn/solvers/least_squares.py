@@ -104,7 +104,9 @@ def least_squares(
 
 def onto_simplex(point: npt.NDArray[np.floating]) -> Floats:
     """The density nearest to a vector: max(x - t, 0) with t such that it sums to 1 (Michelot's iteration)."""
-    active = np.asarray(point, dtype=np.float64)
+    # A shift changes nothing; from 0 down some entry is always above the threshold, whatever the size of the others.
+    point = np.asarray(point, dtype=np.float64) - float(point.max())
+    active = point
     threshold = (active.sum() - 1) / len(active)
     while True:
         kept = active[active > threshold]
@@ -112,7 +114,7 @@ def onto_simplex(point: npt.NDArray[np.floating]) -> Floats:
             break
         active = kept
         threshold = (active.sum() - 1) / len(active)
-    found = np.maximum(np.asarray(point, dtype=np.float64) - threshold, 0.0)
+    found = np.maximum(point - threshold, 0.0)
     return np.asarray(found / found.sum())
 
 

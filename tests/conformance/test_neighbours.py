@@ -85,6 +85,7 @@ def test_no_neighbour_costs_more_than_was_asked_for(
             worst = max(worst, reached / delta)
     assert worst > TIGHT
     claim = mechanism.guarantee
+    assert ("The number of rows n is public." in claim.assumptions) is (neighbouring == "replace_one")
     assert (claim.epsilon, claim.neighbouring) == (spec.epsilon, neighbouring)
     assert claim.delta == (0.0 if how == "pure" else delta)
 
@@ -97,6 +98,29 @@ def test_nothing_is_said_of_a_secret_number_of_rows(name: str) -> None:
     assert found[0] == found[1] == found[2]
     assert "n" not in found[0]
     assert "rows" not in {k for k, v in found[0].items() if v is not None}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember_fits(monkeypatch)
+    frame, made = frame_of(BITS), []
+    for rows in (frame, frame.drop(index=[0, 3]), pd.concat([frame] * 9)):
+        table = table_of(rows.reset_index(drop=True))
+        made.append(
+            run(config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5, "add_remove"), table.domain, table.n), table)[1]
+        )
+    pd.testing.assert_frame_equal(made[0], made[1])
+    pd.testing.assert_frame_equal(made[0], made[2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_that_drowns_all_rows_is_survived(name: str) -> None:
+    table = table_of(frame_of(MIXED))
+    for epsilon, delta in ((1e-14, 0.0), (1e-14, 1e-300), (1e-3, 1e-5), (1e80, 0.0)):
+        mechanism = config_class(name)(rows=9).calibrate(dpsyn.PrivacySpec(epsilon, delta), table.domain, table.n)
+        assert len(mechanism(np.random.default_rng(0), table).rows) == 9
 
 
 @pytest.mark.parametrize("name", NAMES)

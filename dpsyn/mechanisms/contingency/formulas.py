@@ -22,13 +22,12 @@ def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormu
     if settings.get("threshold") is None:
         return found
     threshold, scale = whole(settings["threshold"]), float(settings["ledger"][0]["scale"])
-    cells = 2 if guarantee.neighbouring == "replace_one" else 1
     ratio = rf"e^{{-1/{number(scale)}}}"
     passed = ClaimFormula(
         "A row that is alone passes the threshold",
-        r"\delta \ge m\,\frac{q^{\tau - 1}}{1 + q},\quad q = e^{-1/b}",
-        rf"{cells}\,\frac{{q^{{{threshold - 1}}}}}{{1 + q}} \le {up(guarantee.delta, 3)},\quad q = {ratio}",
+        r"\delta \ge \frac{q^{\tau - 1}}{1 + q},\quad q = e^{-1/b}",
+        rf"\frac{{q^{{{threshold - 1}}}}}{{1 + q}} \le {up(guarantee.delta, 3)},\quad q = {ratio}",
         OUR_PROOF,
-        "m cells are moved by 1, b is the scale of the noise, τ the threshold on noisy counts.",
+        "b is the scale of the noise, τ the threshold on noisy counts.",
     )
     return passed, *found

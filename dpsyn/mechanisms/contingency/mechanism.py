@@ -26,6 +26,7 @@ Cells = Literal["auto", "all", "present"]
 
 MOST_CELLS = 2**20
 """Cells that get noise, at most: exact noise takes some microseconds each."""
+_ROUNDING = 1e-12
 _FEW_CELLS = 2**14
 """Up to here every cell gets noise, also where a threshold could spare the empty ones."""
 
@@ -53,7 +54,7 @@ class Contingency(Categories):
         """A neighbour moves one cell by 1, or two where a row is replaced: Laplace noise of that over ε, for all cells.
 
         A cell that is empty without the neighbour's row holds that row alone, and is released with a probability of at most
-        δ, or δ/2 where two cells move: the threshold is the smallest whole number for which that is so.
+        δ: the threshold is the smallest whole number for which that is so (docs/guarantees.md).
 
         Raises:
             CalibrationError: a threshold, without δ.
@@ -74,7 +75,9 @@ class Contingency(Categories):
             raise CalibrationError("cells that are present alone need a threshold, and that needs delta > 0")
         release = single_release(PrivacySpec(left.epsilon, 0.0, spec.neighbouring), moved)
         source = "Laplace mechanism with a threshold, as in Korolova et al. 2009 (our proof)"
-        threshold = smallest_threshold(release.scale, spec.delta / moved)
+        # That such a cell is not released may be no more telling than a count.
+        alone = min(spec.delta, -math.expm1(-left.epsilon / moved))
+        threshold = smallest_threshold(release.scale, alone)
         guarantee = claimed(spec, stage, source, spec.delta)
         return ContingencyMechanism(self, spec, domain, n, guarantee, stage, release, threshold)
 
@@ -85,11 +88,8 @@ def above(scale: float, threshold: int) -> float:
 
 
 def smallest_threshold(scale: float, delta: float) -> int:
-    """The smallest whole number, 2 or more, that a count of 1 reaches with a probability of at most δ."""
-    found = max(2, math.ceil(1 - scale * math.log(delta * (1 + math.exp(-1 / scale)))) - 1)
-    while above(scale, found) > delta * (1 - 1e-12):
-        found += 1
-    return found
+    """The smallest whole number, 2 or more, that a count of 1 reaches with a probability of at most δ, up to rounding."""
+    return max(2, math.ceil(1 - scale * (math.log(delta * (1 + math.exp(-1 / scale))) - _ROUNDING)))
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,9 @@ class PrivBayesMechanism(OnCategories):
 
     def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[BayesianNetwork, dict[str, Any]]:
         sizes, budget = self.domain.shape, self.budget
-        rows = float(self.public_rows or 0)
-        if not rows:
-            rows = max(1.0, float(budget.released(noise, np.array([len(codes)]), self._count_scale)[0]))
+        rows = self.public_rows
+        if rows is None:
+            rows = int(budget.released(noise, np.array([len(codes)]), self._count_scale)[0])
         network = self._network(noise, codes, self._largest_table(rows), progress)
         progress("measuring the network", 0.7)
         joint = [tuple(sorted((column, *parents))) for column, parents in network]
@@ -154,7 +154,7 @@ class PrivBayesMechanism(OnCategories):
         shown = [f"{names[column]} ← {', '.join(names[j] for j in parents)}" for column, parents in network]
         return BayesianNetwork(sizes, network, laws, float(self.public_rows or tables.rows)), {"network": shown}
 
-    def _largest_table(self, rows: float) -> float:
+    def _largest_table(self, rows: int) -> float:
         """Cells up to which a table is θ-useful: an average count is at least θ times the noise on it."""
         assert isinstance(self.config, PrivBayes)
         return rows / (self.config.usefulness * self.budget.mean_error(self.table_scale(len(self.domain))))

@@ -22,7 +22,7 @@ def r_score(joint: Integers, *, rows_public: bool) -> int:
     """
     rows = int(joint.sum())
     far = int(np.abs(rows * joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum())
-    return far if rows_public else far // max(rows, 1)
+    return far if rows_public or not rows else far // rows
 
 
 def r_moved(rows: int | None) -> int:

@@ -61,10 +61,11 @@ def delta_of(first, second, epsilon):
     return total
 
 
+@pytest.mark.parametrize("asked", [(1.2, 0.01), (0.3, 0.4)])
 @pytest.mark.parametrize(("neighbouring", "cells"), [("add_remove", 1), ("replace_one", 2)])
-def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells):
+def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells, asked):
     """All pairs of small counts, by the exact law of what is released of the cells that a neighbour moves."""
-    epsilon, delta = 1.2, 0.01
+    epsilon, delta = asked
     config = dpsyn.Contingency(cells="present")
     mechanism = config.calibrate(dpsyn.PrivacySpec(epsilon, delta, neighbouring), DOMAIN, 5)
     scale, threshold = mechanism.release.scale, mechanism.threshold
@@ -79,10 +80,10 @@ def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells):
             worst = max(worst, delta_of(a, b, epsilon))
     assert worst <= delta * (1 + 1e-9)
     # One less, or half of the noise, would be too little.
-    lower = (seen(1, scale, threshold - 1), {None: 1.0})
-    assert delta_of(lower, ({None: 1.0}, {None: 1.0}), epsilon) > delta / cells
+    lower = above(scale, threshold - 1)
+    assert lower > delta or math.log1p(-lower) < -epsilon / cells
     halved = [(seen(count, scale / 2, threshold), {None: 1.0}) for count in (30, 31)]
-    assert delta_of(halved[1], halved[0], epsilon / cells) > 10 * delta
+    assert delta_of(halved[1], halved[0], epsilon / cells) > 0.05  # at full noise: 0
 
 
 def test_only_cells_that_pass_the_threshold_are_released():
@@ -127,7 +128,12 @@ def test_which_cells_get_noise_follows_from_public_facts_and_the_impossible_is_r
     def calibrated(domain, delta, **settings):
         return dpsyn.Contingency(**settings).calibrate(dpsyn.PrivacySpec(1.0, delta), domain, 100)
 
+    few, many = (dpsyn.Domain.of(wide.attributes[:columns]) for columns in (7, 10))  # 2^14 and 2^20 cells
+    assert calibrated(few, 1e-5).threshold is calibrated(many, 0.0).threshold is None
     assert calibrated(DOMAIN, 1e-5).threshold is None
+    for epsilon, delta, kind in ((1.0, 1e-5, "laplace"), (0.02, 0.3, "gaussian")):
+        found = dpsyn.Contingency().calibrate(dpsyn.PrivacySpec(epsilon, delta), DOMAIN, 100)
+        assert (found.release.noise, found.guarantee.delta) == (kind, delta if kind == "gaussian" else 0.0)
     assert calibrated(wide, 1e-5).threshold is not None
     assert calibrated(DOMAIN, 1e-5, cells="present").threshold is not None
     with pytest.raises(ParameterError, match="possible rows"):

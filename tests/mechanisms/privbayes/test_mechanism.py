@@ -105,6 +105,24 @@ def test_where_the_number_of_rows_is_a_secret_it_is_counted_with_noise_first() -
     assert [round(part, 9) for part in mechanism.parts] == [0.02, round(0.3 * 0.98, 9), round(0.7 * 0.98, 9)]
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize(
+    ("columns", "neighbouring", "moved"),
+    [(ASIA.domain.names, "replace_one", 2), (ASIA.domain.names, "add_remove", 2), (ASIA.domain.names[:2], "replace_one", 2),
+     (CAR.domain.names, "replace_one", 6 * 50 + 4), (CAR.domain.names, "add_remove", 4)],
+)  # fmt: skip
+def test_all_choices_together_cost_their_part(columns: Any, neighbouring: Any, moved: int, delta: float) -> None:
+    domain = (ASIA if columns[0] == "asia" else CAR).domain.project(columns)
+    mechanism = dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(1.0, delta, neighbouring), domain, 50)
+    spent = (len(columns) - 1) * mechanism.budget.choice_cost(mechanism.choice_scale, moved)
+    assert spent == pytest.approx(mechanism.parts[1])
+    assert mechanism.parts[1] == pytest.approx(0.3 * (mechanism.budget.total - mechanism.parts[0]))
+    for tables in (1, len(columns)):
+        spent = mechanism.budget.noise_cost(mechanism.table_scale(tables), tables)
+        assert spent == pytest.approx(mechanism.parts[2])
+    assert sum(mechanism.parts) == pytest.approx(mechanism.budget.total)
+
+
 def test_rows_follow_the_laws_of_the_network() -> None:
     laws = [np.array([[0.25, 0.75]]), np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]), np.full((6, 2), [0.9, 0.1])]
     model = BayesianNetwork((2, 3, 2), [(0, ()), (1, (0,)), (2, (0, 1))], laws, 100.0)

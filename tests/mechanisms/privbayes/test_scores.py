@@ -64,6 +64,11 @@ def test_no_neighbour_moves_f_by_more_than_two_and_some_do(shape, rows):
         assert most == F_MOVED
 
 
+def test_what_is_paid_for_is_what_is_proven():
+    assert [r_moved(n) for n in (1, 10, 1000)] == [10, 64, 6004]
+    assert r_moved(None) == 4
+
+
 def test_r_is_half_the_distance_from_independence():
     random = np.random.default_rng(0)
     for _ in range(20):
@@ -104,3 +109,4 @@ def test_f_is_minus_the_distance_from_the_nearest_table_that_tells_all():
 def test_a_column_that_the_parents_say_has_the_highest_f():
     assert f_score(np.array([[5, 0], [0, 5]])) == 0
     assert f_score(np.array([[5, 5], [0, 0]])) == -10
+    assert f_score(np.array([[1, 0], [0, 9]])) == f_score(np.array([[9, 0], [0, 1]])) == -8

@@ -1,0 +1,61 @@
+"""The budget that adds up: scales cost what they should, never more than was asked for, to the last bit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpsyn.privacy.budget import Budget, single_release
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.privacy.zcdp import zcdp_rho
+
+CLOSE = 1 - Fraction(1, 10**11)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1 / 3, 1.7, 9.9])
+@pytest.mark.parametrize(("neighbouring", "moved"), [("replace_one", 2), ("add_remove", 1)])
+def test_parts_cost_no_more_than_is_asked_for_and_hardly_less(epsilon: float, neighbouring: Any, moved: int) -> None:
+    pure = Budget.of(PrivacySpec(epsilon, 0.0, neighbouring))
+    gaussian = Budget.of(PrivacySpec(epsilon, 1e-5, neighbouring))
+    assert (pure.noise, gaussian.noise) == ("laplace", "gaussian")
+    for budget, most in ((pure, epsilon), (gaussian, zcdp_rho(epsilon, 1e-5))):
+        assert CLOSE * Fraction(most) < Fraction(budget.total) < Fraction(most)
+        assert budget.moved == moved
+    for tables in (1, 7):
+        for share in (0.3, 1.0):
+            spent = Fraction(share * pure.total)
+            cost = Fraction(moved * tables) / Fraction(pure.noise_scale(share * pure.total, tables))
+            assert CLOSE * spent < cost < spent
+            assert pure.noise_cost(pure.noise_scale(share * pure.total, tables), tables) == pytest.approx(float(spent))
+            cost = Fraction(2 * tables) / Fraction(pure.choice_scale(share * pure.total, tables))
+            assert CLOSE * spent < cost < spent
+            assert pure.choice_cost(pure.choice_scale(share * pure.total, tables), tables) == pytest.approx(float(spent))
+            spent = Fraction(share * gaussian.total)
+            cost = Fraction(moved * tables) / (2 * Fraction(gaussian.noise_scale(share * gaussian.total, tables)) ** 2)
+            assert CLOSE * spent < cost < spent
+            assert gaussian.noise_cost(gaussian.noise_scale(float(spent), tables), tables) == pytest.approx(float(spent))
+            cost = Fraction(tables**2) / (2 * Fraction(gaussian.choice_scale(share * gaussian.total, tables)) ** 2)
+            assert CLOSE * spent < cost < spent
+            assert gaussian.choice_cost(gaussian.choice_scale(float(spent), tables), tables) == pytest.approx(float(spent))
+    release = single_release(PrivacySpec(epsilon), 3)
+    assert CLOSE * Fraction(epsilon) < 3 / Fraction(release.scale) < Fraction(epsilon)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_the_noise_has_the_law_that_is_paid_for_and_the_spread_that_is_said(delta: float) -> None:
+    budget = Budget.of(PrivacySpec(1.0, delta))
+    scale = 6.0
+    noise = budget.released(NoiseSource(np.random.default_rng(0)), np.full(200_000, 5), scale) - 5
+    assert noise.mean() == pytest.approx(0, abs=0.1)
+    assert noise.std() == pytest.approx(budget.deviation(scale), rel=0.01)
+    assert np.abs(noise).mean() == pytest.approx(budget.mean_error(scale), rel=0.01)
+    # Kurtosis: 3 of Gaussian noise, 6 of Laplace noise.
+    assert (noise**4).mean() / noise.var() ** 2 == pytest.approx(3 if delta else 6, abs=0.3)
+    once = single_release(PrivacySpec(1.0, delta), 60)
+    assert once.noise == budget.noise
+    drawn = once.released(NoiseSource(np.random.default_rng(1)), np.full(200_000, 5)) - 5
+    assert drawn.std() == pytest.approx(once.deviation, rel=0.01)
