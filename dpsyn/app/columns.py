@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dpsyn import escape
-from dpsyn.data.editing import cell_shares, value_range
+from dpsyn.data.editing import cell_shares, stated_as_in_rows
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
@@ -46,13 +46,7 @@ def costly(domain: Domain) -> str | None:
 
 def bounds_of_rows(current: Dataset, names: Iterable[str]) -> str | None:
     """A sentence on the columns whose stated bounds are the smallest and the largest value of the user's own rows."""
-    domain, frame = current.table.domain, current.table.frame
-    stated = (domain[name] for name in names if current.sample is None and name in domain and domain[name].public)
-    found = [
-        escape.markdown(a.name)
-        for a in stated
-        if a.is_binned and frame[a.name].notna().any() and (a.lower, a.upper) == value_range(frame[a.name], a.kind, a.name)
-    ]
+    found = [] if current.sample is not None else list(map(escape.markdown, stated_as_in_rows(current.table, names)))
     said = f"The stated bounds of **{listed(found)}** are the smallest and the largest value in these rows: put wider ones, "
     return f"{said}unless they are known from elsewhere." if found else None
 

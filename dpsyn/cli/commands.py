@@ -18,6 +18,7 @@ from dpsyn.cli.reading import (
     calibrated,
     degrees_in,
     names_in,
+    note_bounds,
     note_unconfirmed,
     read,
     read_over,
@@ -70,7 +71,7 @@ def privacy(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="What a neighbour is.",
     )(command)
-    command = click.option("--delta", type=float, default=0.0, show_default=True, help="δ.")(command)
+    command = click.option("--delta", type=float, default=1e-5, show_default=True, help="δ; 0 for pure ε.")(command)
     return click.option("--epsilon", type=float, default=1.0, show_default=True, help="ε.")(command)
 
 
@@ -117,12 +118,16 @@ def schema(file: str, columns: str | None, output: Path | None, confirmed: bool,
 
     with terminal.written(output, force=force):
         table = read(file, None, columns)
-        text = schema_text(table.domain.confirmed() if confirmed else table.domain)
+        if confirmed:
+            table = table.with_domain(table.domain.confirmed())
+            note_bounds(table)
+        text = schema_text(table.domain)
         if output is None:
             click.echo(text, nl=False)
         else:
             output.write_text(text, encoding="utf-8")
-            note(f"wrote {output}: correct it, and set public to true in the columns that you know without these rows")
+            todo = ": correct it, and set public to true in the columns that you know without these rows"
+            note(f"wrote {output}{'' if confirmed else todo}")
 
 
 @dpsyn.command()
@@ -221,6 +226,7 @@ def generate(
     with terminal.written(place, record, force=force):
         table = read(file, schema, columns)
         note_unconfirmed(table.domain, file)
+        note_bounds(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)

@@ -94,6 +94,19 @@ def calibrated(name: str, table: Table, target: str | None, asked: Mapping[str, 
     return config.calibrate(spec, table.domain, n=table.n)
 
 
+def note_bounds(table: Table) -> None:
+    """Say which bounds that somebody called public are those of the rows."""
+    from dpsyn.data.editing import stated_as_in_rows
+    from dpsyn.domain import listed
+
+    found = stated_as_in_rows(table, table.domain.names)
+    if found:
+        note(
+            f"the stated bounds of {listed(found)} are the smallest and the largest value in these rows. Unless they are "
+            "known from elsewhere, put wider ones into the schema: the guarantee takes for granted that they are."
+        )
+
+
 def note_unconfirmed(domain: Domain, file: str) -> None:
     """Say of which columns nobody confirmed the domain as public, and what to do."""
     if domain.warning:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -168,6 +168,18 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
     if not math.isfinite(value):
         raise DomainError(f"column {name!r}: {side} bound must be finite, got {text}", column=name)
     return value
+
+
+def stated_as_in_rows(table: Table, names: Iterable[str]) -> list[str]:
+    """Of these columns, those whose stated bounds are the smallest and the largest value of the rows."""
+    stated = (table.domain[name] for name in names if name in table.domain and table.domain[name].public)
+    return [
+        a.name
+        for a in stated
+        if a.is_binned
+        and table.frame[a.name].notna().any()
+        and (a.lower, a.upper) == value_range(table.frame[a.name], a.kind, a.name)
+    ]
 
 
 def value_range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, float]:

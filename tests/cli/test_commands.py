@@ -128,7 +128,7 @@ def test_machines_get_json(here: Path) -> None:
     assert made["mechanism"] == "noisy_reweighting"
     report = json.loads(run("compare", "leute.csv", "rows.csv", "--json").stdout)
     assert report["release"]["marginals"][1]["degree"] == 2
-    found = json.loads(run("feasibility", "leute.csv", "--json", "-q", code=terminal.NO).stdout)
+    found = json.loads(run("feasibility", "leute.csv", "--delta", "0", "--json", "-q", code=terminal.NO).stdout)
     judged = {name for name in dpsyn.mechanisms.registry.MECHANISMS if offered(name, "theorems:verdict") is not None}
     assert {v["mechanism"] for v in found["datasets"][0]["verdicts"].values()} == judged
 
@@ -143,7 +143,11 @@ def test_machines_get_json(here: Path) -> None:
         (["generate", "leute.csv", "--epsilon", "one", "-o", "x.csv"], terminal.USAGE, "not a valid float"),
         (["generate", "leute.csv", "--mechanism", "magic", "-o", "x.csv"], terminal.USAGE, "'magic' is not one of"),
         (["generate", "leute.csv", "--mechanism", "dp_cda", "-o", "x.csv"], terminal.INPUT, "--target COLUMN"),
-        (["generate", "leute.csv", "--mechanism", "dp_cda", "--target", "raucht", "-o", "x.csv"], terminal.NOTHING, "delta"),
+        (
+            ["generate", "leute.csv", "--mechanism", "dp_cda", "--target", "raucht", "--delta", "0", "-o", "x.csv"],
+            terminal.NOTHING,
+            "delta",
+        ),
         (["generate", "leute.csv", "--set", "magic=1", "-o", "x.csv"], terminal.INPUT, "magic = 1 is not possible"),
         (["generate", "leute.csv", "--set", "magic", "-o", "x.csv"], terminal.USAGE, "NAME=VALUE"),
         (["generate", "leute.csv", "-o", "no/x.csv"], terminal.INPUT, "cannot be written: No such file or directory"),
@@ -232,12 +236,12 @@ def test_a_record_is_verified_and_a_smaller_epsilon_is_refuted(here: Path) -> No
 
 
 def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
-    said = run("feasibility", "leute.csv", "-q", code=terminal.NO)
+    said = run("feasibility", "leute.csv", "--delta", "0", "-q", code=terminal.NO)
     assert "Private sampling" in said.stdout
     assert "NOT YET TRUE" in said.stderr
     one = run("feasibility", "leute.csv", "--mechanism", "mwem", "-q", code=terminal.NO)
     assert "Private sampling" not in one.stdout.split("\n", 1)[1]
-    words = ("--delta", "1e-5", "--target", "raucht", "--epsilon", "50", "--mechanism", "dp_cda")
+    words = ("--target", "raucht", "--epsilon", "50", "--mechanism", "dp_cda")
     run("feasibility", "leute.csv", *words)
 
 
@@ -325,3 +329,13 @@ def test_the_app_is_streamlit_on_this_machine(here: Path, monkeypatch: pytest.Mo
     assert "DPSYN_FILE" not in plain
     assert second[5:] == ["--server.port", "8600", "--server.headless", "true"]
     assert named["DPSYN_FILE"] == str(here / "leute.csv")
+
+
+def test_bounds_that_are_called_public_and_are_those_of_the_rows_are_named(here: Path) -> None:
+    said = run("schema", "leute.csv", "--confirmed", "-o", "schema.json").stderr
+    assert "are the smallest and the largest value in these rows" in said
+    assert "set public to true" not in said
+    assert (
+        "smallest and the largest" in run("generate", "leute.csv", "--schema", "schema.json", "-o", "r.csv", *QUICK).stderr
+    )
+    assert "smallest and the largest" not in run("schema", "leute.csv", "-o", "open.json").stderr

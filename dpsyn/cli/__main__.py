@@ -1,0 +1,5 @@
+"""``python -m dpsyn.cli``."""
+
+from dpsyn.cli import main
+
+main()
