@@ -65,6 +65,8 @@ def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(delta: float,
     assert len(rounds) <= 16 * 5
     scales = [measured.scale for _, measured in rounds]
     assert scales == sorted(scales, reverse=True)
+    shares = [choice.scale / measured.scale for choice, measured in rounds]
+    assert shares == pytest.approx([shares[0]] * len(shares))
     if far:  # the model moves far: the scales stay
         assert len(set(scales[:10])) == 1
     elif epsilon < 0.1:  # the model hardly moves: scales are halved
