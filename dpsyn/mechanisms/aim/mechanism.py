@@ -18,7 +18,7 @@ from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.solvers.contingency import Integers
+from dpsyn.solvers.contingency import Integers, contingency_cells
 from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.junction_tree import model_cells
 from dpsyn.solvers.memory import require_memory
@@ -33,6 +33,8 @@ MOST_COLUMNS = 100
 """All pairs of them are scored in every round."""
 _BYTES = 200
 """By cell of the model, while it is fitted."""
+_BYTES_A_COUNT = 32
+"""By cell of a table of two columns: what there is, and what the model expects."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,14 @@ class AIM(Categories):
         enough for zCDP, and for ε (docs/guarantees.md).
 
         Raises:
-            ParameterError: too many columns, or a model of this size does not fit into memory.
+            ParameterError: too many columns, or the model or all tables of two columns do not fit into memory.
         """
         domain, n, stage, left = self._begun(spec, domain, n)
         if len(domain) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored in every round"
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
         require_memory("model_cells", self.model_cells, _BYTES * self.model_cells)
-        require_memory("domain", f"{len(domain)} columns", _BYTES * max(domain.shape))
+        require_memory("domain", f"{len(domain)} columns", _BYTES_A_COUNT * contingency_cells(domain.shape, 2))
         budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return AIMMechanism(self, spec, domain, n, guarantee, stage, budget)

@@ -32,6 +32,8 @@ _COUNTING = 0.02
 _CHOOSING = 0.3
 """Share of the rest for the network: β of the paper."""
 _MOST_PARENTS = 4
+_MOST_CELLS = 2**22
+"""Of a table, however useful it may be."""
 _MOST_CANDIDATES = 100_000
 """Sets of parents that are scored in all."""
 
@@ -157,7 +159,8 @@ class PrivBayesMechanism(OnCategories):
     def _largest_table(self, rows: int) -> float:
         """Cells up to which a table is θ-useful: an average count is at least θ times the noise on it."""
         assert isinstance(self.config, PrivBayes)
-        return rows / (self.config.usefulness * self.budget.mean_error(self.table_scale(len(self.domain))))
+        useful = rows / (self.config.usefulness * self.budget.mean_error(self.table_scale(len(self.domain))))
+        return min(useful, _MOST_CELLS)
 
     def _network(self, noise: NoiseSource, codes: Codes, cells: float, progress: Progress) -> Network:
         """Greedy: of all columns that are left and all useful sets of parents, one by the exponential mechanism, again."""
