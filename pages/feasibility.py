@@ -17,7 +17,7 @@ explorer = choose(section)
 if explorer.private:
     warning = escape.markdown(explorer.focus.domain_warning)
     st.caption(
-        "From private rows, not for publication: see Export. "
+        "Private rows, not for publication: see Export. "
         + (f":material/warning: {warning} Confirm it on the page Data." if warning else "")
     )
 visit.offer(None)
