@@ -138,7 +138,13 @@ class MadeRelease:
             "measured": None if self.measured is None else dict(self.measured),
         }
         rows = rows_to_csv(self.release.rows, self.domain)
-        return {"made": self.when, "dataset": self.dataset, "label": f"{self.number} · {self.name}", "record": record, "rows": rows}
+        return {
+            "made": self.when,
+            "dataset": self.dataset,
+            "label": f"{self.number} · {self.name}",
+            "record": record,
+            "rows": rows,
+        }
 
     @classmethod
     def from_dict(cls, number: int, entry: Any) -> MadeRelease:
