@@ -36,15 +36,14 @@ if what == "Experiments":
         widgets.watch_job()
     widgets.show_message()
     found, elsewhere = state.experiments_by_data()
-    for experiment in found[:1]:
-        results.show(experiment, current)
-    with st.expander("Plan an experiment", icon=":material/science:", expanded=not found, key="plan"):
+    # Another key closes it: what was just started comes up to where its form was.
+    with st.expander("Plan an experiment", icon=":material/science:", expanded=not found, key=f"plan_{len(found)}"):
         st.caption(
             "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and "
             "draws what came out with its uncertainty."
         )
         planner(current)
-    for experiment in found[1:]:
+    for experiment in found:
         results.show(experiment, current)
     if elsewhere:
         st.subheader("Experiments of other data, other columns or another held-out share", anchor=False)

@@ -8,6 +8,10 @@ from dpsyn.app.columns import SHOWN_COLUMNS
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
+from dpsyn.notation import percent
+
+_OPEN_NOTES = 2
+"""More are folded, so that the table stays in view."""
 
 
 def take_sample() -> None:
@@ -40,15 +44,22 @@ current = widgets.dataset_bar()
 visit.offer(lambda: code.data(current))
 notes = columns.notes_in_use(current)
 if notes:
-    st.info("\n".join(f"- {escape.markdown(note)}" for note in notes), icon=":material/info:")
+    listed = "\n".join(f"- {escape.markdown(note)}" for note in notes)
+    if len(notes) > _OPEN_NOTES:
+        with st.expander(f"{len(notes)} notes on these columns", icon=":material/info:", key="notes"):
+            st.markdown(listed)
+    else:
+        st.info(listed, icon=":material/info:")
 part = editor.part_of_names(current)
 advice = columns.costly(current.table.domain)
 if advice is not None:
     st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
     lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"), part)
-    if cut:
-        st.caption(cut)
+    per_cell = (
+        "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
+    )
+    st.caption(" ".join(filter(None, [f"{per_cell}columns, so costs add up to 200 %.", cut])))
     first, second = st.columns(2, gap="large")
     options = list(current.classes)
     target = first.selectbox(
@@ -72,11 +83,15 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
     statistics = current.table.statistics(two_valued_as_bit=current.two_valued_as_bit)
     widgets.facts(
         {
-            "p, bits": f"{statistics.p:,}",
-            "n, rows": f"{statistics.n:,}",
-            "‖fₙ‖∞, largest share of equal rows": widgets.number(statistics.max_frequency),
+            "Bits of a row, p": f"{statistics.p:,}",
+            "Rows, n": f"{statistics.n:,}",
+            "Commonest row, ‖fₙ‖∞": percent(statistics.max_frequency, 3),
             "Distinct rows": f"{statistics.distinct_rows:,}",
         }
+    )
+    st.caption(
+        "As the theorems count: p yes/no answers write down a row, and ‖fₙ‖∞ is the share of rows that are equal to the "
+        "commonest one."
     )
     as_bit = st.toggle(
         "Count every two-valued column as one bit",
@@ -89,6 +104,8 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
         visit.use(current.changed(two_valued_as_bit=as_bit))
         st.rerun()
     rows, width = current.table.frame, len(current.table.domain)
-    st.dataframe(rows.iloc[:200, :SHOWN_COLUMNS], hide_index=True, height=300)
+    shown = rows.iloc[:200, :SHOWN_COLUMNS]
+    days = {name: st.column_config.DateColumn() for name in columns.only_days(rows)}
+    st.dataframe(shown, hide_index=True, height=300, column_config=days)
     of_columns = f", and the first {SHOWN_COLUMNS} of {width:,} columns" if width > SHOWN_COLUMNS else ""
     st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")

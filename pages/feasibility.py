@@ -16,10 +16,11 @@ section = widgets.view_of(every, "f_section", "Section")
 explorer = choose(section)
 if explorer.private:
     warning = escape.markdown(explorer.focus.domain_warning)
-    st.caption(
-        "Private rows, not for publication: see Export. "
-        + (f":material/warning: {warning} Confirm it on the page Data." if warning else "")
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        said = f" :material/warning: {warning}" if warning else ""
+        st.caption(f"Private rows, not for publication: see Export.{said}", width="content")
+        if warning:
+            st.page_link("domain.py", label="Confirm it on the page Domain", icon=":material/fact_check:")
 visit.offer(None)
 try:
     every[section](explorer)

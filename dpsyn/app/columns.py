@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import pandas as pd
+
 from dpsyn import escape
 from dpsyn.data.editing import cell_shares, stated_as_in_rows
 from dpsyn.domain import Attribute, Domain, listed
@@ -30,6 +32,12 @@ def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
         f"Here are the first {min(SHOWN_COLUMNS, len(found)):,} of the {len(found):,} columns {what}. The others stay as "
         "they are, but for the source of all columns that are read off these rows."
     )
+
+
+def only_days(frame: pd.DataFrame) -> list[str]:
+    """The columns of dates in which all times are midnight: they are shown as days."""
+    dates = {name: frame[name].dropna() for name in frame if pd.api.types.is_datetime64_any_dtype(frame[name])}
+    return [str(name) for name, moments in dates.items() if (moments == moments.dt.normalize()).all()]
 
 
 def costly(domain: Domain) -> str | None:

@@ -13,7 +13,7 @@ from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import take_comparison
 from dpsyn.errors import DpsynError
-from dpsyn.evaluation.conclusions import Finding, advice, conclusions, ranking
+from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import mechanisms_as_they_come
@@ -90,7 +90,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
     if error is None and seconds is None:
         return Offer(name)
-    mechanism = _possible(config, spec, learn)
+    mechanism = possible(config, spec, learn)
     if isinstance(mechanism, str):
         return Offer(name, mechanism)
     return Offer(
@@ -101,7 +101,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     )
 
 
-def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | str:
+def possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | str:
     """The mechanism, with fewer rows if so many cost too much, or in a few words why there is none."""
     try:
         mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
@@ -114,9 +114,20 @@ def _possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | st
     return mechanism
 
 
+def long_wait(mechanism: Mechanism, unknown: str = "") -> str:
+    """How long a run takes where that is more than a short wait, in a few words; ``unknown`` where nobody knows."""
+    seconds = offered(mechanism.config.name, "expectations:seconds")
+    if seconds is None:
+        return unknown
+    takes = seconds(mechanism)
+    return f"it takes {_time(takes)}" if takes > _SHORT_WAIT else ""
+
+
 def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
-    """The three, and in a closed group the field."""
+    """The three, and in a closed group the field; and what would help where the best of all is poor."""
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
+    if any(offer.name == best and _is_poor(offer) for offer in found):
+        st.caption("Even the smallest error to expect is large: more rows, a larger ε or fewer columns would help.")
     with st.expander("Other systems under the same budget", icon=":material/groups:", key="field"):
         _offers_table([offer for offer in found if offer.name not in THE_THREE], spec, best)
 
@@ -125,7 +136,9 @@ def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     """A line a mechanism: privacy, expected error, time."""
     lines = ["| | privacy | two-way error to expect | time |", "|---|---|---|---|"]
     for offer in found:
-        name = f"**{title(offer.name)}** :green-badge[recommended]" if offer.name == best else title(offer.name)
+        name = title(offer.name)
+        if offer.name == best and not offer.refused:
+            name = f"**{name}** {':gray-badge[best of these]' if _is_poor(offer) else ':green-badge[recommended]'}"
         if offer.refused:
             lines.append(f"| {name} | :gray[{escape.markdown(offer.refused)}] | – | – |")
             continue
@@ -134,6 +147,11 @@ def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
         rows = "" if offer.rows is None else f", {offer.rows:,} row{'s' * (offer.rows != 1)}"
         lines.append(f"| {name} | ε = {spec.epsilon:g}{rows} | {error} | {seconds} |")
     st.markdown("\n".join(lines))
+
+
+def _is_poor(offer: Offer) -> bool:
+    """Whether a score card would call the tables bad that are to be expected."""
+    return offer.error is not None and offer.error[0] > MIDDLE
 
 
 def expected(offer: Offer) -> str:
@@ -180,11 +198,9 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     mechanisms: dict[str, Any] = {}
     refused: dict[str, Any] = {}
     for label, config in mechanisms_as_they_come(learn.n, current.target).items():
-        found = _possible(config, spec, learn)
+        found = possible(config, spec, learn)
         if not isinstance(found, str) and config.name not in THE_THREE:
-            seconds = offered(config.name, "expectations:seconds")
-            if seconds is None or (takes := seconds(found)) > _SHORT_WAIT:
-                found = "of unknown duration" if seconds is None else f"it takes {_time(takes)}"
+            found = long_wait(found, unknown="of unknown duration") or found
         (refused if isinstance(found, str) else mechanisms)[label] = found
     context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}
     visit.set_job(
@@ -273,10 +289,10 @@ def conclude(reports: Mapping[str, Report]) -> None:
     """The releases in order, each with its findings, what is wrong with them, and what to do next."""
     found = {name: {finding.about: finding for finding in conclusions(reports[name])} for name in ranking(reports)}
     kinds = [kind for kind in _ABOUT if any(kind in findings for findings in found.values())]
-    lines = ["| | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |", "|---" * (len(kinds) + 1) + "|"]
-    for name, findings in found.items():
+    lines = ["| rank | | " + " | ".join(_ABOUT[kind].lower() for kind in kinds) + " |", "|---" * (len(kinds) + 2) + "|"]
+    for rank, (name, findings) in enumerate(found.items(), start=1):
         cells = [_cell(findings[kind]) if kind in findings else "–" for kind in kinds]
-        lines.append(f"| **{escape.markdown(name)}** | {' | '.join(cells)} |")
+        lines.append(f"| {rank} | **{escape.markdown(name)}** | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
     poor = [
         f"- **{escape.markdown(name)}**: {escape.markdown(finding.sentence)}"

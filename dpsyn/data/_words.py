@@ -203,7 +203,7 @@ def matches(texts: Any, pattern: str) -> npt.NDArray[np.bool_]:
 
 
 def has_leading_zeros(texts: Any) -> bool:
-    """Whether a text is a number written with a superfluous zero in front, as zip codes and phone numbers are."""
+    """Whether a text begins with a zero that a number would lose, as those of zip codes and phone numbers do."""
     import pyarrow.compute as pc
 
     return bool(matches(texts.filter(pc.match_substring_regex(texts, r"^[+-]?0")), LEADING_ZERO).any())

@@ -84,7 +84,9 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
     if len(words.texts) == 0:
         return _empty(name, rows, notes)
     if has_leading_zeros(words.texts):
-        notes.append(f"Column {name!r}: some values start with a superfluous 0, as codes do, so it was kept as text.")
+        notes.append(
+            f"Column {name!r}: some values start with a 0 that a number would lose, as postcodes do, so it was kept as text."
+        )
         return _categories(name, words, notes)
     parsed = parse_numbers(words.texts, decimal_comma=decimal_comma)
     if parsed is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpsyn.domain import listed
@@ -15,12 +15,14 @@ Grade = Literal["good", "fair", "bad"]
 """As good as real rows for most purposes; usable with care; not usable."""
 _NEAR, _FAR = 1.5, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad."""
-_SMALL, _MIDDLE, _LARGE = 0.02, 0.10, 0.30
+_SMALL, MIDDLE, _LARGE = 0.02, 0.10, 0.30
 """The same as total variation: small is good and large is bad whatever a sample would miss, and below the middle
 nothing is."""
 _KEPT, _LOST = 0.5, 0.9
 """In parts of the error of independent columns: up to where relations of columns are kept, and from where they are lost."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
+_ALIKE = 2.0
+"""Table errors of single runs that differ by less than this factor are about as good."""
 _MEASURES = ("accuracy", "R²")
 _NAMED = 3
 
@@ -48,7 +50,11 @@ def conclusions(report: Report) -> tuple[Finding, ...]:
     The yardstick is what a fresh real sample of the same source shows: held-out rows for tables, training on real rows and
     always guessing the commonest class (or the mean) for prediction.
     """
-    return tuple(found for found in (_tables(report), _prediction(report.prediction), _numbers(report)) if found is not None)
+    tables, predicted = _tables(report), _prediction(report.prediction)
+    if tables and predicted and tables.grade == "bad" and predicted.grade == "good":
+        of = "its tables are not, so use these rows for that prediction alone"
+        tables = replace(tables, sentence=f"{tables.sentence} What predicts is kept; {of}.")
+    return tuple(found for found in (tables, predicted, _numbers(report)) if found is not None)
 
 
 def table_error(report: Report) -> float:
@@ -74,7 +80,7 @@ def _tables(report: Report) -> Finding | None:
     if alone is not None:
         said += f"; rows whose columns have nothing to do with each other by {percent(alone)}"
     near = max(_SMALL, _NEAR * (fresh or 0.0))
-    far = min(_LARGE, max(_FAR * (fresh or 0.0), _MIDDLE))
+    far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
     if alone is not None and error >= _LOST * alone and error > _SMALL:
         return Finding("tables", "bad", percent(error), f"{said}. It is no closer than such rows.")
@@ -142,15 +148,21 @@ def ranking(reports: Mapping[str, Report]) -> list[str]:
 
 def advice(reports: Mapping[str, Report]) -> str:
     """What to do next, from the best of the releases."""
-    best = ranking(reports)[0]
+    best, *others = ranking(reports)
     grades = {finding.about: finding.grade for finding in conclusions(reports[best])}
     if grades["tables"] == "bad":
         return "No release is close to the real rows: leave out columns that you do not need, or raise ε."
-    closest = f"{best} is the closest of these" if len(reports) > 1 else f"{best} is close to the real rows"
+    near = [name for name in others if table_error(reports[name]) < _ALIKE * table_error(reports[best])]
+    alike = [name for name in near if all(finding.grade != "bad" for finding in conclusions(reports[name]))]
+    closest = f"{best} is the closest of these" if others else f"{best} is close to the real rows"
+    if alike:
+        closest += f", and {listed(alike, most=_NAMED)} about as good (one run each)"
     weak = [name for about, name in (("prediction", "its predictions"), ("numbers", "its columns of numbers"))
             if grades.get(about) == "bad"]  # fmt: skip
     if weak:
         return f"{closest}, but do not rely on {' or '.join(weak)}: raise ε, or leave out columns."
     return (
-        f"{closest}: take it, or try a smaller ε." if grades["tables"] == "good" else f"{closest}: more ε brings it closer."
+        f"{closest}: take {'any of them' if alike else 'it'}, or try a smaller ε."
+        if grades["tables"] == "good"
+        else f"{closest}: more ε brings {'them' if alike else 'it'} closer."
     )

@@ -447,5 +447,5 @@ def compare(rows: Mapping[str, pd.DataFrame], table: Table, progress: Progress, 
     for i, (name, synthetic) in enumerate(rows.items()):
         progress(f"measuring {name}", 0.3 + 0.7 * i / len(rows))
         reports[name] = evaluate(table, synthetic, baseline=baseline)
-    progress("done", 1.0)
+    progress("handing over what was found", 1.0)
     return reports

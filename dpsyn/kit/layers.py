@@ -182,7 +182,7 @@ def rules(
     title: str = "threshold",
     more: Sequence[Sequence[Mark]] = (),
 ) -> list[Any]:
-    """Horizontal rules with labels; labels too close to the one below are left to the hover. ``more``: those of further
+    """Horizontal rules with labels; labels that the next one would cross are left to the hover. ``more``: those of further
     states (kit.live)."""
     import altair as alt
 
@@ -197,14 +197,12 @@ def rules(
 
 def _rules(marks: Sequence[Mark], y_domain: Domain) -> list[dict[str, Any]]:
     per_unit = PLOT_HEIGHT / (y_domain[1] - y_domain[0])
-    shown: list[float] = []
-    rows = []
-    for y, text in sorted(marks):
-        room = not shown or (y - shown[-1]) * per_unit >= _LABEL_DISTANCE
-        room = room and (y_domain[1] - y) * per_unit >= _LABEL_DISTANCE - 4
-        if room:
-            shown.append(y)
-        rows.append({"y": y, "text": text, "label": text if room else ""})
+    above = math.inf
+    rows: list[dict[str, Any]] = []
+    for y, text in sorted(marks, reverse=True):
+        room = (above - y) * per_unit >= _LABEL_DISTANCE and (y_domain[1] - y) * per_unit >= _LABEL_DISTANCE - 4
+        above = y
+        rows.insert(0, {"y": y, "text": text, "label": text if room else ""})
     return rows
 
 

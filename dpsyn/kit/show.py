@@ -157,6 +157,9 @@ _RULES = """
 /* Inputs of a chart that kit/live.js fills. */
 .vega-bindings {display: none !important}
 
+/* A bar that glides stays behind the words above it, on a busy machine for seconds. */
+[data-testid='stProgress'] * {transition: none !important}
+
 /* The first page: one column, as high as a small screen. */
 [data-testid='stMainBlockContainer']:has(.st-key-start) {padding-bottom: 1rem}
 .st-key-start {max-width: 64rem; margin: 0 auto}

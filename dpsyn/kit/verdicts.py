@@ -16,6 +16,7 @@ from dpsyn.places import HOME
 from dpsyn.theory.conditions import Condition, Headline, Verdict
 from dpsyn.theory.formulas import ClaimFormula, Paper, fill, is_corrected, paper_of
 from dpsyn.theory.logarithms import LN10
+from dpsyn.theory.thresholds import contradictions
 
 DOCS = HOME / "docs"
 GUARANTEES, ERRATA = "What is guaranteed", "Where the papers are wrong"
@@ -199,6 +200,8 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
     """Everything about one mechanism; what stands in expanders is made when they are opened."""
     st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
     show_conditions(verdict.conditions)
+    for sentence in contradictions(remedy for condition in verdict.missed for remedy in condition.remedies):
+        st.caption(said(sentence))
     for note in verdict.notes:
         st.caption(said(note))
     if verdict.alternatives:

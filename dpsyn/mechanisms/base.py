@@ -303,7 +303,7 @@ class Mechanism(ABC):
             raise ParameterError("n", table.n, f"the mechanism was calibrated to {self.n} rows; calibrate again")
         noise = NoiseSource(generator)
         rows, diagnostics = self._run(noise, table, progress)
-        progress("done", 1.0)
+        progress("handing over the rows", 1.0)
         return Release(
             rows=rows,
             guarantee=self.claim(seeded=noise.seeded),

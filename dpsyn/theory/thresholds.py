@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from operator import itemgetter
 
 from dpsyn.theory.conditions import Condition, Remedy
 from dpsyn.theory.logarithms import Side, format_log
@@ -147,6 +149,19 @@ def _nothing(worst: Condition, usable: Sequence[Remedy]) -> str:
         nearest = min(usable, key=lambda r: r.orders)
         return f"The cheapest change for it, {nearest}, breaks another condition"
     return "No value of a single parameter makes it true"
+
+
+def contradictions(remedies: Iterable[Remedy]) -> list[str]:
+    """A sentence for each parameter of which no value meets all of these remedies."""
+    usable = [(remedy.log_value, remedy) for remedy in remedies if remedy.log_value is not None]
+    found = []
+    for parameter in dict.fromkeys(remedy.parameter for _, remedy in usable):
+        own = [pair for pair in usable if pair[1].parameter == parameter]
+        low = max((pair for pair in own if pair[1].side == "at_least"), key=itemgetter(0), default=None)
+        high = min((pair for pair in own if pair[1].side == "at_most"), key=itemgetter(0), default=None)
+        if low and high and low[0] > high[0]:
+            found.append(f"{replace(high[1], caveat='')} and {replace(low[1], caveat='')}: no {parameter} alone will do.")
+    return found
 
 
 def single_change(conditions: Sequence[Condition], evaluate: Evaluate) -> Remedy | None:

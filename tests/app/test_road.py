@@ -11,7 +11,8 @@ import pytest
 
 import dpsyn
 from dpsyn.app import editor, share
-from dpsyn.app.road import Offer, best_of, offers
+from dpsyn.app.columns import only_days
+from dpsyn.app.road import Offer, best_of, offers, offers_tables
 from dpsyn.data.editing import READ_OFF, SOURCES, cell_shares, editor_lines
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -169,3 +170,19 @@ def test_a_share_link_keeps_what_is_read_off_these_rows_and_what_is_public() -> 
     assert sources(again)["smoke"] == READ_OFF
     assert not again.table.domain.is_public
     assert share.described(applied(table(3), source="code book")) == {"data": "own"}
+
+
+@pytest.mark.parametrize(("error", "poor"), [(0.10, False), (0.11, True)])
+def test_a_poor_mechanism_is_not_recommended(error: float, poor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    for name in ("markdown", "caption"):
+        monkeypatch.setattr(f"streamlit.{name}", said.append)
+    offers_tables([Offer("noisy_reweighting", error=(error, ""))], dpsyn.PrivacySpec(1.0), "noisy_reweighting")
+    text = " ".join(said)
+    assert ("recommended" in text, "best of these" in text, "fewer columns" in text) == (not poor, poor, poor)
+
+
+def test_dates_without_times_are_days() -> None:
+    moments = {"day": ["2020-01-01", None], "moment": ["2020-01-01", "2020-01-01 10:00"]}
+    frame = pd.DataFrame({name: pd.to_datetime(values, format="mixed") for name, values in moments.items()})
+    assert only_days(frame.assign(text="2020-01-01")) == ["day"]

@@ -205,4 +205,4 @@ def test_a_run_can_be_cancelled_and_nothing_is_lost(page: Page, app_url: str) ->
     page.locator(".st-key-run button").click()
     page.get_by_role("button", name="Cancel").click(timeout=RUN)
     expect(page.get_by_text("was cancelled")).to_be_visible(timeout=RUN)
-    expect(page.get_by_text(re.compile("^1 · Noisy reweighting"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Noisy reweighting .*\(no\. 1\)"))).to_be_visible()

@@ -135,7 +135,7 @@ def test_a_date_at_the_end_of_time_still_has_two_bounds() -> None:
         (["1,5", *(f"{i},25" for i in range(60)), "?", "?"], True, "such as '?' (2), and was kept as text: 2 cells"),
         ([*(f"{i}.25" for i in range(60)), "?"], False, "1 cell is no number. To have it as numbers, empty"),
         (["1,5", "1.5", "2"], True, "some numbers with decimal commas and others with points"),
-        (["01", "2"], False, "superfluous 0"),
+        (["01", "2"], False, "a 0 that a number would lose"),
         (["9007199254740993"], False, "beyond 2^53"),
         (["1,234", "2,000"], False, "thousands separators"),
         (["1 234", "2 000"], False, "thousands separators"),

@@ -125,6 +125,12 @@ def test_predictions_are_graded_by_their_share_of_what_real_rows_gain(value: flo
     assert said in found[1]
 
 
+@pytest.mark.parametrize(("error", "value", "said"), [(0.15, 0.89, True), (0.15, 0.77, False), (0.05, 0.89, False)])
+def test_classes_that_are_kept_beside_tables_that_are_not_are_told_apart(error: float, value: float, said: bool) -> None:
+    made = report(error, prediction=scores({"trees": value}, real=0.9, constant=0.7))
+    assert ("use these rows for that prediction alone" in card(made)["tables"][1]) == said
+
+
 def test_a_number_is_predicted_beside_the_mean() -> None:
     found = card(report(0.01, prediction=scores({"ridge": -0.2}, real=0.5, constant=-0.001, measure="R²")))["prediction"]
     assert found == ("bad", "Predicting 'ill' is worse than guessing the mean: -0.2 against -0.001.")
@@ -187,6 +193,9 @@ WORSE = scores({"trees": 0.6}, real=0.9, constant=0.7)
         ({"A": report(0.05), "B": report(0.4)}, "A is the closest of these: more ε brings it closer."),
         ({"A": report(0.3), "B": report(0.4)}, "No release is close to the real rows: leave out columns"),
         ({"A": report(0.01, prediction=WORSE), "B": report(0.4)}, "but do not rely on its predictions: raise ε"),
+        ({"A": report(0.0012), "B": report(0.0019)}, "and B about as good (one run each): take any of them"),
+        ({"A": report(0.01), "B": report(0.021)}, "A is the closest of these: take it"),
+        ({"A": report(0.01), "B": report(0.019, prediction=WORSE)}, "A is the closest of these: take it"),
         (
             {"A": report(0.01, prediction=WORSE, values=(column("x", 0.9),)), "B": report(0.4)},
             "but do not rely on its predictions or its columns of numbers: raise ε",

@@ -105,12 +105,12 @@ EVERY_REWEIGHTING, EVERY_MIXING = list(REWEIGHTING), list(MIXING)
 Case = tuple[str, Query, Callable[[AppTest], Iterable[str]]]
 
 CASES: dict[str, Case] = {
-    "data": ("data", {"data": "car"}, lambda app: metrics(app, "n, rows", "Distinct rows", "p, bits")),
+    "data": ("data", {"data": "car"}, lambda app: metrics(app, "Rows, n", "Distinct rows", "Bits of a row, p")),
     "data as set": (
         "data",
         {"data": "car", "data_bits": "true", "data_columns": '{"doors":null,"maint":null}', "data_held_out": "0.4"},
         lambda app: [
-            *metrics(app, "n, rows", "Distinct rows", "p, bits"),
+            *metrics(app, "Rows, n", "Distinct rows", "Bits of a row, p"),
             *inside(words(app), r"Mechanisms see ([\d,]+) rows; ([\d,]+)"),
         ],
     ),

@@ -87,8 +87,8 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     app.text_input(key=f"runs_name_{first.number}").set_value("the one we keep").run()
     app.button(key="runs_rename").click().run()
     assert not app.exception
-    assert app.session_state["releases"][0].label == "1 · the one we keep"
-    assert list(app.session_state["comparison"]["reports"]) == ["1 · the one we keep"]
+    assert app.session_state["releases"][0].label == "the one we keep (no. 1)"
+    assert list(app.session_state["comparison"]["reports"]) == ["the one we keep (no. 1)"]
 
     def write_file():
         import streamlit as st
@@ -115,7 +115,7 @@ def test_runs_are_renamed_removed_exported_and_imported(open_page, tmp_path, mon
     assert app.session_state["releases"] == []  # a file of many claims would hold up the page
     finish_job(app)
     (back,) = app.session_state["releases"]
-    assert back.label.endswith(" · the one we keep")
+    assert back.label.startswith("the one we keep (no. ")
     assert back.release.rows.equals(first.release.rows)
     assert back.config == first.config
     assert (back.seed, back.when, back.dataset) == (first.seed, first.when, first.dataset)

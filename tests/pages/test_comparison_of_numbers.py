@@ -55,7 +55,7 @@ def figures(app):
 def test_every_column_has_the_real_rows_the_release_and_the_yardstick(measured):
     shown = table(measured, "Commonest")
     assert shown["Column"].tolist() == ["height"] * 3 + ["wage"] * 3 + ["twice"] * 3
-    assert shown["Compared"].tolist()[:3] == ["Real rows", "1 · one", "Sampling noise (held-out real rows)"]
+    assert shown["Compared"].tolist()[:3] == ["Real rows", "one (no. 1)", "Sampling noise (held-out real rows)"]
     real, release, held = (shown.iloc[at] for at in (3, 4, 5))
     learn, held_out = measured.session_state["dataset"].parts
     rows = measured.session_state["releases"][0].release.rows
@@ -78,13 +78,13 @@ def test_of_very_many_columns_those_that_are_furthest_are_in_the_table(measured,
 
 def test_lost_correlations_are_drawn_and_told(measured):
     shown = table(measured, "Coefficient")
-    assert shown["Compared"].tolist() == ["1 · one"] * 2 + ["Sampling noise (held-out real rows)"] * 2
+    assert shown["Compared"].tolist() == ["one (no. 1)"] * 2 + ["Sampling noise (held-out real rows)"] * 2
     assert shown["Coefficient"].tolist() == ["correlation", "rank correlation"] * 2
     assert shown["Of which pair"].iloc[0] == "wage × twice"
     assert shown["Largest"].iloc[0] > 0.8
     assert shown["Largest"].iloc[2] < 0.3
     (drawn,) = [figure for figure in figures(measured) if figure["layout"]["title"]["text"] == "Rank correlation"]
-    assert [note["text"] for note in drawn["layout"]["annotations"]] == ["Real", "1 · one"]
+    assert [note["text"] for note in drawn["layout"]["annotations"]] == ["Real", "one (no. 1)"]
 
 
 def test_the_report_holds_values_correlations_and_predictions(measured):
@@ -101,9 +101,9 @@ def test_a_number_is_predicted_beside_the_mean(measured):
     assert list(shown.columns) == ["R²", "Mean absolute error", "Rows", "Note"]
     models = ["ridge regression", "boosted trees"]
     assert shown.index.tolist() == [
-        *(("1 · one", model) for model in models), *(("Real rows", model) for model in [*models, "always the mean"])
+        *(("one (no. 1)", model) for model in models), *(("Real rows", model) for model in [*models, "always the mean"])
     ]  # fmt: skip
-    assert shown.loc[("1 · one", models[0]), "R²"] < 0.2
+    assert shown.loc[("one (no. 1)", models[0]), "R²"] < 0.2
     assert shown.loc[("Real rows", models[0]), "R²"] > 0.7
     assert any(caption.value.startswith("R²: ") for caption in measured.caption)
     kept = measured.session_state["releases"][0].measured

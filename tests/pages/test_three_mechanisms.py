@@ -25,6 +25,7 @@ def command() -> Any:
 def test_the_page_and_the_command_agree_on_car(open_page: Any, tmp_path: Path) -> None:
     app = open_page("comparison", data="car", comparison_what="Experiments", lab_repeats="1")
     tag = app.session_state["dataset"].tag
+    app.multiselect(key=f"lab_mechanisms_{tag}").set_value([title(name) for name in THE_THREE])
     app.text_input(key=f"lab_values_epsilon_{tag}").set_value("1").run()
     app.button(key="lab_start").click().run()
     app = finish_job(app)

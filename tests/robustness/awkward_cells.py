@@ -64,8 +64,8 @@ UNDERSTOOD: dict[str, tuple[list[str], list[Any], str]] = {
 KEPT: dict[str, tuple[list[str], str]] = {
     "telephone numbers": (["+4930123", "4930123"], "telephone"),
     "only telephone numbers": (["+49301234567", "+4930123"], "telephone"),
-    "leading zeros": (["007", "7"], "superfluous 0"),
-    "hexadecimal": (["0x1F", "12"], "superfluous 0"),
+    "leading zeros": (["007", "7"], "a 0 that a number would lose"),
+    "hexadecimal": (["0x1F", "12"], "a 0 that a number would lose"),
     "underscores elsewhere": (["1_0", "2_0"], ""),
     "thousands": (["1 000", "2 500"], "thousands"),
     "digits of other scripts": (["١", "٢"], ""),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpsyn.theory.conditions import Condition, Remedy, Verdict, easier
 from dpsyn.theory.logarithms import at_most, exp_of, format_log, log_of
-from dpsyn.theory.thresholds import p_threshold, whole
+from dpsyn.theory.thresholds import contradictions, p_threshold, whole
 
 
 def condition(actual: float, required: float, relation: str = "<=", **more: object) -> Condition:
@@ -154,3 +154,11 @@ def test_verdict_orders_what_is_missed_and_finds_by_key() -> None:
 def test_logarithms_of_huge_integers() -> None:
     assert log_of(2**20000) == pytest.approx(20000 * math.log(2))
     assert exp_of(20000.0) == math.inf
+
+
+@pytest.mark.parametrize(("low", "told"), [(128, True), (11, False), (3, False)])
+def test_remedies_that_contradict_each_other_are_told(low: int, told: bool) -> None:
+    ends = [Remedy("p", "at_most", math.log(11), 0.0, True), Remedy("p", "at_least", math.log(low), 0.0, True)]
+    more = [Remedy("p", "at_most", math.log(50), 0.0, True), Remedy("n", "at_least", math.log(500), 0.0, True)]
+    nothing = Remedy("p", "at_most", None, 0.0, True, reason="none")
+    assert contradictions([*ends, *more, nothing]) == ["p ≤ 11 and p ≥ 128: no p alone will do."] * told

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import state
+from dpsyn.app import road, state
 from dpsyn.app.lab.measures import MODELS_HELP
 from dpsyn.errors import CalibrationError, DataError, DpsynError
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
@@ -65,6 +65,19 @@ def values_of(text: str) -> list[float]:
     return found
 
 
+def _usual(current: visit.Dataset) -> tuple[list[str], str]:
+    """Of the three those that are chosen at first, and a sentence on those that are not: refused at ε = 1, or slow."""
+    learn, taken, left_out = current.parts[0], [], []
+    for label, config in mechanisms_as_they_come(learn.n, current.target, THE_THREE).items():
+        found = road.possible(config, PrivacySpec(1.0, 1e-5), learn)
+        why = found if isinstance(found, str) else road.long_wait(found)
+        if why:
+            left_out.append(f"{label} ({why})")
+        else:
+            taken.append(label)
+    return taken, f"Not chosen at first: {'; '.join(left_out)}." if left_out else ""
+
+
 def _suggested(vary: str, rows: int) -> str:
     return axes()[vary].values or ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
 
@@ -88,17 +101,20 @@ def planner(current: visit.Dataset) -> None:
     """Plan an experiment and start it."""
     options, known = choices(current), axes()
     learn = current.parts[0]
+    usual, left_out = _usual(current)
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
         with left:
             chosen = st.multiselect(
                 "Mechanisms",
                 list(options),
-                default=list(mechanisms_as_they_come(learn.n, current.target, THE_THREE)),
+                default=usual,
                 key=f"lab_mechanisms_{current.tag}",
                 **current.kept,
                 help="As they come, or with the settings of a release that you have made in the Generator.",
             )
+            if left_out:
+                st.caption(widgets.said(left_out))
             vary = st.selectbox(
                 "What varies", list(known), format_func=lambda name: known[name].label, key="lab_vary", bind="query-params"
             )

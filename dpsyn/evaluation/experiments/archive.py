@@ -122,8 +122,8 @@ class MadeRelease:
 
     @property
     def label(self) -> str:
-        """Number and name."""
-        return f"{self.number} · {self.name}"
+        """Name and number; the number last, where nobody takes it for a rank."""
+        return f"{self.name} (no. {self.number})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -138,7 +138,13 @@ class MadeRelease:
             "measured": None if self.measured is None else dict(self.measured),
         }
         rows = rows_to_csv(self.release.rows, self.domain)
-        return {"made": self.when, "dataset": self.dataset, "label": self.label, "record": record, "rows": rows}
+        return {
+            "made": self.when,
+            "dataset": self.dataset,
+            "label": f"{self.number} · {self.name}",
+            "record": record,
+            "rows": rows,
+        }
 
     @classmethod
     def from_dict(cls, number: int, entry: Any) -> MadeRelease:

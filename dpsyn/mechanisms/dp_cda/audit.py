@@ -271,5 +271,5 @@ def audit_mixing(
             progress(f"{name}: {step}", (at + share) / len(trials))
 
         found[name] = trial(runs=runs, confidence=confidence, generator=generator, progress=told)
-    progress("done", 1.0)
+    progress("handing over what was found", 1.0)
     return found

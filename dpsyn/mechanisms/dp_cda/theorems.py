@@ -222,7 +222,7 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     missed = [c for c in found if not c.holds]
     if missed:
         return Headline("—", f"Not private. Main obstacle: {missed[0].label[0].lower()}{missed[0].label[1:]}.", "bad")
-    sigma = f"σ = {format_log(log_of(scale), 3, 'at_least')}" if scale else "no bound"
+    sigma = f"σ = {format_log(log_of(scale), 3, 'at_least')}" if scale else "σ not computed"
     given = f"with noise {sigma}" if scale else "with enough noise"
     if setting.takes_balance_for_granted:
         given += f" {_balanced(setting)}"
@@ -230,7 +230,7 @@ def _headline(setting: MixingSetting, found: tuple[Condition, ...], scale: float
     if share >= _NOTICEABLE:
         least = f"{rounded_down(100 * share, 2)} %"
         words = f"which alone changes at least {least} of yes/no values. No theorem bounds the error."
-        return Headline(f"≥ {least}", f"Private {given}, {words}", "open")
+        return Headline(sigma, f"Private {given}, {words}", "open")
     order = setting.order_of_mixture
     blurred = f": each row averages {order} records, which blurs relations between columns" if order > 1 else ""
     return Headline(sigma, f"Private {given}, but no theorem bounds the error{blurred}.", "open")

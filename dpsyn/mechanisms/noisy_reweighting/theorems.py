@@ -32,6 +32,8 @@ from dpsyn.theory.thresholds import p_threshold, single_change, summarise, thres
 
 _LARGEST_ACCURACY = 0.5
 _NEGLIGIBLE = 1e-9
+_NEXT_TO_NOTHING = 0.5
+"""Error of a statistic in [-1, 1] from which on a promise says next to nothing: ignoring the data is within 1."""
 _Sides = Callable[[ReweightingSetting], tuple[float, float]]
 """ln of what there is and of what is required."""
 
@@ -257,7 +259,8 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
         smallest = math.inf
     if smallest < 1 and (within := rounded_up(smallest, 3)) != "1":
         how = f"within {within} (8 × accuracy {rounded_up(smallest / 8, 3)})"
-        return Headline(f"± {within}", f"Private. Promise possible, {likely}: every {of} {how}.", "open")
+        best = "The best promise says next to nothing" if smallest >= _NEXT_TO_NOTHING else "Promise possible"
+        return Headline(f"± {within}", f"Private. {best}, {likely}: every {of} {how}.", "open")
     return Headline("no promise", f"Private, but no bound below 1 on the error of a {of}.", "open")
 
 

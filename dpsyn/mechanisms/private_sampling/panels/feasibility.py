@@ -48,6 +48,7 @@ from dpsyn.mechanisms.private_sampling.tables import (
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import ideal_cube
+from dpsyn.theory.thresholds import contradictions
 
 _WORDS = {"no value does": "none", "every value does": "any", "does not depend on it": "·"}
 _BRIEFLY = {
@@ -65,6 +66,7 @@ _BRIEFLY = {
     "bounded_ratio": "Private by bounded ratio",
 }
 """The conditions by key, so short that a line of the table stays low."""
+_ONE_IS_ENOUGH = ("theorem_4_1", "bounded_ratio")
 _CASES: dict[Case, str] = {"yours": "the data's", "ideal": "2^p"}
 _POINTS = 40
 """Of lines that are sent for every value of a slider."""
@@ -100,6 +102,9 @@ def show(explorer: Explorer) -> None:
     notes = [f"{mark} {caveat[0].upper()}{caveat[1:]}." for caveat, mark in _notes(inverses).items()]
     dot = "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
     st.caption(" ".join([dot, *notes]))
+    needed = [entry.remedy for entry in inverses if entry.remedy and entry.condition not in _ONE_IS_ENOUGH]
+    for sentence in contradictions(needed):
+        st.caption(widgets.humanise(sentence))
     visit.offer(lambda: _code(explorer, vary, spread))
     with st.expander("Why none, and why any"):
         for condition, group in groupby(inverses, key=lambda entry: _BRIEFLY[entry.condition]):
