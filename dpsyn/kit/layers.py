@@ -287,10 +287,12 @@ def bar_axis(title: str, largest: float) -> Any:
 
 
 def fine_ticks(domain: Domain) -> dict[str, Any]:
-    """Ticks at 1, 2, 5, 10, 20, … for a log10 axis of at most three decades; whole powers of ten on longer ones."""
+    """Ticks at 1, 2, 5, 10, 20, … for a log10 axis of at most three decades (1, 3, 10, … above two); whole powers of ten on
+    longer ones."""
     if domain[1] - domain[0] > 3:
         return {}
     powers = range(math.floor(domain[0]), math.ceil(domain[1]) + 1)
-    digits = (1, 2, 5) if domain[1] - domain[0] > 1 else (1, 1.5, 2, 3, 4, 5, 7)
+    across = domain[1] - domain[0]
+    digits = (1, 3) if across > 2 else (1, 2, 5) if across > 1 else (1, 1.5, 2, 3, 4, 5, 7)
     ticks = [power + math.log10(digit) for power in powers for digit in digits]
     return {"values": [tick for tick in ticks if domain[0] <= tick <= domain[1]]}

@@ -150,17 +150,19 @@ def _stage(lesson: Lesson, at: int) -> None:
         st.markdown(f"Step {at} of {len(lesson.steps)}", width="content")
     picture, caption = st.container(key="stage_picture"), st.container(key="lesson_caption", gap="xsmall")
     with st.container(key="stage_sliders"):
-        *places, corner = st.columns([4] * len(step.sliders) + [2], gap="medium", vertical_alignment="bottom")
+        *places, corner = st.columns(len(step.sliders) + 1, gap="medium", vertical_alignment="bottom")
     with caption:
         result = st.empty()
         guess = _question(lesson, at, step)
     chosen = _sliders(lesson, at, step, guessed=guess is not None, places=places)
     with caption:
         _reveal(step, guess, chosen)
+    settings = step.settings(chosen, guessed=guess is not None)
     with picture:
-        said = _pictures(lesson, at, step.settings(chosen, guessed=guess is not None), caption=False)
+        said = _pictures(lesson, at, settings, caption=False)
     result.markdown(said)
     with corner.container(key="lesson_corner", horizontal=True, gap="xsmall", horizontal_alignment="right"):
+        _pin(lesson, at, settings)
         _turn(lesson, at)
         st.button("Leave", key="lesson_unpresent", on_click=_unpresent)
 
@@ -180,7 +182,6 @@ def _again() -> None:
         for at, step in enumerate(lesson.steps, 1):
             if step.question is not None:
                 st.session_state.pop(_key(lesson, at, "guess"), None)
-                visit.write(_key(lesson, at, "guess"), None)
     _go(next(iter(lessons())), 1)
 
 
@@ -209,7 +210,7 @@ def _question(lesson: Lesson, at: int, step: Step) -> str | None:
         if large:
             st.markdown(question.ask, width="content")
         guess = st.pills(
-            question.ask, question.answers, key=_key(lesson, at, "guess"), bind="query-params",
+            question.ask, question.answers, key=_key(lesson, at, "guess"),
             label_visibility="collapsed" if large else "visible",
         )  # fmt: skip
     return guess
@@ -319,6 +320,9 @@ def _for_stage(chart: Any) -> None:
             if encoded is alt.Undefined:
                 continue
             if channel == "y" and isinstance(encoded["axis"], alt.Axis):
-                encoded["axis"]["labelOverlap"] = "greedy"
+                if encoded["axis"]["labelOverlap"] is False:  # every row has a name: smaller words
+                    encoded["axis"]["labelFontSize"] = _WORDS * 0.8
+                else:
+                    encoded["axis"]["labelOverlap"] = "greedy"
             elif channel != "y" and isinstance(encoded["legend"], alt.Legend):
                 encoded["legend"]["columns"] = 3
