@@ -152,8 +152,10 @@ def here(
     x_domain: Domain,
     y_domain: Domain | None = None,
     more: Sequence[Spot] = (),
+    below: bool = False,
 ) -> list[Any]:
-    """A diamond, and its label on the side where there is room; ``more``: where it is in further states (kit.live)."""
+    """A diamond, and its label on the side where there is room, ``below`` it if something is above; ``more``:
+    where it is in further states (kit.live)."""
     import altair as alt
 
     spots: list[Spot] = [(x, y, text), *more]
@@ -165,7 +167,7 @@ def here(
         color=HERE,
         align=live.words(["right" if right else "left" for right in right_end]),
         dx=live.words([-9 if right else 9 for right in right_end]),
-        dy=live.words([12 if y is not None and y > top else -10 for _, y, _ in spots]),
+        dy=live.words([16 if below or (y is not None and y > top) else -10 for _, y, _ in spots]),
         fontWeight="bold",
     )
     return [

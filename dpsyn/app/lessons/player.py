@@ -272,17 +272,22 @@ def _lab(step: Step, chosen: dict[str, Any]) -> None:
 
 def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, caption: bool = True) -> str:
     """The picture, beside the pinned one if there is one, and what it says."""
-    step = lesson.steps[at - 1]
-    live = {"live": {_key(lesson, at, slider.name): slider for slider in step.sliders}} if step.follows else {}
-    figure, said = step.picture(**settings, **live)
+    figure, said = _pictured(lesson, at, settings)
     pinned = _pinned(lesson)
     places = st.columns(2) if pinned else [st.container()]
     if pinned:
         kept, before = pinned
-        old, words = lesson.steps[kept - 1].picture(**before)
+        old, words = _pictured(lesson, kept, before, "pinned_")
         _draw(places[0], old, "pair_pinned", f"**Pinned**, step {kept}{_named(lesson.steps[kept - 1], before)}. {words}")
     _draw(places[-1], figure, "pair_now" if pinned else "now", f"{'**Now**. ' if pinned else ''}{said}" if caption else "")
     return said
+
+
+def _pictured(lesson: Lesson, at: int, settings: dict[str, Any], stays: str = "") -> tuple[Any, str]:
+    """The figure and its sentence. One that ``stays`` has the axes of one that follows the sliders, but none to follow."""
+    step = lesson.steps[at - 1]
+    live = {"live": {stays + _key(lesson, at, slider.name): slider for slider in step.sliders}} if step.follows else {}
+    return step.picture(**settings, **live)
 
 
 def _named(step: Step, settings: dict[str, Any]) -> str:
@@ -302,7 +307,7 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
             else:
                 drawn = show.larger_chart(figure, _WORDS / show.SMALL) if large else figure.copy(deep=False)
                 if large:
-                    _for_stage(drawn)
+                    _for_stage(drawn, 3 if key == "now" else 2)
                     drawn["config"] = alt.Config(**_STAGE_WORDS)
                 drawn["title"], drawn["height"] = alt.Undefined, "container"
                 # As in show.show_chart: the check against the schema takes a third of the time.
@@ -312,7 +317,7 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
             st.caption(caption)
 
 
-def _for_stage(chart: Any) -> None:
+def _for_stage(chart: Any, columns: int) -> None:
     """Legends beside each other, as a projector is wide and the picture needs the height; no label over another one."""
     for layer in getattr(chart, "layer", None) or [chart]:
         for channel in ("color", "shape", "strokeDash", "fill", "y"):
@@ -325,4 +330,4 @@ def _for_stage(chart: Any) -> None:
                 else:
                     encoded["axis"]["labelOverlap"] = "greedy"
             elif channel != "y" and isinstance(encoded["legend"], alt.Legend):
-                encoded["legend"]["columns"] = 3
+                encoded["legend"]["columns"] = columns

@@ -112,7 +112,8 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
         dots = dots.encode(x=x, y=y, tooltip=tips({"x:.4f": info.axis, "y:.4f": "λ"}))
         layers.append(dots.mark_circle(size=34, color=BLUE, opacity=1, clip=True))
     text = f"{info.axis} {short(info.here[0])}: λ = {info.here[1]:.4f}"
-    layers += _layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain)
+    below = info.here[1] < np.interp(info.here[0], info.x, info.empty) < info.here[1] + 0.2
+    layers += _layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain, below=bool(below))
     return _layers.finish(alt.layer(*layers), f"λ against the {info.axis}", info.subtitle, legend_labels=labels, plot=230)
 
 
