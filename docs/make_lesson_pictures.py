@@ -23,8 +23,9 @@ with sync_playwright() as playwright:
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     for title, lesson in lessons().items():
         question = lesson.steps[0].question
-        guess = {} if question is None else {f"{lesson.key}_1_guess": question.answers[0]}
-        page.goto(f"{APP}/lessons?{urlencode({'lesson': title, **guess})}")
+        page.goto(f"{APP}/lessons?{urlencode({'lesson': title})}")
+        if question is not None:
+            page.get_by_role("radio", name=question.answers[0], exact=True).click()
         page.locator(f"{PICTURE} :is(.vega-embed svg, .js-plotly-plot)").first.wait_for()
         page.add_style_tag(content=WORDLESS)
         page.wait_for_timeout(3000)

@@ -11,7 +11,7 @@ with st.container(key="start", gap="small"):
     show_chart(start.draw(), key="start_picture")
     st.caption(
         "Blue: two columns occur together. Orange: they avoid each other. "
-        f"{start.document()['rows']:,} made-up patients; ε limits how much the picture can show of any one of them."
+        f"{start.document()['rows']:,} made-up patients; ε limits how much the right picture can show of any one of them."
     )
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button("Use my data", type="primary", icon=":material/table:"):

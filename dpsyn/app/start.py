@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from dpsyn.kit import live
-from dpsyn.kit.layers import BLUE, GUIDE, VERMILLION
+from dpsyn.kit.layers import BLUE, GUIDE, SKY, VERMILLION
 from dpsyn.notation import percent
 from dpsyn.places import HOME
 
@@ -29,6 +29,7 @@ _ORDER = {
 }
 """Columns that occur together stand together."""
 _GAP = "gap"
+_TOGETHER, _APART = f"light-dark({BLUE}, {SKY})", f"light-dark({VERMILLION}, #ff9a4d)"
 
 
 @cache
@@ -92,9 +93,9 @@ def draw() -> Any:
         return chart.mark_rect(cornerRadius=4).encode(
             x=alt.X(f"{side}:N", axis=None, scale=place),
             y=y,
-            color=alt.condition(f"datum.{value} >= 0", alt.value(BLUE), alt.value(VERMILLION)),
+            color=alt.condition(f"datum.{value} >= 0", alt.value(_TOGETHER), alt.value(_APART)),
             opacity=alt.Opacity(
-                "size:Q", legend=None, scale=alt.Scale(type="pow", exponent=0.6, domain=[0, 1], range=[0, 1], clamp=True)
+                "size:Q", legend=None, scale=alt.Scale(type="pow", exponent=0.38, domain=[0, 1], range=[0, 1], clamp=True)
             ),
             tooltip=alt.Tooltip("text:N", title="correlation"),
         )

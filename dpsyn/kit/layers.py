@@ -152,8 +152,10 @@ def here(
     x_domain: Domain,
     y_domain: Domain | None = None,
     more: Sequence[Spot] = (),
+    below: bool = False,
 ) -> list[Any]:
-    """A diamond, and its label on the side where there is room; ``more``: where it is in further states (kit.live)."""
+    """A diamond, and its label on the side where there is room, ``below`` it if something is above; ``more``:
+    where it is in further states (kit.live)."""
     import altair as alt
 
     spots: list[Spot] = [(x, y, text), *more]
@@ -165,7 +167,7 @@ def here(
         color=HERE,
         align=live.words(["right" if right else "left" for right in right_end]),
         dx=live.words([-9 if right else 9 for right in right_end]),
-        dy=live.words([12 if y is not None and y > top else -10 for _, y, _ in spots]),
+        dy=live.words([16 if below or (y is not None and y > top) else -10 for _, y, _ in spots]),
         fontWeight="bold",
     )
     return [
@@ -285,10 +287,12 @@ def bar_axis(title: str, largest: float) -> Any:
 
 
 def fine_ticks(domain: Domain) -> dict[str, Any]:
-    """Ticks at 1, 2, 5, 10, 20, … for a log10 axis of at most three decades; whole powers of ten on longer ones."""
+    """Ticks at 1, 2, 5, 10, 20, … for a log10 axis of at most three decades (1, 3, 10, … above two); whole powers of ten on
+    longer ones."""
     if domain[1] - domain[0] > 3:
         return {}
     powers = range(math.floor(domain[0]), math.ceil(domain[1]) + 1)
-    digits = (1, 2, 5) if domain[1] - domain[0] > 1 else (1, 1.5, 2, 3, 4, 5, 7)
+    across = domain[1] - domain[0]
+    digits = (1, 3) if across > 2 else (1, 2, 5) if across > 1 else (1, 1.5, 2, 3, 4, 5, 7)
     ticks = [power + math.log10(digit) for power in powers for digit in digits]
     return {"values": [tick for tick in ticks if domain[0] <= tick <= domain[1]]}

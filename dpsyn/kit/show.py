@@ -124,6 +124,10 @@ _RULES = """
 :is(.vega-embed :is(.role-axis-label, .role-axis-title, .role-legend-label, .role-legend-title) text,
     .js-plotly-plot :is(.xtick, .ytick, .g-xtitle, .g-ytitle, .legend) text) {fill: light-dark(#565d68, #d5dbe0) !important}
 
+/* The words of "you are here" stand on whatever lines there are. */
+.vega-embed text:is([fill='#D55E00' i], [fill='#E69F00' i])
+  {paint-order: stroke; stroke: light-dark(#ffffff, #10191b); stroke-width: 4px; stroke-linejoin: round}
+
 /* Headings of panels: as high as their words, so that the badge beside them stands in the same line. */
 [data-testid='stMain'] h2 {padding: 0.3rem 0 !important}
 [data-testid='stHeading'] h2 {padding-bottom: 0.9rem !important}
@@ -205,6 +209,7 @@ def _chart_words() -> alt.theme.ThemeConfig:
     here = get_script_run_ctx(suppress_warning=True) is not None
     config = word_sizes(LARGER if here and visit.presenting() else 1.0)
     config["title"]["subtitleColor"] = _SOFT_ON_DARK if here and st.context.theme.type == "dark" else _SOFT
+    config["axisBand"] = {"labelFlush": False}  # Streamlit would move the name of the first row down
     return {"config": config}
 
 

@@ -17,7 +17,9 @@ from dpsyn.errors import ParameterError
 from dpsyn.kit.lesson import MOST_SLIDERS, Slider, Step, rows
 from dpsyn.kit.verdicts import DOCS, DOCUMENTS
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
+from dpsyn.mechanisms.registry import offered
 from dpsyn.notation import short
+from dpsyn.privacy.spec import PrivacySpec
 from tests.pages.test_share import at
 
 STEPS = [(title, at) for title, lesson in lessons().items() for at in range(1, len(lesson.steps) + 1)]
@@ -28,8 +30,10 @@ SHARED = {"epsilon", "degree", "order"}
 """Keys that the lab has from the budget that all pages share."""
 
 
-def opened(title: str, step: int, **query: str):
+def opened(title: str, step: int, guess: str = "", **query: str):
     app = at("lessons", lesson=title, step=str(step), **query)
+    if guess:
+        app.pills(key=f"{lessons()[title].key}_{step}_guess").set_value(guess).run()
     assert not app.exception
     assert not app.error  # a fragment that fails shows an error in its place
     assert not app.warning
@@ -66,8 +70,7 @@ def test_a_step_opens_with_one_picture_and_at_most_two_sliders(title, number):
 def test_a_slider_moves_the_picture(title, number):
     lesson = lessons()[title]
     step = lesson.steps[number - 1]
-    guess = {} if step.question is None else {f"{lesson.key}_{number}_guess": step.question.answers[0]}
-    app = opened(title, number, **guess)
+    app = opened(title, number, step.question.answers[0] if step.question else "")
     before = app.caption[0].value
     for slider in step.sliders:
         shown = app.select_slider(key=f"{lesson.key}_{number}_{slider.name}")
@@ -133,8 +136,17 @@ def test_a_presentation_is_the_picture_its_sliders_and_one_caption():
     assert text[:2] == ["# Noise against n: Noise falls faster than chance", "Step 1 of 4"]
     assert len(text) == 3
     assert text[2].startswith("At n = 10,000")
+    assert charts(app.button(key="lesson_pin").click().run()) == 2
     app = app.button(key="lesson_unpresent").click().run()
     assert app.session_state["present"] is False
+
+
+def test_a_link_carries_the_step_and_its_sliders_and_no_guess():
+    app = opened("What ε does", 2, "Half")
+    app = app.select_slider(key="histogram_2_epsilon").set_value(2.0).run()
+    assert not any("guess" in name for name in app.query_params)
+    app = opened("What ε does", 2, "Half", histogram_2_epsilon="2")
+    assert app.select_slider(key="histogram_2_epsilon").value == 2.0
 
 
 def test_a_link_to_a_lesson_of_before_opens_it_and_a_wrong_one_is_named():
@@ -260,8 +272,9 @@ def test_the_reveals_on_the_loaded_data_name_the_mechanism_that_differs():
 
 def test_the_last_step_of_all_leads_to_the_gallery_or_starts_again_without_guesses():
     title, lesson = list(lessons().items())[-1]
-    app = opened(title, len(lesson.steps), histogram_2_guess="Half")
-    app = app.button(key="lesson_again").click().run()
+    app = opened("What ε does", 2, "Half")
+    app.query_params["lesson"], app.query_params["step"] = title, str(len(lesson.steps))
+    app = app.run().button(key="lesson_again").click().run()
     assert "What ε does" in app.query_params["lesson"]
     app = app.button(key="lesson_next").click().run()
     assert app.pills(key="histogram_2_guess").value is None
@@ -269,7 +282,13 @@ def test_the_last_step_of_all_leads_to_the_gallery_or_starts_again_without_guess
     assert "lesson" not in app.query_params
 
 
+SURE = {"noisy_reweighting": 0.5, "mwem": 0.875}
+"""With which probability theorems hold, as the lesson says."""
+
+
 def test_theorems_promise_more_than_runs_need_on_the_bundled_data():
+    facts = [offered(name, "theorems:verdict")(rows("asia").statistics(), PrivacySpec(3.0)).facts for name in SURE]
+    assert all(fact["success_probability"] >= sure for fact, sure in zip(facts, SURE.values(), strict=True))
     for name in ("asia", "car"):
         found = tried(small(rows(name), 4), 3.0, 2)
         assert {one.name for one in found} == {"Private sampling", "Noisy reweighting", "MWEM"}

@@ -56,7 +56,8 @@ def _total(draws: int, epsilon: float) -> tuple[Any, str]:
     )
     least = float(np.interp(draws, counts, by_squares))
     total = draws * epsilon
-    mark = layers.here(f"ε = {total:g}", np.log10(draws), np.log10(total), f"{draws} draws", x_domain, y_domain)
+    better = min(total, least)
+    mark = layers.here(f"ε = {better:.2g}", np.log10(draws), np.log10(better), f"{draws} draws", x_domain, y_domain)
     return layers.finish(alt.layer(chart, *mark), "What all draws cost", legend_labels=names), (
         f"{plain(draws)} draws at ε = {epsilon:g}: {total:g} by adding ε, {least:.2g} with δ = 10⁻⁵ by adding squares"
         + (", the better of the two." if least < total else ": here adding ε is better.")

@@ -74,7 +74,7 @@ def bars(series: Mapping[str, Floats]) -> Any:
         ]
     )
     names = list(series)
-    x = alt.X("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, ticks=False))
+    x = alt.X("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, ticks=False, labelLimit=0))
     base = alt.Chart(table).encode(x=x, xOffset=alt.XOffset("series:N", sort=names))
     y = alt.Y(
         "share:Q", axis=alt.Axis(title="share of the cars", labelExpr=layers.PERCENT), scale=layers.scale((-0.15, 0.95))
@@ -174,18 +174,19 @@ LESSONS = (
                 "Everybody lies a little",
                 "Suppose 1,728 owners keep their car's rating secret. Each answers with the truth or, by chance, with "
                 "another rating: the smaller ε, the more lies. We know how often they lie, so we calculate the lies out of "
-                "the shares; an estimate can fall below 0.",
+                "the shares; an estimate can fall below 0. Neighbours: one answer replaced.",
                 _asked,
                 (Slider("epsilon", "ε", _EPSILONS, 1.0), _DRAW),
             ),
             Step(
                 "Or one person adds noise once",
                 "Now somebody trusted counts the true answers, adds noise to the four counts, and publishes those. The same "
-                "ε, the same promise to everyone outside. Only the trust differs. One draw can be lucky: try several.",
+                "ε and neighbours, the same promise to everyone outside. Only the trust differs. One draw can be lucky: try "
+                "several.",
                 _both,
                 (Slider("epsilon", "ε", _EPSILONS, 0.5), _DRAW),
                 Question(
-                    "At the same ε, how large is the mean error of this second way?",
+                    "At the same ε, how large is the mean error of noise on the four counts?",
                     ("The same", "Half", "A tenth or less"),
                     2,
                     _compared,
@@ -195,7 +196,8 @@ LESSONS = (
             Step(
                 "What ε promises",
                 "Somebody sees the published count and asks: was your row in the data? Both worlds could have given it. ε "
-                "limits how much more likely one is than the other, for every count, whatever else they know.",
+                "limits how much more likely one is than the other, for every count, whatever else they know. Neighbours: "
+                "your row added.",
                 _promise,
                 (Slider("epsilon", "ε", (0.05, *_EPSILONS), 0.2),),
                 Question(

@@ -150,17 +150,19 @@ def _stage(lesson: Lesson, at: int) -> None:
         st.markdown(f"Step {at} of {len(lesson.steps)}", width="content")
     picture, caption = st.container(key="stage_picture"), st.container(key="lesson_caption", gap="xsmall")
     with st.container(key="stage_sliders"):
-        *places, corner = st.columns([4] * len(step.sliders) + [2], gap="medium", vertical_alignment="bottom")
+        *places, corner = st.columns(len(step.sliders) + 1, gap="medium", vertical_alignment="bottom")
     with caption:
         result = st.empty()
         guess = _question(lesson, at, step)
     chosen = _sliders(lesson, at, step, guessed=guess is not None, places=places)
     with caption:
         _reveal(step, guess, chosen)
+    settings = step.settings(chosen, guessed=guess is not None)
     with picture:
-        said = _pictures(lesson, at, step.settings(chosen, guessed=guess is not None), caption=False)
+        said = _pictures(lesson, at, settings, caption=False)
     result.markdown(said)
     with corner.container(key="lesson_corner", horizontal=True, gap="xsmall", horizontal_alignment="right"):
+        _pin(lesson, at, settings)
         _turn(lesson, at)
         st.button("Leave", key="lesson_unpresent", on_click=_unpresent)
 
@@ -180,7 +182,6 @@ def _again() -> None:
         for at, step in enumerate(lesson.steps, 1):
             if step.question is not None:
                 st.session_state.pop(_key(lesson, at, "guess"), None)
-                visit.write(_key(lesson, at, "guess"), None)
     _go(next(iter(lessons())), 1)
 
 
@@ -209,7 +210,7 @@ def _question(lesson: Lesson, at: int, step: Step) -> str | None:
         if large:
             st.markdown(question.ask, width="content")
         guess = st.pills(
-            question.ask, question.answers, key=_key(lesson, at, "guess"), bind="query-params",
+            question.ask, question.answers, key=_key(lesson, at, "guess"),
             label_visibility="collapsed" if large else "visible",
         )  # fmt: skip
     return guess
@@ -271,17 +272,22 @@ def _lab(step: Step, chosen: dict[str, Any]) -> None:
 
 def _pictures(lesson: Lesson, at: int, settings: dict[str, Any], *, caption: bool = True) -> str:
     """The picture, beside the pinned one if there is one, and what it says."""
-    step = lesson.steps[at - 1]
-    live = {"live": {_key(lesson, at, slider.name): slider for slider in step.sliders}} if step.follows else {}
-    figure, said = step.picture(**settings, **live)
+    figure, said = _pictured(lesson, at, settings)
     pinned = _pinned(lesson)
     places = st.columns(2) if pinned else [st.container()]
     if pinned:
         kept, before = pinned
-        old, words = lesson.steps[kept - 1].picture(**before)
+        old, words = _pictured(lesson, kept, before, "pinned_")
         _draw(places[0], old, "pair_pinned", f"**Pinned**, step {kept}{_named(lesson.steps[kept - 1], before)}. {words}")
     _draw(places[-1], figure, "pair_now" if pinned else "now", f"{'**Now**. ' if pinned else ''}{said}" if caption else "")
     return said
+
+
+def _pictured(lesson: Lesson, at: int, settings: dict[str, Any], stays: str = "") -> tuple[Any, str]:
+    """The figure and its sentence. One that ``stays`` has the axes of one that follows the sliders, but none to follow."""
+    step = lesson.steps[at - 1]
+    live = {"live": {stays + _key(lesson, at, slider.name): slider for slider in step.sliders}} if step.follows else {}
+    return step.picture(**settings, **live)
 
 
 def _named(step: Step, settings: dict[str, Any]) -> str:
@@ -301,7 +307,7 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
             else:
                 drawn = show.larger_chart(figure, _WORDS / show.SMALL) if large else figure.copy(deep=False)
                 if large:
-                    _for_stage(drawn)
+                    _for_stage(drawn, 3 if key == "now" else 2)
                     drawn["config"] = alt.Config(**_STAGE_WORDS)
                 drawn["title"], drawn["height"] = alt.Undefined, "container"
                 # As in show.show_chart: the check against the schema takes a third of the time.
@@ -311,7 +317,7 @@ def _draw(place: Any, figure: Any, key: str, caption: str) -> None:
             st.caption(caption)
 
 
-def _for_stage(chart: Any) -> None:
+def _for_stage(chart: Any, columns: int) -> None:
     """Legends beside each other, as a projector is wide and the picture needs the height; no label over another one."""
     for layer in getattr(chart, "layer", None) or [chart]:
         for channel in ("color", "shape", "strokeDash", "fill", "y"):
@@ -319,6 +325,9 @@ def _for_stage(chart: Any) -> None:
             if encoded is alt.Undefined:
                 continue
             if channel == "y" and isinstance(encoded["axis"], alt.Axis):
-                encoded["axis"]["labelOverlap"] = "greedy"
+                if encoded["axis"]["labelOverlap"] is False:  # every row has a name: smaller words
+                    encoded["axis"]["labelFontSize"] = _WORDS * 0.8
+                else:
+                    encoded["axis"]["labelOverlap"] = "greedy"
             elif channel != "y" and isinstance(encoded["legend"], alt.Legend):
-                encoded["legend"]["columns"] = 3
+                encoded["legend"]["columns"] = columns

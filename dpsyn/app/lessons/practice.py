@@ -174,8 +174,9 @@ LESSONS = (
         (
             Step(
                 "A promise holds for the worst data",
-                "A theorem bounds the error on every dataset; yours is kinder. Diamonds: the error that each "
-                "theorem promises not to exceed. Circles: what one run on your data does. At 1 it says nothing.",
+                "A theorem bounds the error on every dataset; yours is kinder. Diamonds: the error that a run exceeds with "
+                "a probability of at most a half (noisy reweighting), an eighth (MWEM). Circles: one run on your data. At 1 "
+                "a theorem says nothing.",
                 _here,
                 (_E, _C),
                 Question(
@@ -202,9 +203,9 @@ LESSONS = (
             ),
             Step(
                 "Many columns at once",
-                "Each table more takes a part of the same budget. And there are data whose two-way tables no fast method "
-                "can keep privately in synthetic rows (Ullman and Vadhan 2011). Mechanisms work because real data "
-                "are not those.",
+                "Each table more takes a part of the same budget. And if one-way functions exist, there are data whose "
+                "two-way tables no fast method can keep privately in synthetic rows (Ullman and Vadhan 2011). Real data are "
+                "not those: a belief, not a theorem.",
                 lambda columns, degree: _here(columns, 1.0, degree=degree),
                 (Slider("columns", "Columns", (3, 4, 5, 6), 6), Slider("degree", "d, columns in a table", (1, 2, 3), 2)),
             ),

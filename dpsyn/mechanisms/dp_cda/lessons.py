@@ -73,9 +73,12 @@ def _wall(digit: int, rows: int) -> tuple[Any, str]:
 def _order(epsilon: float, rows: int) -> tuple[Any, str]:
     inside = _inside(4, epsilon, rows)
     points = order_points(inside)
+    best = next(point for point in points if point.order_of_mixture == best_order(points))
+    means = next((point.order_of_mixture for point in points if point.between > 1), None)
     return draw_order(points, inside), (
-        f"At ε = {epsilon:g} and {rows:,} rows, l = {best_order(points)} keeps more of the variety inside a class than "
-        "any other l."
+        f"At ε = {epsilon:g} and {rows:,} rows, l = {best.order_of_mixture} keeps most variety inside a class: "
+        f"{short(best.within, 2)} of the noise. "
+        + (f"Class means pass the noise at l = {means}." if means else "Class means drown, too.")
     )
 
 
@@ -92,7 +95,7 @@ _RECORDED, _SCORED = "As recorded", "After the z-score"
 
 
 def _attack(order: int, epsilon: float, proven: bool = True) -> tuple[Any, str]:
-    """Bars on a log axis: the claimed ε, and what the attack proves at the published noise."""
+    """Bars: the claimed ε, and what the attack proves at the published noise."""
     found = published_attack(n=1_797, features=64, classes=10, order_of_mixture=order, epsilon=epsilon, delta=_DELTA)
     assert found is not None
     sigma, refuted = found
@@ -101,7 +104,7 @@ def _attack(order: int, epsilon: float, proven: bool = True) -> tuple[Any, str]:
     chart = bars(
         rows,
         "ε",
-        max(2_000.0, refuted if proven else 0.0),
+        refuted if proven else epsilon,
         dict(zip(shown, (BLUE, HERE), strict=False)),
         words={"text": 1.3},
         tooltip={"text": " "},
@@ -121,8 +124,8 @@ def _accounts(order: int, epsilon: float) -> tuple[Any, str]:
     return draw_noise(info), (
         "The published formula cannot reach this ε at any σ."
         if spent is None
-        else f"The published noise claims ε = {epsilon:g}; the proof for it gives {rounded_up(spent, 3)}. Here "
-        "1,259 rows are released, 1,790 in step 2."
+        else f"The published noise claims ε = {epsilon:g}; the proof for it gives {rounded_up(spent, 3)}. With "
+        "1,348 digits: σ differs from step 2, which has 1,797."
     )
 
 
@@ -169,9 +172,9 @@ LESSONS = (
                 lab=_LAB | {"in_cda_view": "What mixing does"},
             ),
             Step(
-                "The best l",
-                "Large l needs less noise; small l keeps more of what is special about an image. In between the variety "
-                "that is left against the noise is largest. The best l follows from public numbers alone, so "
+                "Which l keeps most variety?",
+                "Large l needs less noise; small l keeps more of what is special about an image. In between most variety "
+                "is left against the noise, though noise may still drown it. That l follows from public numbers alone, so "
                 "choosing it costs no privacy.",
                 _order,
                 (_E, _T),

@@ -203,7 +203,7 @@ def draw_statistics(run: Inside, density: Density, *, fitted: bool = True) -> An
     air = max(0.04 * (high - low), 0.01)
     deviations = np.unique(run.deviations)
     furthest = max(2.2 * deviations[-1], dots["error"].abs().max()) * 1.05
-    y_scale = _layers.scale((-furthest, furthest))
+    y_scale = alt.Scale(domain=[-furthest, furthest], nice=True)
     kinds = kinds if fitted else kinds[:1]
     dots = dots[dots["kind"].isin(kinds)]
     channels = {"title": None, "sort": None, "legend": _layers.legend(kinds)}
@@ -216,7 +216,7 @@ def draw_statistics(run: Inside, density: Density, *, fitted: bool = True) -> An
                 axis=alt.Axis(title="average in the data", grid=False),
                 scale=_layers.scale((low - air, high + air)),
             ),
-            y=alt.Y("error:Q", axis=alt.Axis(title="off by", format="~g"), scale=y_scale),
+            y=alt.Y("error:Q", axis=alt.Axis(title="off by", labelExpr="format(datum.value, '~g')"), scale=y_scale),
             color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[ORANGE, BLUE]), **channels),
             # Larger, so that they show where both are the same.
             size=alt.Size("kind:N", scale=alt.Scale(domain=kinds, range=[80, 26]), legend=None),

@@ -52,7 +52,8 @@ def _fitted(epsilon: float, seed: int, fitted: bool = True) -> tuple[Any, str]:
     run = _fit(epsilon, seed)
     before, after = (short(error, 3) for error in run.errors("entropy"))
     return draw_statistics(run, "entropy", fitted=fitted), (
-        f"Error of the noisy numbers: {before}{f'; after the fit: {after}' * fitted} (root mean square)."
+        f"Error of the noisy numbers: {before}{f'; after the fit: {after}' * fitted} (root mean square). "
+        "Grey: two deviations for one and two columns."
     )
 
 
@@ -74,8 +75,8 @@ LESSONS = (
             Step(
                 "Noise falls faster than chance",
                 "Replace one row: a share of n rows moves by at most 1/n, an average of ±1 values by 2/n. Noise of that "
-                "size hides everybody. Chance alone, who happened to be asked, moves it by 1/√n. With enough rows privacy "
-                "costs less than chance does anyway.",
+                "size divided by ε, more where many averages share it, hides everybody. Chance alone, who happened to be "
+                "asked, moves it by 1/√n. With enough rows privacy costs less than chance does anyway.",
                 _noise,
                 (_AT, Slider("epsilon", "ε", _EPSILONS, 1.0, "epsilon")),
                 lab=_LAB | {"in_nr_view": "Noise and budget"},

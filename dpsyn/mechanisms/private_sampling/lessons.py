@@ -21,7 +21,7 @@ from dpsyn.mechanisms.private_sampling.figures.hypercube import (
     hypercube_info,
     walsh_info,
 )
-from dpsyn.mechanisms.private_sampling.figures.shrinkage import binding_info, draw_binding, draw_shrinkage, shrinkage_info
+from dpsyn.mechanisms.private_sampling.figures.shrinkage import alone_cells, draw_alone, draw_shrinkage, shrinkage_info
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
 from dpsyn.mechanisms.private_sampling.theorems import verdict
 from dpsyn.notation import percent
@@ -87,7 +87,8 @@ def _averages(degree: int) -> tuple[Any, str]:
     columns = tuple(_FOUR)
     info = walsh_info(_run(columns, degree), [ASIA["bronc"], ASIA["dysp"]], 0.1, 6.0)
     matched = sum(0 < len(average.columns) <= degree for average in info.averages)
-    return draw_averages(info), (
+    varying = tuple(average for average in info.averages if average.columns)
+    return draw_averages(replace(info, averages=varying)), (
         f"At d = {degree} the discs follow the rings in {matched} of 15 functions, times 1 − λ = "
         f"{1 - info.shrinkage:.2f}. Grey band: bronchitis × short of breath."
     )
@@ -96,8 +97,8 @@ def _averages(degree: int) -> tuple[Any, str]:
 def _density(floor: float, ceiling: float) -> tuple[Any, str]:
     info = density_info(_run(tuple(_FOUR)), floor, ceiling)
     return draw_density(info), (
-        f"λ = {info.shrinkage:.2f}. {percent(info.at_floor)} of the possible rows stand at the floor, "
-        f"{percent(info.at_ceiling)} at the ceiling."
+        f"λ = {info.shrinkage:.2f} of uniform is mixed in to fit. {percent(info.at_floor)} of the possible rows stand at "
+        f"the floor, {percent(info.at_ceiling)} at the ceiling."
     )
 
 
@@ -111,13 +112,15 @@ def _against_ceiling(floor: float, ceiling: float) -> tuple[Any, str]:
 
 
 def _binding(floor: float, ceiling: float) -> tuple[Any, str]:
-    info = binding_info(_run(tuple(_FOUR)), floor=floor, ceiling=ceiling)
-    if not info.cells:  # nothing to draw: the density that fits is the data's own
+    run = _run(tuple(_FOUR))
+    cells = alone_cells(run, floor=floor, ceiling=ceiling)
+    if not cells:  # nothing to draw: the density that fits is the data's own
         return _against_ceiling(floor, ceiling)
-    first = info.cells[0]
-    return draw_binding(info), (
-        f"λ = {info.shrinkage:.2f}. The first cell, {first.text}, has {percent(first.data, 3)} of the rows; the mixture "
-        f"must give it {percent(first.least, 3)} to {percent(first.most, 3)}."
+    first = cells[0]
+    must = f"at least {percent(first.least, 3)}" if first.data < first.least else f"at most {percent(first.most, 3)}"
+    return draw_alone(cells), (
+        f"The first cell has {percent(first.data, 3)} of the rows and must have {must}: alone it needs "
+        f"λ = {first.alone:.2f}. All together: λ = {run.shrinkage(floor, ceiling):.2f}."
     )
 
 
@@ -183,18 +186,19 @@ LESSONS = (
         (
             Step(
                 "The density must fit in a box",
-                "Every possible row gets a probability from the floor to the ceiling, in multiples of the uniform one: what "
-                "is possible anyway betrays nobody. Real data do not fit, so they are mixed with the uniform distribution; "
-                "λ is its share. To leave a margin, the mixture must fit between 2·floor and ceiling − floor.",
+                "Every possible row gets a probability from the floor to the ceiling, in multiples of the uniform one: "
+                "nobody can make it more than ceiling/floor times as likely. Real data do not fit, so they are mixed with "
+                "the uniform distribution; λ is its share. To leave a margin, the mixture must fit between 2·floor and "
+                "ceiling − floor.",
                 _density,
                 (replace(_FLOOR, value=0.05), replace(_CEILING, value=3.0)),
                 lab=_BOX | {"is_section": "3 · Density", "is_columns_asia": _FOUR},
             ),
             Step(
                 "Which cells force λ up",
-                "The mechanism takes the smallest λ that works. These bars say which cells of the data stand in the way: "
-                "rare ones that must come up to 2·floor, common ones that must come down to ceiling − floor. A bar below 0 "
-                "corrects what overlapping cells count twice.",
+                "Rare cells of the data's tables must come up to 2·floor, common ones down to ceiling − floor. A bar is the "
+                "λ that one cell alone would need. All of them together can need more, and the mechanism takes the smallest "
+                "λ that works.",
                 _binding,
                 (replace(_FLOOR, value=0.1), replace(_CEILING, value=3.0)),
                 lab=_BOX | {"is_section": "2 · Why λ", "is_columns_asia": _FOUR},

@@ -129,7 +129,8 @@ def bars(
         title: of the axis, which has ticks up to ``largest``.
         largest: value.
         colours: by kind.
-        words: fields, each with the multiple of ``largest`` at which it ends.
+        words: fields, each with the multiple of ``largest`` at which it ends; the first one begins beside its bar,
+            clear of the rules.
         tooltip: fields and their names.
         rules: values, texts and marks of vertical rules.
         legend: of the kinds; None for none.
@@ -140,7 +141,8 @@ def bars(
     import altair as alt
 
     ends = {f"{name}_ends": at * largest for name, at in words.items()}
-    table = pd.DataFrame([dict(row) for row in rows]).assign(**ends)
+    clear = max((value for value, _, _ in rules), default=0.0)
+    table = pd.DataFrame([{**row, "clear": max(row["value"] or 0.0, clear)} for row in rows]).assign(**ends)
     scale = alt.Scale(domain=[0, max(ends.values())], nice=False)
     axis = alt.Axis(labelLimit=longest_name, ticks=False, domain=False, labelPadding=8)
     kinds = alt.Scale(domain=list(colours), range=list(colours.values()))
@@ -148,13 +150,16 @@ def bars(
         y=alt.Y("name:N", title=None, sort=table["name"].tolist(), axis=axis),
         tooltip=[alt.Tooltip(f"{name}:N", title=said) for name, said in tooltip.items()],
     )
-    text = base.mark_text(align="right", color=GUIDE, fontWeight="bold" if bold else "normal")
+    weight, (first, *others) = "bold" if bold else "normal", words
+    text = base.mark_text(align="right", color=GUIDE, fontWeight=weight)
+    beside = base.mark_text(align="left", dx=6, color=GUIDE, fontWeight=weight)
     layers = [
         base.mark_bar(height=height, cornerRadiusEnd=3).encode(
             x=alt.X("value:Q", axis=_layers.bar_axis(title, largest), scale=scale, stack=None),
             color=alt.Color("kind:N", title=None, sort=None, scale=kinds, legend=legend),
         ),
-        *(text.encode(x=alt.X(f"{name}_ends:Q"), text=alt.Text(f"{name}:N")) for name in words),
+        beside.encode(x=alt.X("clear:Q"), text=alt.Text(f"{first}:N")),
+        *(text.encode(x=alt.X(f"{name}_ends:Q"), text=alt.Text(f"{name}:N")) for name in others),
     ]
     for value, said, style in rules:
         mark = alt.Chart(pd.DataFrame([{"value": value, "text": said}])).mark_rule(color=GUIDE, **style)

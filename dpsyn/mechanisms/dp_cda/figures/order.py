@@ -107,7 +107,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
         for name, value in ((BETWEEN, point.between), (WITHIN, point.within), (PLANNED, point.plan.signal_to_noise))
         if value > 0
     ]
-    level = alt.Chart(pd.DataFrame([{"y": 0.0, "text": "signal = noise"}])).encode(y=alt.Y("y:Q"))
+    level = alt.Chart(pd.DataFrame([{"y": 0.0, "text": "1: signal = noise"}])).encode(y=alt.Y("y:Q"))
     layers = [
         level.mark_rule(color=GUIDE, strokeDash=[2, 4]),
         level.mark_text(color=GUIDE, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
@@ -115,7 +115,7 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
     best = next((point for point in points if point.order_of_mixture == best_order(points)), None)
     if best is not None:
         at = math.log2(best.order_of_mixture), math.log10(best.plan.signal_to_noise)
-        spot = pd.DataFrame([{"x": at[0], "y": at[1], "text": f"best l = {best.order_of_mixture}"}])
+        spot = pd.DataFrame([{"x": at[0], "y": at[1], "text": f"most variety: l = {best.order_of_mixture}"}])
         mark = alt.Chart(spot).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
         layers += [
             mark.mark_point(shape="circle", size=170, color=ORANGE, strokeWidth=3, filled=False, opacity=1),

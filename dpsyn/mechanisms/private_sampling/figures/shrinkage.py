@@ -25,7 +25,7 @@ from dpsyn.solvers.matching import Floats
 
 Axis = Literal["ceiling", "floor"]
 AXES: dict[Axis, str] = {"ceiling": "ceiling (the papers' Δ)", "floor": "floor (the papers' δ)"}
-SHRINKAGE, EMPTY = "λ", "2·floor: an empty cell of up to d columns forces this"
+SHRINKAGE, EMPTY = "λ", "2·floor (an empty cell of up to d columns)"
 _POINTS = 100
 TOO_FEW, TOO_MANY = "fewer rows than uniform", "more rows than uniform"
 _MOST_CELLS = 10
@@ -95,7 +95,7 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
     air = 0.02 * (info.x[-1] - info.x[0])
     x_domain, y_domain = (info.x[0] - air, info.x[-1] + air), (-0.02, 1.06)
     x = alt.X("x:Q", axis=alt.Axis(title=AXES[info.axis], grid=False), scale=_layers.scale(x_domain))
-    y = alt.Y("y:Q", axis=alt.Axis(title="λ, share of the uniform density"), scale=_layers.scale(y_domain))
+    y = alt.Y("y:Q", axis=alt.Axis(title="λ, share of uniform"), scale=_layers.scale(y_domain))
     lines = (
         alt.Chart(rows)
         .mark_line(strokeWidth=2.5, clip=True)
@@ -112,7 +112,8 @@ def draw_shrinkage(info: ShrinkageInfo) -> Any:
         dots = dots.encode(x=x, y=y, tooltip=tips({"x:.4f": info.axis, "y:.4f": "λ"}))
         layers.append(dots.mark_circle(size=34, color=BLUE, opacity=1, clip=True))
     text = f"{info.axis} {short(info.here[0])}: λ = {info.here[1]:.4f}"
-    layers += _layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain)
+    below = info.here[1] < np.interp(info.here[0], info.x, info.empty) < info.here[1] + 0.2
+    layers += _layers.here(f"λ = {info.here[1]:.3f}", *info.here, text, x_domain, y_domain, below=bool(below))
     return _layers.finish(alt.layer(*layers), f"λ against the {info.axis}", info.subtitle, legend_labels=labels, plot=230)
 
 
@@ -292,25 +293,50 @@ def binding_info(run: SmallRun, *, floor: float, ceiling: float, most: int = _MO
     )
 
 
+def alone_cells(run: SmallRun, *, floor: float, ceiling: float, most: int = _MOST_CELLS) -> tuple[Cell, ...]:
+    """The cells that would each force a λ above 0 if they were alone, the largest first."""
+    cells = sorted(all_cells(run, 2 * floor, ceiling - floor), key=lambda cell: -cell.alone)
+    return tuple(cell for cell in cells[:most] if cell.alone > 0)
+
+
+def draw_alone(cells: Sequence[Cell]) -> Any:
+    """An Altair bar chart: the λ that each cell alone forces."""
+    chart, labels = _cell_bars(cells, [cell.alone for cell in cells], {"title": "λ that the cell alone needs"})
+    return _layers.finish(chart, "What each cell needs", legend_labels=labels, plot=max(24 * len(cells) + 10, 90))
+
+
 def draw_binding(info: BindingInfo) -> Any:
     """An Altair bar chart: the cells' parts of the conflict, coloured by the side of uniform on which the data are."""
-    import altair as alt
-
     if not info.cells:
         raise ParameterError("info", "no cells", "at least one: nothing binds at λ = 0")
+    axis = {"title": "part of the conflict (all parts sum to 100 %)", "labelExpr": _layers.PERCENT}
+    bars, labels = _cell_bars(info.cells, [cell.share for cell in info.cells], axis)
+    title = "Which cells bind"
+    subtitle = "Dual values of the linear program, written on the cells."
+    if info.others[0]:
+        subtitle += f" {info.others[0]} more hold {info.others[1]:.1%} together."
+    return _layers.finish(
+        bars, title, subtitle, legend_labels=labels, line_length=80, plot=max(24 * len(info.cells) + 10, 90)
+    )
+
+
+def _cell_bars(cells: Sequence[Cell], values: Sequence[float], axis: dict[str, str]) -> tuple[Any, list[str]]:
+    """A bar of each cell up to its value, and the names of the colours."""
+    import altair as alt
+
     labels = [TOO_FEW, TOO_MANY]
     rows = pd.DataFrame(
         [
             {
                 "cell": cell.text,
-                "share": cell.share,
+                "value": value,
                 "kind": cell.kind,
                 "weight": f"{cell.weight:+.3g}",
                 "data": f"{cell.data:.4%}",
                 "box": f"{cell.least:.3%} to {cell.most:.3%}",
                 "alone": f"{cell.alone:.4f}" if cell.alone > 0 else "nothing",
             }
-            for cell in info.cells
+            for cell, value in zip(cells, values, strict=True)
         ]
     )
     bars = (
@@ -323,10 +349,7 @@ def draw_binding(info: BindingInfo) -> Any:
                 title=None,
                 axis=alt.Axis(labelLimit=230, ticks=False, domain=False, labelPadding=6),
             ),
-            x=alt.X(
-                "share:Q",
-                axis=alt.Axis(title="part of the conflict (all parts sum to 100 %)", labelExpr=_layers.PERCENT, tickCount=5),
-            ),
+            x=alt.X("value:Q", axis=alt.Axis(tickCount=5, **axis)),
             **channels(labels, "kind", color=(ORANGE, GREEN)),
             tooltip=tips(
                 {
@@ -339,10 +362,4 @@ def draw_binding(info: BindingInfo) -> Any:
             ),
         )
     )
-    title = "Which cells bind"
-    subtitle = "Dual values of the linear program, written on the cells."
-    if info.others[0]:
-        subtitle += f" {info.others[0]} more hold {info.others[1]:.1%} together."
-    return _layers.finish(
-        bars, title, subtitle, legend_labels=labels, line_length=80, plot=max(24 * len(info.cells) + 10, 90)
-    )
+    return bars, labels

@@ -18,8 +18,10 @@ from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
     TOO_MANY,
     Axis,
     all_cells,
+    alone_cells,
     binding_info,
     cell_weights,
+    draw_alone,
     draw_binding,
     draw_shrinkage,
     shrinkage_info,
@@ -163,6 +165,16 @@ def test_the_bars_say_what_the_cells_are(bits: SmallRun) -> None:
     (rows,) = spec["datasets"].values()
     assert [row["cell"] for row in rows] == [cell.text for cell in info.cells]
     assert len(rows) <= 3
+
+
+def test_each_bar_is_the_shrinkage_that_its_cell_alone_forces(bits: SmallRun) -> None:
+    cells = alone_cells(bits, floor=0.25, ceiling=2.0)
+    assert cells[0] == binding_info(bits, floor=0.25, ceiling=2.0).alone
+    (rows,) = draw_alone(cells).to_dict()["datasets"].values()
+    for cell, row in zip(cells, rows, strict=True):  # mixed by so much, the cell is just inside of what the box allows
+        assert row["cell"] == cell.text
+        mixed = (1 - row["value"]) * cell.data + row["value"] * cell.uniform
+        assert mixed == pytest.approx(cell.least if cell.kind == TOO_FEW else cell.most)
 
 
 def test_an_empty_cell_of_more_than_d_columns_forces_nothing() -> None:
