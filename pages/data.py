@@ -10,8 +10,7 @@ from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
 from dpsyn.notation import percent
 
-_OPEN_NOTES = 2
-"""More are folded, so that the table stays in view."""
+_OPEN_NOTES = 2  # more are folded, so that the table stays in view
 
 
 def take_sample() -> None:

@@ -200,8 +200,8 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
     """Everything about one mechanism; what stands in expanders is made when they are opened."""
     st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
     show_conditions(verdict.conditions)
-    for sentence in contradictions(remedy for condition in verdict.missed for remedy in condition.remedies):
-        st.caption(said(sentence))
+    if excluded := contradictions(remedy for condition in verdict.missed for remedy in condition.remedies):
+        st.caption(said(" ".join(excluded)))
     for note in verdict.notes:
         st.caption(said(note))
     if verdict.alternatives:

@@ -10,12 +10,12 @@ from tests.pages.conftest import confirm, finish_job, press
 
 
 def metrics(app):
-    return {m.label.split(",")[0]: m.value for m in app.metric}
+    return {m.label.split(", ")[-1]: m.value for m in app.metric}
 
 
 def test_opens_on_bundled_data_with_its_statistics(open_page):
     app = open_page("data")
-    assert metrics(app) == {"p": "8", "n": "20,000", "‖fₙ‖∞": "0.291", "Distinct rows": "69"}
+    assert metrics(app) == {"p": "8", "n": "20,000", "‖fₙ‖∞": "29.1\N{NO-BREAK SPACE}%", "Distinct rows": "69"}
 
 
 def not_yet_public(app):
@@ -111,35 +111,52 @@ def test_the_target_says_which_columns_it_leaves_out_and_why(open_page):
     assert "ill" not in said
 
 
+def notes(app):
+    """What is said of the columns, open or folded."""
+    folded = [m.value for e in app.expander if e.label.endswith("notes on these columns") for m in e.markdown]
+    return " ".join([*(i.value for i in app.info), *folded])
+
+
+@pytest.mark.parametrize(("columns", "folded"), [(2, False), (3, True)])
+def test_more_than_two_notes_are_folded_above_the_table(open_page, columns, folded):
+    rows = "\n".join(",".join([*[f"0{100 + i % 3}"] * columns, "ab"[i % 2]]) for i in range(12))
+    data = f"{','.join('xyz'[:columns])},ill\n{rows}\n".encode()
+    app = open_page("data")
+    app.file_uploader(key="upload").upload("codes.csv", data, "text/csv").run()
+    assert notes(app).count("start with a 0 that a number would lose, as postcodes do") == columns
+    assert (len(app.info) == 0) == folded
+    assert any("costs add up to 200 %" in c.value for c in app.caption)
+
+
 def test_notes_are_about_the_columns_in_use(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("awkward.csv", awkward(), "text/csv").run()
-    (said,) = [i.value for i in app.info]
+    said = notes(app)
     assert "Column 'id' was left out as an identifier: 120 different values in 120 rows" in said
     assert "Column 'place' was left out: it has one value only." in said
     current = app.session_state["dataset"]
     app.session_state["dataset"] = current.changed(table=current.full)
     app.run()
     assert not app.exception
-    (said,) = [i.value for i in app.info]
+    said = notes(app)
     assert "'id'" not in said
     assert "Column 'place': one value only: it says nothing; leave it out." in said
     app.session_state["dataset"] = current.changed(table=current.full.project(["ill", "kind", "dose"]))
     app.run()
-    assert "'id' was left out" in app.info[0].value
-    assert "'place' was left out" in app.info[0].value
+    assert "'id' was left out" in notes(app)
+    assert "'place' was left out" in notes(app)
 
 
 def test_columns_of_one_value_are_left_out_and_told(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("same.csv", b"a,b,c\n" + b"x,2.5,u\nx,2.5,v\n" * 20, "text/csv").run()
-    (said,) = [i.value for i in app.info]
+    said = notes(app)
     assert "Column 'a' was left out: it has one value only." in said
     assert "Column 'b' was left out: it has one value only." in said
     current = app.session_state["dataset"]
     assert current.table.domain.names == ("c",)
     app.session_state["dataset"] = current.changed(table=current.full)
-    (said,) = [i.value for i in app.run().info]
+    said = notes(app.run())
     assert "Columns 'a', 'b': one value only: they say nothing; leave them out." in said
 
 
@@ -148,7 +165,7 @@ def test_categories_that_differ_only_in_capitals_or_blanks_are_named(open_page):
     rows = "\n".join(f"{cells[i % 3]},{cells[3 + i % 3]},{'ab'[i % 2]}" for i in range(30))
     app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", f"ill,where,other\n{rows}\n".encode(), "text/csv").run()
-    said = " ".join(i.value for i in app.info).replace("\N{NO-BREAK SPACE}", " ")
+    said = notes(app).replace("\N{NO-BREAK SPACE}", " ")
     assert "Column 'ill': categories that differ only in capitals or blanks count as different: 'Y', 'y'." in said
     assert "'Old  town', 'old town'" in said
     assert "'other'" not in said

@@ -103,8 +103,8 @@ def show(explorer: Explorer) -> None:
     dot = "A dot: the condition does not depend on this parameter. None, any: no value of it makes it true, every does."
     st.caption(" ".join([dot, *notes]))
     needed = [entry.remedy for entry in inverses if entry.remedy and entry.condition not in _ONE_IS_ENOUGH]
-    for sentence in contradictions(needed):
-        st.caption(widgets.humanise(sentence))
+    if excluded := contradictions(needed):
+        st.caption(widgets.humanise(" ".join(excluded)))
     visit.offer(lambda: _code(explorer, vary, spread))
     with st.expander("Why none, and why any"):
         for condition, group in groupby(inverses, key=lambda entry: _BRIEFLY[entry.condition]):
