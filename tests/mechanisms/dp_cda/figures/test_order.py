@@ -31,7 +31,7 @@ def test_signal_and_noise_against_the_order_of_mixture(ten: Inside) -> None:
         assert point.plan.signal_to_noise == pytest.approx(planned.signal_to_noise, rel=0.06)
         assert point.within < point.plan.signal_to_noise
     text = json.dumps(draw_order(points, ten).to_dict(), ensure_ascii=False, allow_nan=False)
-    assert "best l = 8" in text
+    assert "most variety: l = 8" in text
     rows = max(draw_needed(points, ten).to_dict()["datasets"].values(), key=len)
     assert len(rows) == 5 + 5
     assert {row["series"] for row in rows} == {"exact", "published but wrong"}
