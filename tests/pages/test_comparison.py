@@ -44,7 +44,7 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     assert not app.error
     (names,) = (list(shown.value["Name"]) for shown in app.dataframe if "Name" in shown.value)
     table = next(shown.value for shown in app.dataframe if "2-way mean" in shown.value)
-    assert [line.split(" · ")[1] for line in table["Compared"][:2]] == ["Noisy reweighting", "DP-CDA"]
+    assert [line.split(" · ")[0] for line in table["Compared"][:2]] == ["Noisy reweighting", "DP-CDA"]
     assert table["Compared"].iloc[2].startswith("Sampling noise")
     for degree in (1, 2, 3):
         assert (table[f"{degree}-way mean"] <= table[f"{degree}-way max"]).all()

@@ -15,7 +15,6 @@ from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
     DRAWS,
-    REPEATS,
     axes,
     mechanisms_as_they_come,
     standard_degrees,
@@ -30,6 +29,8 @@ from dpsyn.table import Table
 
 NO_TARGET = "— no column —"
 _MOST_VALUES = 50
+_REPEATS = 3
+"""At first: somebody waits for them."""
 NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
 
 
@@ -122,7 +123,7 @@ def planner(current: visit.Dataset) -> None:
                 "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", **current.kept
             )
             repeats = st.slider(
-                "Repeats", 1, 20, REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
+                "Repeats", 1, 20, _REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
             )
             draws = st.slider(
                 "Draws from each run",

@@ -20,7 +20,7 @@ from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
-REPEATS, DRAWS = 3, 2
+REPEATS, DRAWS = 5, 2
 _SETTINGS = ("vary", "values", "repeats", "draws", "seed")
 
 
