@@ -161,7 +161,8 @@ def expected(offer: Offer) -> str:
     if offer.error is None:
         return ""
     of = "A run's noise alone" if offer.rows is None else f"A run's {offer.rows:,} row{'s' * (offer.rows != 1)} alone"
-    return f"{of}: two-way error {_error(*offer.error)}."
+    what = "" if offer.error[0] > _LOST else "two-way error "
+    return f"{of}: {what}{_error(*offer.error)}."
 
 
 def _error(error: float, bound: str) -> str:
