@@ -205,7 +205,7 @@ def test_whatever_ends_a_run_leaves_no_half_file(
 def test_where_there_is_no_terminal_progress_is_plain_lines(here: Path) -> None:
     said = run("generate", "leute.csv", "-o", "rows.csv", *QUICK[:-1]).stderr
     assert "Noisy reweighting: adding noise to the statistics" in said
-    assert "Noisy reweighting: done (100%)" in said
+    assert "Noisy reweighting: handing over the rows (100%)" in said
     assert "Noisy reweighting:" not in run("generate", "leute.csv", "-o", "rows.csv", "--force", *QUICK).stderr
 
 
