@@ -122,7 +122,7 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     app.text_input(key=f"runs_name_{made.number}_{made.number}").set_value("of the people").run()
     app.button(key=f"runs_rename_{made.number}").click().run()
     assert not app.exception
-    assert app.dataframe[0].value["Name"].iloc[0] == f"{made.number} · of the people"
+    assert app.dataframe[0].value["Name"].iloc[0] == f"of the people (no. {made.number})"
     assert [kept.name for kept in Workspace(folder).read().releases] == ["of the people"]
     app.button(key=f"runs_remove_{made.number}").click().run()
     assert not app.exception

@@ -111,9 +111,11 @@ def test_a_release_of_a_given_generator_claims_nothing_whoever_makes_it(delta):
 def test_a_record_holds_public_facts_alone():
     """Whoever adds a field has to say here that it does not follow from the rows."""
     release = Release(pd.DataFrame({"a": [1]}), Guarantee(1.0, 0.0, "replace_one", "T"), {"secret": 1}, "mwem", {}, False)
-    assert release.record().keys() == {
-        "mechanism", "settings", "guarantee", "rows", "columns", "demonstration", "versions",
+    record = release.record()
+    assert record.keys() == {
+        "mechanism", "settings", "config", "domain", "guarantee", "rows", "columns", "demonstration", "versions",
     }  # fmt: skip
+    assert record["domain"] is None  # nobody has confirmed one
 
 
 def test_a_demonstration_says_what_it_is_and_takes_nothing_for_granted_about_noise_that_it_has_not():

@@ -259,7 +259,7 @@ def _headline(setting: ReweightingSetting, found: tuple[Condition, ...]) -> Head
         smallest = math.inf
     if smallest < 1 and (within := rounded_up(smallest, 3)) != "1":
         how = f"within {within} (8 × accuracy {rounded_up(smallest / 8, 3)})"
-        best = "The best promise says next to nothing" if smallest >= _NEXT_TO_NOTHING else "Promise possible"
+        best = "Promise possible, but nearly empty" if smallest >= _NEXT_TO_NOTHING else "Promise possible"
         return Headline(f"± {within}", f"Private. {best}, {likely}: every {of} {how}.", "open")
     return Headline("no promise", f"Private, but no bound below 1 on the error of a {of}.", "open")
 
