@@ -134,7 +134,7 @@ def repaired_rows(
         gained += float(best[at].sum())
         turn += 1
         if rounds is None and turn % window == 0:
-            if gained < _LEAST_GAIN * float(wanted @ wanted):
+            if gained <= _LEAST_GAIN * float(wanted @ wanted):
                 break
             gained = 0.0
     return rows

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.solvers import rounding
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import TableModel
 from dpsyn.solvers.rounding import repaired_rows, systematic_counts, systematic_rows
@@ -84,3 +85,13 @@ def test_rare_rows_are_not_made():
 def test_one_row_and_constant_columns():
     codes = np.zeros((1, 2), dtype=np.int32)
     assert repaired_rows(codes, (1, 1), ((0, 1),), np.ones(1), np.random.default_rng(0)).tolist() == [[0, 0]]
+
+
+def test_tables_that_are_met_exactly_end_it(monkeypatch):
+    turns = []
+    together = rounding._together
+    monkeypatch.setattr(rounding, "_together", lambda *given: turns.append(1) or together(*given))
+    codes = np.random.default_rng(0).integers(0, 2, (64, 2)).astype(np.int32)
+    target = np.bincount(2 * codes[:, 0] + codes[:, 1], minlength=4) / 64
+    assert np.array_equal(repaired_rows(codes, (2, 2), [(0, 1)], target, np.random.default_rng(1)), codes)
+    assert len(turns) < 20
