@@ -55,10 +55,11 @@ if advice is not None:
     st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
     lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"), part)
-    per_cell = (
+    cost = (
         "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
+        "columns, so costs add up to 200 %."
     )
-    st.caption(" ".join(filter(None, [f"{per_cell}columns, so costs add up to 200 %.", cut])))
+    st.caption(" ".join(filter(None, [cost, cut])))
     first, second = st.columns(2, gap="large")
     options = list(current.classes)
     target = first.selectbox(
@@ -103,8 +104,7 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
         visit.use(current.changed(two_valued_as_bit=as_bit))
         st.rerun()
     rows, width = current.table.frame, len(current.table.domain)
-    shown = rows.iloc[:200, :SHOWN_COLUMNS]
-    days = {name: st.column_config.DateColumn() for name in columns.only_days(rows)}
-    st.dataframe(shown, hide_index=True, height=300, column_config=days)
+    days = {name: st.column_config.DateColumn() for name in columns.only_days(rows.iloc[:, :SHOWN_COLUMNS])}
+    st.dataframe(rows.iloc[:200, :SHOWN_COLUMNS], hide_index=True, height=300, column_config=days)
     of_columns = f", and the first {SHOWN_COLUMNS} of {width:,} columns" if width > SHOWN_COLUMNS else ""
     st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")

@@ -28,6 +28,7 @@ from dpsyn.table import Table
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
 
+N_IS_PUBLIC = "The number of rows n is public."
 PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, units, bins) was known without looking at the data."
 
 

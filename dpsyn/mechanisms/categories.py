@@ -14,6 +14,7 @@ from dpsyn import checks
 from dpsyn.calendar import with_calendar
 from dpsyn.domain import Codes, Domain
 from dpsyn.mechanisms.base import (
+    N_IS_PUBLIC,
     PUBLIC_DOMAIN_ASSUMPTION,
     ROWS,
     Axis,
@@ -29,8 +30,6 @@ from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory
 from dpsyn.table import Table
-
-_N_IS_PUBLIC = "The number of rows n is public."
 
 
 class Model(Protocol):
@@ -80,7 +79,7 @@ class Categories(Config):
 
 def claimed(spec: PrivacySpec, stage: Stage, source: str, delta: float) -> Guarantee:
     """The claim of a mechanism that spends all of ε that a stage leaves, and this δ."""
-    public = (_N_IS_PUBLIC,) if spec.neighbouring == "replace_one" else ()
+    public = (N_IS_PUBLIC,) if spec.neighbouring == "replace_one" else ()
     return Guarantee(spec.epsilon, delta, spec.neighbouring, stage.source(source), (PUBLIC_DOMAIN_ASSUMPTION, *public))
 
 

@@ -19,6 +19,7 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import (
     DEGREE,
+    N_IS_PUBLIC,
     PUBLIC_DOMAIN_ASSUMPTION,
     ROWS,
     Axis,
@@ -34,7 +35,8 @@ from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-from dpsyn.solvers.contingency import cell_numbers, cell_offsets
+from dpsyn.solvers.contingency import cell_offsets
+from dpsyn.solvers.noisy_tables import table_counts
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.table import Table
 
@@ -45,7 +47,6 @@ Output = Literal["last", "average"]
 MOST_POINTS = 2**22
 """Rows of the domain: a weight is kept for each."""
 MOST_ROUNDS = 200
-_N_IS_PUBLIC = "The number of rows n is public."
 _ROUNDING = 1e-12
 """By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
 _LONGEST_STEP = 300.0
@@ -76,13 +77,7 @@ class Queries:
 
     def counts(self, codes: Codes) -> Integers:
         """How many rows lie in every cell, exact. Shape (cells,)."""
-        sizes = np.diff(self.offsets)
-        return np.concatenate(
-            [
-                np.bincount(cell_numbers(codes, table, self.sizes), minlength=int(size))
-                for table, size in zip(self.tables, sizes, strict=True)
-            ]
-        )
+        return np.concatenate([table_counts(codes, table, self.sizes) for table in self.tables])
 
     def place_of(self, cell: int) -> tuple[int | slice, ...]:
         """An index of an array over the domain: the rows that lie in a cell."""
@@ -161,7 +156,7 @@ class MWEM(Config):
         log_sizes = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
         rounds = self.rounds or best_rounds(n * left.epsilon, *log_sizes, most=MOST_ROUNDS)
         source = stage.source(f"Theorem 2.1 of {self.paper}")
-        guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, _N_IS_PUBLIC))
+        guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, N_IS_PUBLIC))
         return MWEMMechanism(self, spec, domain, n, guarantee, self, int(rounds), queries, stage, left.epsilon)
 
 

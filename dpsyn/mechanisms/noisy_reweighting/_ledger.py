@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import PUBLIC_DOMAIN_ASSUMPTION
+from dpsyn.mechanisms.base import N_IS_PUBLIC, PUBLIC_DOMAIN_ASSUMPTION
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
@@ -24,7 +24,6 @@ Integers = npt.NDArray[np.int64]
 NoiseKind = Literal["laplace", "gaussian", "continuous_laplace"]
 Argument = Literal["pure", "exact", "zcdp"]
 
-_N_IS_PUBLIC = "The number of rows n is public."
 FLOATING_POINT = (
     "Real arithmetic: continuous Laplace noise in floating point is not safe (Mironov 2012), "
     "its low bits can give a value away."
@@ -362,7 +361,7 @@ def source_of(ledger: Ledger, spec: PrivacySpec) -> str:
 def assumptions_of(family: Family, kind: NoiseKind, spec: PrivacySpec, *, public_rows: bool) -> tuple[str, ...]:
     found = [PUBLIC_DOMAIN_ASSUMPTION]
     if spec.neighbouring == "replace_one":
-        found.append(_N_IS_PUBLIC)
+        found.append(N_IS_PUBLIC)
     if kind == "continuous_laplace":
         found.append(FLOATING_POINT)
     if public_rows:

@@ -11,7 +11,16 @@ from dpsyn import checks
 from dpsyn.calendar import with_calendar
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError
-from dpsyn.mechanisms.base import DEGREE, PUBLIC_DOMAIN_ASSUMPTION, ROWS, SPACE_SIZE, Axis, Config, check_request
+from dpsyn.mechanisms.base import (
+    DEGREE,
+    N_IS_PUBLIC,
+    PUBLIC_DOMAIN_ASSUMPTION,
+    ROWS,
+    SPACE_SIZE,
+    Axis,
+    Config,
+    check_request,
+)
 from dpsyn.mechanisms.encoding import checked_share, staged
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
@@ -43,7 +52,6 @@ EXACT_ASSUMPTION = (
     "by up to 1e-5 where the quadratic program needs it, a feasible density that is not proven optimal is taken, and the "
     "uniform density stands in for a solver that fails: it is taken for granted that none of this matters."
 )
-N_ASSUMPTION = "The number of rows n is public."
 
 
 @dataclass(frozen=True)
@@ -146,7 +154,7 @@ class PrivateSampling(Config):
             assumptions.append(IGNORES_DATA)
         elif per_row < ratio:
             source, status = THEOREM_SOURCE, "real_arithmetic"
-            assumptions += [N_ASSUMPTION, EXACT_ASSUMPTION]
+            assumptions += [N_IS_PUBLIC, EXACT_ASSUMPTION]
         return PrivateSamplingMechanism(
             config=self,
             spec=asked,

@@ -11,25 +11,9 @@ import pytest
 import dpsyn
 from dpsyn.errors import DpsynError
 from dpsyn.table import Table
-from tests.conformance.neighbours import Call, Deaf
+from tests.conformance.neighbours import Call, Deaf, Exact
 
 ASIA = dpsyn.load_sample("asia")
-
-
-class Exact(Deaf):
-    """Answers without any noise, and chooses the highest score."""
-
-    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        self._noted("laplace", values, scale)
-        return values
-
-    def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        self._noted("gaussian", values, scale)
-        return values
-
-    def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
-        self._noted("choice", scores, scale)
-        return int(np.argmax(scores))
 
 
 def exact_run(table: Table, spec: dpsyn.PrivacySpec, **settings: object) -> tuple[list[Call], dict]:

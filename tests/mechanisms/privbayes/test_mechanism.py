@@ -15,25 +15,9 @@ from dpsyn.mechanisms.privbayes.mechanism import BayesianNetwork, PrivBayesMecha
 from dpsyn.mechanisms.privbayes.scores import f_score, r_score
 from dpsyn.solvers.noisy_tables import table_counts
 from dpsyn.table import Table
-from tests.conformance.neighbours import Deaf
+from tests.conformance.neighbours import Exact
 
 ASIA, CAR = dpsyn.load_sample("asia"), dpsyn.load_sample("car")
-
-
-class Exact(Deaf):
-    """Answers without noise, and chooses the highest score."""
-
-    def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        self._noted("laplace", values, scale)
-        return values
-
-    def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        self._noted("gaussian", values, scale)
-        return values
-
-    def exponential_choice(self, scores: np.ndarray, scale: float) -> int:
-        self._noted("choice", scores, scale)
-        return int(np.argmax(scores))
 
 
 def watched(table: Table, spec: dpsyn.PrivacySpec, **settings: Any) -> tuple[PrivBayesMechanism, Exact, BayesianNetwork]:
