@@ -120,3 +120,5 @@ def main() -> None:
     _keep_to_share()
     with out:
         pickle.dump(run(task, arguments), out, protocol=pickle.HIGHEST_PROTOCOL)
+    # Libraries' threads may abort the process while it is taken down (pyarrow's, after a file that cannot be read).
+    os._exit(0)
