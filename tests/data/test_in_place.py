@@ -29,6 +29,9 @@ def rows(n: int = 300, seed: int = 0) -> pa.Table:
     def some(values: list[Any], kind: pa.DataType) -> pa.Array:
         return pa.array([values[i] for i in random.integers(0, len(values), n)], kind)
 
+    cents = [None, 0.005, 0.015, 0.125, 0.29, 1.005, 2.675, -3.0, 99.0, *np.round(random.random(9), 2)]
+    prices = [None, *(Decimal(k).scaleb(-3) for k in (-1, 0, 4, 5, 6, 15, 2500, 999999))]
+    times = [None, *(datetime.datetime(2020, 1, 1 + i % 28, 23, 59, 59, 999999) for i in range(40))]
     reals = [
         None,
         math.nan,
@@ -48,14 +51,14 @@ def rows(n: int = 300, seed: int = 0) -> pa.Table:
     return pa.table(
         {
             "real": some(reals, pa.float64()),
-            "cents": some([None, 0.005, 0.015, 0.125, 0.29, 1.005, 2.675, -3.0, 99.0, *np.round(random.random(9), 2)], pa.float64()),
+            "cents": some(cents, pa.float64()),
             "narrow": some([0.1, 0.25, 0.3, 0.7, 1.5], pa.float32()),
             "age": some([None, 17, 18, 19, 40, 64, 65, 90, 2**53 + 1, -(2**60)], pa.int64()),
             "small": some(list(range(-4, 9)), pa.int8()),
             "large": some([0, 5, 2**63, 2**64 - 1], pa.uint64()),
-            "price": some([None, *(Decimal(k).scaleb(-3) for k in (-1, 0, 4, 5, 6, 15, 2500, 999999))], pa.decimal128(12, 3)),
+            "price": some(prices, pa.decimal128(12, 3)),
             "day": some([None, datetime.date(1960, 2, 29), *DATES], pa.date32()),
-            "time": some([None, *(datetime.datetime(2020, 1, 1 + i % 28, 23, 59, 59, 999999) for i in range(40))], pa.timestamp("us")),
+            "time": some(times, pa.timestamp("us")),
             "word": some([None, "a", "b", "it's", 'say "x"', "ü\\n", ""], pa.string()),
             "flag": some([True, False], pa.bool_()),
             "grade": some([1, 2, 3], pa.int32()),
