@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -46,12 +46,6 @@ def text(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def double(value: float) -> str:
-    """A number of double precision, exactly."""
-    shown = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, repr(float(value)))
-    return f"CAST('{shown}' AS DOUBLE)"
-
-
 def literal(value: Any, kind: pa.DataType) -> str:
     """A value of an Arrow type, as Python has it."""
     if isinstance(value, bool):
@@ -59,7 +53,7 @@ def literal(value: Any, kind: pa.DataType) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return double(value)
+        return f"CAST('{value!r}' AS DOUBLE)"
     if isinstance(value, Decimal):
         return f"CAST('{value}' AS DECIMAL({kind.precision}, {kind.scale}))"
     if isinstance(value, datetime.datetime):
@@ -110,6 +104,7 @@ class Numbers(Cells):
     Attributes:
         kind: of the cells: doubles, exact decimals (whole numbers too), or days.
         scale: decimals of exact ones.
+        wide: they may not fit into 64 bits.
         in_units: the cells are counted in units already.
     """
 
@@ -117,6 +112,7 @@ class Numbers(Cells):
     cell: str
     kind: Ordered
     scale: int = 0
+    wide: bool = False
     in_units: bool = False
 
     def thresholds(self, cuts: Floats) -> list[Threshold]:
@@ -131,14 +127,29 @@ class Numbers(Cells):
             return [float(value) for value in least]
         return [_least_exact(value, self.scale) for value in least.tolist()]
 
-    def written(self, threshold: Threshold, *, before: bool = False) -> str:
-        """A threshold, or the largest cell below it, in SQL."""
+    @property
+    def _type(self) -> str:
+        exact = f"DECIMAL(38, {self.scale})" if self.scale or self.wide else "BIGINT"
+        return {"double": "DOUBLE", "date": "DATE", "exact": exact}[self.kind]
+
+    def _text(self, threshold: Threshold) -> str:
         if self.kind == "double":
-            return double(math.nextafter(threshold, -math.inf) if before else threshold)
-        whole = int(threshold) - before
+            return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(threshold, repr(float(threshold)))
         if self.kind == "date":
-            return f"CAST('{np.datetime64(whole, 'D')}' AS DATE)"
-        return f"CAST('{Decimal(whole).scaleb(-self.scale):f}' AS DECIMAL(38, {self.scale}))" if self.scale else str(whole)
+            return str(np.datetime64(int(threshold), "D"))
+        return f"{Decimal(int(threshold)).scaleb(-self.scale):f}"
+
+    def before(self, threshold: Threshold) -> Threshold:
+        """The largest cell below a threshold."""
+        return math.nextafter(threshold, -math.inf) if self.kind == "double" else threshold - 1
+
+    def written(self, threshold: Threshold) -> str:
+        """A threshold in SQL."""
+        return f"CAST('{self._text(threshold)}' AS {self._type})"
+
+    def array(self, thresholds: Iterable[Threshold], brackets: str) -> str:
+        """Thresholds as one array, between the brackets that an engine writes around it."""
+        return f"CAST('{brackets[0]}{','.join(map(self._text, thresholds))}{brackets[1]}' AS {self._type}[])"
 
     def code(self, edges: Floats | None, alias: str) -> Coded:
         """See :class:`Cells`."""
@@ -227,14 +238,14 @@ def numbers_of(attribute: Attribute, kind: pa.DataType) -> Numbers | None:
     if pa.types.is_floating(kind):
         return Numbers(attribute, cell, "double")
     if pa.types.is_boolean(kind):
-        return Numbers(attribute, f"CAST({cell} AS INTEGER)", "exact")
+        return Numbers(attribute, f"CAST(CAST({cell} AS INTEGER) AS BIGINT)", "exact")
     far = max(abs(float(attribute.lower or 0.0)), abs(float(attribute.upper or 0.0))) >= 2.0**62
     if pa.types.is_integer(kind) and (far or pa.types.is_uint64(kind)):
-        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, 0))", "exact")
+        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, 0))", "exact", wide=True)
     if pa.types.is_integer(kind):
         return Numbers(attribute, f"CAST({cell} AS BIGINT)", "exact")
     if pa.types.is_decimal(kind):
-        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, {kind.scale}))", "exact", kind.scale)
+        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, {kind.scale}))", "exact", kind.scale, wide=True)
     return None
 
 

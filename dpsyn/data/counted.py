@@ -138,15 +138,18 @@ class CountedTable(Shown):
         """As of a :class:`~dpsyn.table.Table`."""
         return int(self.coded(self.domain, {}).counts((self.domain.index(column),)).min())
 
-    def parts(self, position: int, ends: tuple[float, float], finest: Floats | None) -> Callable[[Floats], Integers]:
+    def parts(
+        self, position: int, ends: tuple[float, float], finest: Callable[[int], Floats | None]
+    ) -> Callable[[Floats], Integers]:
         """How to count a column in parts of its range.
 
         Args:
             position: of a numeric or date column.
             ends: of the range.
-            finest: edges of the narrowest parts that will be asked for; None where there are too many to count them first.
+            finest: edges of the narrowest parts that will be asked for, if there are at most so many: they are counted in
+                one reading.
         """
-        return _Parts(self.engine, self._cells[position], ends, finest).counts
+        return _Parts(self.engine, self._cells[position], ends, finest(self.engine.parts_at_once)).counts
 
     def coded(self, domain: Domain, edges: Mapping[int, Floats]) -> CodedInPlace:
         """The rows as codes, to be counted.

@@ -72,6 +72,11 @@ class Engine(ABC):
         """Whether one query may group by several sets of columns."""
         return True
 
+    @property
+    def parts_at_once(self) -> int:
+        """Parts of a range that one query may tell apart at little cost."""
+        return 20_000
+
     def ask(self, sql: str) -> pa.Table:
         """What a query says; it calls the rows :data:`ROWS`.
 
@@ -104,9 +109,13 @@ class Engine(ABC):
 
         Shape (thresholds + 1,); empty cells are not counted.
         """
-        parts = f"SELECT {cells.part(thresholds)} AS part FROM {ROWS} WHERE {cells.cell} IS NOT NULL"
-        found = self.ask(f"SELECT part, {COUNT} AS number FROM ({parts}) AS parts GROUP BY part").to_pydict()
-        counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
+        return self._between(cells.part(thresholds), cells.cell, len(thresholds) + 1)
+
+    def _between(self, part: str, cell: str, parts: int) -> Integers:
+        """Rows by an expression that says how many thresholds are at most a cell."""
+        numbered = f"SELECT {part} AS part FROM {ROWS} WHERE {cell} IS NOT NULL"
+        found = self.ask(f"SELECT part, {COUNT} AS number FROM ({numbered}) AS numbered GROUP BY part").to_pydict()
+        counts = np.zeros(parts, dtype=np.int64)
         counts[found["part"]] = found["number"]
         return counts
 
@@ -118,8 +127,8 @@ class _DuckDB(Engine):
         """See :class:`Engine`; DuckDB's histogram counts cells up to each bound, and last those beyond."""
         if not thresholds:
             return super().between(cells, thresholds)
-        bounds = ", ".join(cells.written(one, before=True) for one in thresholds)
-        histogram = f"SELECT map_values(histogram({cells.cell}, [{bounds}])) AS counts FROM {ROWS}"
+        bounds = cells.array(map(cells.before, thresholds), "[]")
+        histogram = f"SELECT map_values(histogram({cells.cell}, {bounds})) AS counts FROM {ROWS}"
         found = self.ask(histogram)["counts"][0].as_py() or []
         counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
         counts[: len(found)] = found
@@ -205,6 +214,21 @@ class Ibis(Engine):
     def grouping_sets(self) -> bool:
         """See :class:`Engine`."""
         return self._table.get_backend().name in _WITH_GROUPING_SETS
+
+    @property
+    def _postgres(self) -> bool:
+        return self._table.get_backend().name == "postgres"
+
+    @property
+    def parts_at_once(self) -> int:
+        """See :class:`Engine`."""
+        return super().parts_at_once if self._postgres else 200
+
+    def between(self, cells: Numbers, thresholds: Sequence[Threshold]) -> Integers:
+        """See :class:`Engine`; PostgreSQL looks thresholds up in an array, where others compare with one after the other."""
+        if not (self._postgres and thresholds):
+            return super().between(cells, thresholds)
+        return self._between(f"width_bucket({cells.cell}, {cells.array(thresholds, '{}')})", cells.cell, len(thresholds) + 1)
 
     def _expression(self, sql: str) -> Any:
         return self._table.alias(ROWS).sql(sql, dialect="duckdb")

@@ -39,8 +39,6 @@ _RANKS = 4.0
 """Weight of ranks beside values where bins are chosen."""
 _LOOKED_AT = 50_000
 """Rows by which bins are chosen without noise, at most."""
-_MOST_AT_ONCE = 20_000
-"""Parts of a column that an engine counts in one reading; of more, level by level those that are there."""
 _GRAINS = 400
 """Cuts between bins are looked for every so many parts of the rows."""
 
@@ -243,7 +241,7 @@ class Histograms:
 def _counted(column: Histogram, table: AnyTable) -> Counted:
     """How to count the rows in the parts of a column."""
     if isinstance(table, CountedTable):
-        return table.parts(column.position, column.ends, column.finest(_MOST_AT_ONCE))
+        return table.parts(column.position, column.ends, column.finest)
     values = column.values(table.frame)
     return partial(column.counts, values[~np.isnan(values)])
 

@@ -10,13 +10,16 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 import dpsyn
-from dpsyn import Attribute, Domain
+from dpsyn import Attribute, Domain, PrivacySpec
 from dpsyn.calendar import with_calendar
 from dpsyn.data.counted import CountedTable
+from dpsyn.errors import DpsynError
 from dpsyn.privacy.histograms import Encoding, Histograms
 
 DATES = [datetime.date(2020, 1, 1) + datetime.timedelta(days=7 * i) for i in range(40)]
@@ -142,3 +145,37 @@ def assert_same_counts(counted: CountedTable, table: dpsyn.Table, degree: int = 
 def test_every_cell_counts_as_in_memory():
     table = rows()
     assert_same_counts(in_place(table, DOMAIN), in_memory(table, DOMAIN))
+
+
+FEW = ("cents", "age", "price", "day", "word", "flag")
+SMALL = Domain.of(attribute for attribute in DOMAIN.attributes if attribute.name in FEW)
+CONFIGS: dict[str, Any] = {
+    "tables": dpsyn.NoisyReweighting(rows=40, refinements=0),
+    "conjunctions": dpsyn.NoisyReweighting(statistics="conjunctions", rows=40, refinements=0),
+    "private_sampling": dpsyn.PrivateSampling(rows=1, degree=1, histogram_share=0.3, reduced_space_size=4000),
+    "mst": dpsyn.MST(rows=40),
+    "independent": dpsyn.Independent(rows=40),
+    "aim": dpsyn.AIM(rows=40),
+    "privbayes": dpsyn.PrivBayes(rows=40),
+    "contingency": dpsyn.Contingency(rows=40),
+}
+
+
+def released(config: Any, spec: PrivacySpec, table: Any) -> pd.DataFrame:
+    """The rows of a release, with a seed."""
+    return config.calibrate(spec, table.domain, table.n)(np.random.default_rng(3), table).rows
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_same_seed_gives_the_same_release_from_memory_and_from_an_engine(name, relation):
+    table = rows()
+    spec = PrivacySpec(1.0, 1e-5 if name in ("aim", "contingency") else 0.0, relation)
+    whole, counted = in_memory(table, SMALL), in_place(table, SMALL)
+    try:
+        expected = released(CONFIGS[name], spec, whole)
+    except DpsynError as refused:
+        with pytest.raises(type(refused)):
+            released(CONFIGS[name], spec, counted)
+        return
+    pd.testing.assert_frame_equal(released(CONFIGS[name], spec, counted), expected)
