@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +33,23 @@ def main_stays_main() -> Iterator[None]:
     """A page that AppTest has run stays ``__main__``, and processes that are spawned later run it first, and fail."""
     yield
     sys.modules["__main__"] = _MAIN
+
+
+@pytest.fixture
+def postgres() -> Iterator[Any]:
+    """A connection to PostgreSQL, by Ibis; what is made there is temporary."""
+    place = Path(__file__).parents[1] / ".postgres" / "address"
+    address = os.environ.get("DPSYN_POSTGRES") or (place.read_text().strip() if place.exists() else "")
+    if not address:
+        missing = "no PostgreSQL: say `make postgres`, or put the address of a server into DPSYN_POSTGRES"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    import ibis
+
+    connection = ibis.connect(address)
+    yield connection
+    connection.disconnect()
 
 
 def mixed_domain() -> Domain:

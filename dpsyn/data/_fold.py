@@ -236,14 +236,14 @@ class TextFold(Fold):
 
     def _encoded(self, column: Column, array: Any, encode_as: EncodeAs) -> npt.NDArray[Any]:
         words = self._words(array)
-        nothing = column.attribute.size - 1 if encode_as is Attribute.encode else np.nan
-        found = np.full(len(words.texts) + 1, nothing, dtype=np.int32 if encode_as is Attribute.encode else np.float64)
+        read = column.values.iloc[:0]
         if column.read is not None and len(words.texts):
-            read = column.read(words.texts)
+            read = pd.Series(column.read(words.texts))
             if len(read) != len(words.texts):
                 raise DataError(CHANGED)
-            found[:-1] = encode_as(column.attribute, pd.Series(read))
-        return found[words.codes]
+        found = encode_as(column.attribute, read)
+        empty = {"i": column.attribute.size - 1, "f": np.nan}.get(found.dtype.kind)
+        return np.append(found, np.array([empty], dtype=found.dtype))[words.codes]
 
 
 def _distinct(array: Any) -> npt.NDArray[np.int64]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -176,23 +177,31 @@ class Listed(Cells):
     Attributes:
         values: the different ones, an Arrow array, none missing.
         rows: that hold each when they were listed, shape (values,).
-        codes: of each, by the attribute. Shape (values,).
-        numbers: of each, in units, where the attribute has bins.
+        series: each as a table has it; some may be missing there.
     """
 
     attribute: Attribute
     cell: str
     values: pa.Array
     rows: Integers
-    codes: Codes
-    numbers: Floats | None = None
+    series: pd.Series[Any]
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Of each value, shape (values,)."""
+        return self.attribute.encode(self.series)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Of each value of a column with bins, in units; NaN is missing. Shape (values,)."""
+        return self.attribute.in_units(self.series)
 
     def code(self, edges: Floats | None, alias: str) -> Coded:
         """See :class:`Cells`."""
-        codes = self.codes
-        if edges is not None and self.numbers is not None:
-            codes = np.searchsorted(edges[1:-1], self.numbers, side="right").astype(np.int32)
-        return self.looked_up(codes, alias)
+        if edges is None:
+            return self.looked_up(self.codes, alias)
+        found = np.searchsorted(edges[1:-1], self.numbers, side="right")
+        return self.looked_up(np.where(np.isnan(self.numbers), self.missing, found).astype(np.int32), alias)
 
     def looked_up(self, codes: Codes, alias: str) -> Coded:
         """The code that stands beside a value."""

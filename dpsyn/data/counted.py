@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,8 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, shown
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 from dpsyn.table import Table
+
+Parse = Callable[[pa.Array], "pd.Series[Any]"]
 
 MOST_LISTED = 100_000
 """Different cells that a column may have which is told apart cell by cell."""
@@ -82,7 +85,7 @@ class CountedTable(Shown):
         looked: list[Cells] = []
         for j, (attribute, one) in enumerate(zip(domain.attributes, cells, strict=True)):
             if one is None:
-                looked.append(_listed(engine, attribute))
+                looked.append(listed(engine, attribute))
             else:
                 _check_missing(attribute, n - int(found[f"c{j}"][0]))
                 looked.append(one)
@@ -111,7 +114,13 @@ class CountedTable(Shown):
             ParameterError: it is no domain.
         """
         checks.instance("domain", domain, Domain, "a domain")
-        return CountedTable.of(self.engine, domain, self.name)
+
+        def known(attribute: Attribute) -> Cells | None:
+            """Cells that were listed stay what they are."""
+            before = self._cells[self.domain.index(attribute.name)] if attribute.name in self.domain else None
+            return _checked(replace(before, attribute=attribute)) if isinstance(before, Listed) else None
+
+        return CountedTable.of(self.engine, domain, self.name, known)
 
     def loaded(self) -> Table:
         """All rows in memory, handed over by the engine.
@@ -167,9 +176,14 @@ class CountedTable(Shown):
     def _of_calendar(self, position: int, part: str, added: Attribute, alias: str) -> Coded:
         """The weekday or the month of a date."""
         cells = self._cells[position]
-        days = cells if isinstance(cells, Listed) else _listed(self.engine, cells.attribute, cells.cell)
-        assert days.numbers is not None
+        days = cells if isinstance(cells, Listed) else listed(self.engine, cells.attribute, _days(cells), cells.cell)
         return replace(days, attribute=added).looked_up(calendar_codes(part, days.numbers), alias)
+
+
+def _days(cells: Cells) -> Parse | None:
+    """How a table has the cells of a date."""
+    kept = isinstance(cells, Numbers) and cells.in_units
+    return (lambda values: cells.attribute.from_units(values.to_numpy())) if kept else None
 
 
 AnyTable = Table | CountedTable
@@ -187,8 +201,19 @@ def _numbers(engine: Engine, attribute: Attribute) -> Numbers | None:
     return numbers_of(attribute, kind)
 
 
-def _listed(engine: Engine, attribute: Attribute, cell: str | None = None) -> Listed:
-    """The different cells of a column with their codes."""
+def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cell: str | None = None) -> Listed:
+    """The different cells of a column.
+
+    Args:
+        engine: who lists them.
+        attribute: what the column is.
+        parse: how a table has some cells, an Arrow array; None for :func:`fit_typed`.
+        cell: SQL of a cell; None for the column as it is.
+
+    Raises:
+        DataError: there are too many.
+        DomainError: one lies outside the domain.
+    """
     cell = cell or cell_of(attribute.name, engine.schema.field(attribute.name).type)
     cells = f"SELECT {cell} AS cell FROM {ROWS}"
     found = engine.ask(f"SELECT cell, {COUNT} AS number FROM ({cells}) AS cells GROUP BY cell LIMIT {MOST_LISTED + 1}")
@@ -202,33 +227,31 @@ def _listed(engine: Engine, attribute: Attribute, cell: str | None = None) -> Li
     if pa.types.is_dictionary(cells_.type):
         cells_ = cells_.cast(cells_.type.value_type)
     there = np.asarray(cells_.is_valid())
+    values, some = cells_.drop_null(), rows[there]
+    series = parse(values) if parse is not None else fit_typed(attribute, as_series(values))
     _check_missing(attribute, int(rows[~there].sum()))
-    values, rows = cells_.drop_null(), rows[there]
+    return _checked(Listed(attribute, cell, values, some, series))
+
+
+def _checked(cells: Listed) -> Listed:
+    """Refuse values outside the domain as a table would, with the number of their rows."""
+    attribute = cells.attribute
+    _check_missing(attribute, int(cells.rows[cells.series.isna().to_numpy()].sum()))
     try:
-        codes, numbers = _encoded(attribute, values)
-    except DomainError:
-        for value, count in zip(values, rows.tolist(), strict=True):
-            _check_alone(attribute, pa.array([value]), count)
-        raise
-    return Listed(attribute, cell, values, rows, codes, numbers)
-
-
-def _encoded(attribute: Attribute, values: pa.Array) -> tuple[Codes, Floats | None]:
-    series = fit_typed(attribute, as_series(values))
-    return attribute.encode(series), attribute.in_units(series) if attribute.is_binned else None
-
-
-def _check_alone(attribute: Attribute, value: pa.Array, rows: int) -> None:
-    """Refuse a value as a table would, with the number of its rows."""
-    try:
-        _encoded(attribute, value)
+        _ = cells.codes
     except DomainError as error:
-        what = "" if attribute.is_binned else ", which is none of the categories"
-        raise DomainError(
-            f"column {attribute.name!r}: {rows:,} rows hold {shown(value[0].as_py())}{what}; add it to the domain or change "
-            "the data",
-            column=attribute.name,
-        ) from error
+        for at, rows in enumerate(cells.rows.tolist()):
+            try:
+                attribute.encode(cells.series.iloc[at : at + 1])
+            except DomainError:
+                what = "" if attribute.is_binned else ", which is none of the categories"
+                raise DomainError(
+                    f"column {attribute.name!r}: {rows:,} rows hold {shown(cells.values[at].as_py())}{what}; add it to the "
+                    "domain or change the data",
+                    column=attribute.name,
+                ) from error
+        raise
+    return cells
 
 
 def _check_missing(attribute: Attribute, empty: int) -> None:
@@ -268,8 +291,8 @@ class _Parts:
         inside = (self.ends[0] < cuts) & (cuts < self.ends[1])
         found = np.zeros(len(cuts), dtype=np.int64)
         if isinstance(self.cells, Listed):
-            assert self.cells.numbers is not None
-            order = np.argsort(self.cells.numbers, kind="stable")
+            some = np.flatnonzero(~np.isnan(self.cells.numbers))
+            order = some[np.argsort(self.cells.numbers[some], kind="stable")]
             reached = np.append(0, np.cumsum(self.cells.rows[order]))
             found[inside] = reached[np.searchsorted(self.cells.numbers[order], cuts[inside], side="left")]
             total = reached[-1]

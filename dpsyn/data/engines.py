@@ -213,11 +213,11 @@ class Ibis(Engine):
     @cached_property
     def grouping_sets(self) -> bool:
         """See :class:`Engine`."""
-        return self._table.get_backend().name in _WITH_GROUPING_SETS
+        return str(self._table.get_backend().name) in _WITH_GROUPING_SETS
 
     @property
     def _postgres(self) -> bool:
-        return self._table.get_backend().name == "postgres"
+        return str(self._table.get_backend().name) == "postgres"
 
     @property
     def parts_at_once(self) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from dpsyn.attribute import Attribute
@@ -16,7 +17,7 @@ from dpsyn.data import infer
 from dpsyn.data._fold import Fold, TextFold
 from dpsyn.data._frames import PARQUET, check_shape, is_text, usable
 from dpsyn.data._sql import Cells, Known, Numbers, cell_of, name_of
-from dpsyn.data.counted import CountedTable
+from dpsyn.data.counted import CountedTable, listed
 from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, Kept, Relation
 from dpsyn.data.large import TextRows, count_rows
 from dpsyn.data.read import (
@@ -91,24 +92,37 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
         return CountedTable.of(engine, domain.project(wanted), name), (*notes, *left_out(names, domain.names))
-    inferred, more = _inferred(engine, wanted, wide, named=columns is not None)
-    return CountedTable.of(engine, inferred, name), (*notes, *more)
+    return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
 
 
-def _inferred(engine: Engine, wanted: Sequence[str], wide: Wide, *, named: bool) -> tuple[Domain, tuple[str, ...]]:
-    """What the columns are, from their different cells and how many rows hold each."""
+def _inferred(
+    engine: Engine, title: str, wanted: Sequence[str], notes: tuple[str, ...], wide: Wide, *, named: bool
+) -> Opened:
+    """A table whose columns are what their different cells, and how many rows hold each, say that they are."""
+    folds: dict[str, Fold] = {}
     if not engine.ask(f"SELECT {COUNT} AS n FROM {ROWS}")["n"][0].as_py():
         raise DataError(f"the table has {len(wanted)} columns but no row")
 
     def column(name: str) -> infer.Column:
         kind = TextFold if is_text(engine.schema.field(name).type) else Fold
-        fold = kind(infer.MAX_CATEGORIES, lambda values: _different(engine, name, values))
+        fold = folds[name] = kind(infer.MAX_CATEGORIES, lambda values: _different(engine, name, values))
         for array, rows in _cells(engine, name):
             fold.add(array, rows)
         return fold.column(name)
 
-    found, dropped, notes = inferred_columns(wanted, column, wide, named=named)
-    return Domain.of(one.attribute for one in found if one.attribute.name not in dropped), notes
+    found, dropped, more = inferred_columns(wanted, column, wide, named=named)
+    columns = {one.attribute.name: one for one in found if one.attribute.name not in dropped}
+
+    def texts(attribute: Attribute) -> Cells | None:
+        """A text is what it was inferred to be: a date, a category, or nothing."""
+        fold = folds[attribute.name]
+        if not isinstance(fold, TextFold):
+            return None
+        parse = fold.encoder(columns[attribute.name], lambda _, values: values.astype(object).to_numpy())
+        return listed(engine, attribute, lambda values: pd.Series(parse(values), dtype=object))
+
+    domain = Domain.of(one.attribute for one in columns.values())
+    return CountedTable.of(engine, domain, title, texts), (*notes, *more)
 
 
 def _different(engine: Engine, name: str, values: Callable[[Any], Any]) -> int:
@@ -120,7 +134,7 @@ def _cells(engine: Engine, name: str) -> Iterator[tuple[pa.Array, np.ndarray | N
     cell = cell_of(name, engine.schema.field(name).type)
     cells = f"SELECT {cell} AS cell FROM {ROWS}"
     some = f"SELECT DISTINCT cell FROM ({cells}) AS cells LIMIT {_MOST_GROUPED + 1}"
-    if engine.ask(f"SELECT {COUNT} AS n FROM ({some}) AS some")["n"][0].as_py() > _MOST_GROUPED:
+    if engine.ask(f"SELECT {COUNT} AS n FROM ({some}) AS few")["n"][0].as_py() > _MOST_GROUPED:
         for batch in engine.batches(cells):
             yield batch.column(0), None
         return
