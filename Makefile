@@ -9,7 +9,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCKED = $(INSTALL) --require-hashes --only-binary :all:
 EDITABLE = $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: run test check wheel mutants fuzz lock lowest sbom python3.12 python3.13 clean
+.PHONY: run test postgres check wheel mutants fuzz lock lowest sbom python3.12 python3.13 clean
 
 # Streamlit takes in changes of code beside pages/_router.py and on PYTHONPATH.
 run: $(VENV)/.run
@@ -21,6 +21,10 @@ test: check
 	$(BIN)/python -m pytest tests/pages tests/browser > $$log 2>&1 & pages=$$!; \
 	$(BIN)/python -m pytest --ignore=tests/pages --ignore=tests/browser; rest=$$?; \
 	wait $$pages; half=$$?; cat $$log; rm -f $$log; [ $$rest -eq 0 ] && [ $$half -eq 0 ]
+
+# A PostgreSQL of our own for the tests that need one (apt-get install postgresql); `.ci/postgres stop` ends it.
+postgres:
+	.ci/postgres start
 
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .
@@ -72,7 +76,7 @@ python3.12 python3.13:
 lowest:
 	rm -rf $(VENV)-lowest
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster]" pytest hypothesis
+	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster,warehouse]" "ibis-framework[postgres]" pytest hypothesis
 	$(VENV)-lowest/bin/python -m pytest --ignore tests/browser
 	rm -rf $(VENV)-lowest
 
