@@ -2,8 +2,8 @@
 
     python benchmarks/counts_in_place.py [--rows 1000000 10000000 100000000] [--folder PLACE] [--spark]
 
-A million rows are released of each. A table is a Parquet file of 8 columns, made in a temporary folder and deleted, and read in
-a process of its own.
+A million rows are released of each. A table is a Parquet file of 8 columns, made in a temporary folder and deleted, and
+counted in a process of its own.
 Targets: 100,000,000 rows at d = 2 within 4 minutes and 2 GB on two cores. With ``--spark`` Spark counts the smallest one
 through Ibis in local mode (``pip install pyspark``, and Java).
 """

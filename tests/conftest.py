@@ -35,11 +35,16 @@ def main_stays_main() -> Iterator[None]:
     sys.modules["__main__"] = _MAIN
 
 
+def postgres_address() -> str:
+    """Where PostgreSQL is: what the environment says, or the server of ``make postgres``; empty if there is none."""
+    place = Path(__file__).parents[1] / ".postgres" / "address"
+    return os.environ.get("DPSYN_POSTGRES") or (place.read_text().strip() if place.exists() else "")
+
+
 @pytest.fixture
 def postgres() -> Iterator[Any]:
     """A connection to PostgreSQL, by Ibis; what is made there is temporary."""
-    place = Path(__file__).parents[1] / ".postgres" / "address"
-    address = os.environ.get("DPSYN_POSTGRES") or (place.read_text().strip() if place.exists() else "")
+    address = postgres_address()
     if not address:
         missing = "no PostgreSQL: say `make postgres`, or put the address of a server into DPSYN_POSTGRES"
         if os.environ.get("CI"):

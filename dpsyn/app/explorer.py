@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road, share, state
+from dpsyn.app import opened, road, share, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
@@ -233,7 +233,7 @@ def show_export(explorer: Explorer) -> None:
             widgets.download("SVG", partial(chart_svg, chart), f"{name}.svg", key=f"svg_{name}")
     _private_statistics(explorer)
     st.header("Count a large file", anchor=False)
-    widgets.path_counter()
+    opened.path_counter()
     st.header("A link to this page", anchor=False)
     st.markdown(
         "The address holds what was set here and differs from its default, but nothing of your data: whoever opens it sees "

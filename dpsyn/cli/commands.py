@@ -17,6 +17,7 @@ from dpsyn.cli.reading import (
     bytes_of,
     calibrated,
     degrees_in,
+    in_memory,
     names_in,
     note_bounds,
     note_unconfirmed,
@@ -41,8 +42,8 @@ NEIGHBOURS = ("replace_one", "add_remove")
 def dpsyn(context: click.Context) -> None:
     """Differentially private synthetic data: what they can and cannot do, on your own data.
 
-    Without a command, and with "app", the app opens in the browser. A table is a CSV, TSV or Parquet file, or - for standard
-    input. Results go to standard output, everything else to standard error.
+    Without a command, and with "app", the app opens in the browser. A table is a CSV, TSV or Parquet file, a folder of
+    Parquet files, or - for standard input. Results go to standard output, everything else to standard error.
     """
     if context.invoked_subcommand is None:
         context.invoke(app)
@@ -59,6 +60,13 @@ schema_file = click.option(
 columns_named = click.option("--columns", help="The columns to keep, separated by commas.")
 sets = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another setting; may be given several times."
+)
+
+
+in_place = click.option(
+    "--in-place",
+    is_flag=True,
+    help="Count the rows of a CSV or Parquet file where they lie, in 2 GB of memory; a folder of Parquet files always is.",
 )
 
 
@@ -101,6 +109,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
 @dpsyn.command()
 @click.argument("file", type=click.Path())
 @columns_named
+@in_place
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The file to write; without it, standard output.")
 @click.option(
     "--confirmed",
@@ -108,7 +117,9 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
     help="Mark every column as public: you say that all of it was known without looking at these rows.",
 )
 @force
-def schema(file: str, columns: str | None, output: Path | None, confirmed: bool, force: bool) -> None:
+def schema(
+    file: str, columns: str | None, in_place: bool, output: Path | None, confirmed: bool, force: bool
+) -> None:  # fmt: skip
     """Write the domain of a table as a file to edit.
 
     A line a column. Correct what was read off the rows (categories, bounds, unit), and set "public" to true where it was
@@ -117,7 +128,7 @@ def schema(file: str, columns: str | None, output: Path | None, confirmed: bool,
     from dpsyn.data.schema_file import schema_text
 
     with terminal.written(output, force=force):
-        table = read(file, None, columns)
+        table = read(file, None, columns, in_place=in_place)
         if confirmed:
             table = table.with_domain(table.domain.confirmed())
             note_bounds(table)
@@ -153,7 +164,7 @@ def feasibility(
 
     spec = library.PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings)
-    if target is None and file != STDIN:
+    if target is None and file != STDIN and not Path(file).is_dir():
         with Progress(file, quiet=quiet) as progress:
             counted = library.file_statistics(
                 file, domain=schema_of(schema), columns=names_in(columns), wide="leave_out", progress=progress
@@ -191,6 +202,7 @@ def feasibility(
 @privacy
 @schema_file
 @columns_named
+@in_place
 @click.option("--target", help="The column to predict; DP-CDA needs it.")
 @click.option("--rows", type=int, help="How many to make.")
 @sets
@@ -203,8 +215,8 @@ def feasibility(
 @quiet
 def generate(
     file: str, mechanism: str, epsilon: float, delta: float, neighbouring: Any, schema: str | None, columns: str | None,
-    target: str | None, rows: int | None, settings: Sequence[str], seed: int | None, output: str, record: Path | None,
-    guard: bool, force: bool, as_json: bool, quiet: bool,
+    in_place: bool, target: str | None, rows: int | None, settings: Sequence[str], seed: int | None, output: str,
+    record: Path | None, guard: bool, force: bool, as_json: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Make synthetic rows, and beside them the record of the run.
 
@@ -224,7 +236,7 @@ def generate(
     if place is not None and record is not None and place.resolve() == record.resolve():
         raise click.UsageError("--record and --output name one file")
     with terminal.written(place, record, force=force):
-        table = read(file, schema, columns)
+        table = read(file, schema, columns, in_place=in_place)
         note_unconfirmed(table.domain, file)
         note_bounds(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
@@ -277,7 +289,7 @@ def compare(
 
     if real == STDIN and STDIN in (synthetic, holdout):
         raise click.UsageError("standard input can be one table only")
-    table = read(real, schema, columns)
+    table = in_memory(read(real, schema, columns))
     rows = read_over(synthetic, table.domain)
     held = None if holdout is None else read_over(holdout, table.domain)
     asked = {"holdout": held, "target": target, "degrees": degrees_in(degrees, len(table.domain))}

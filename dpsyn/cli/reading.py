@@ -14,6 +14,7 @@ from dpsyn.cli.terminal import note
 from dpsyn.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from dpsyn.data.counted import AnyTable
     from dpsyn.domain import Domain
     from dpsyn.mechanisms.base import Mechanism
     from dpsyn.privacy.spec import PrivacySpec
@@ -22,8 +23,22 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-def read(source: str, schema: str | None, columns: str | None) -> Table:
+def read(source: str, schema: str | None, columns: str | None, *, in_place: bool = False) -> AnyTable:
+    """A table in memory; counted where it lies, if that is asked for or the source is a folder."""
+    if in_place or Path(source).is_dir():
+        from dpsyn.data.in_place import open_in_place
+
+        table, notes = open_in_place(source, schema_of(schema), None, names_in(columns), "leave_out")
+        for said in notes:
+            note(said)
+        return table
     return noted(bytes_of(source) if source == STDIN else source, domain=schema_of(schema), columns=names_in(columns))
+
+
+def in_memory(table: AnyTable) -> Table:
+    from dpsyn.data.counted import CountedTable
+
+    return table.loaded() if isinstance(table, CountedTable) else table
 
 
 def read_over(source: str, domain: Domain) -> Table:
@@ -82,7 +97,7 @@ def settings_in(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def calibrated(name: str, table: Table, target: str | None, asked: Mapping[str, Any], spec: PrivacySpec) -> Mechanism:
+def calibrated(name: str, table: AnyTable, target: str | None, asked: Mapping[str, Any], spec: PrivacySpec) -> Mechanism:
     """The mechanism as it comes but for what was asked; where rows cost budget and nobody says how many, as many as fit."""
     from dpsyn.mechanisms.records import config_from_dict, config_to_dict
     from dpsyn.mechanisms.registry import config_class
@@ -94,7 +109,7 @@ def calibrated(name: str, table: Table, target: str | None, asked: Mapping[str, 
     return config.calibrate(spec, table.domain, n=table.n)
 
 
-def note_bounds(table: Table) -> None:
+def note_bounds(table: AnyTable) -> None:
     """Say which bounds that somebody called public are those of the rows."""
     from dpsyn.data.editing import stated_as_in_rows
     from dpsyn.domain import listed

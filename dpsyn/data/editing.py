@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.cells import floats
+from dpsyn.data.counted import AnyTable
 from dpsyn.dates import day_texts, days, local_moments
 from dpsyn.domain import KINDS, Attribute, Domain
 from dpsyn.errors import DomainError
@@ -170,15 +171,14 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
     return value
 
 
-def stated_as_in_rows(table: Table, names: Iterable[str]) -> list[str]:
+def stated_as_in_rows(table: AnyTable, names: Iterable[str]) -> list[str]:
     """Of these columns, those whose stated bounds are the smallest and the largest value of the rows."""
     stated = (table.domain[name] for name in names if name in table.domain and table.domain[name].public)
+    cells = {a: table.frame[a.name] if isinstance(table, Table) else table.ends(a.name) for a in stated if a.is_binned}
     return [
         a.name
-        for a in stated
-        if a.is_binned
-        and table.frame[a.name].notna().any()
-        and (a.lower, a.upper) == value_range(table.frame[a.name], a.kind, a.name)
+        for a, column in cells.items()
+        if column.notna().any() and (a.lower, a.upper) == value_range(column, a.kind, a.name)
     ]
 
 

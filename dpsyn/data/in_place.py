@@ -47,6 +47,23 @@ def is_relation(source: object) -> bool:
     return _kind(source) is not None
 
 
+def connected(address: str, table: str) -> Any:
+    """A table of a database, by Ibis.
+
+    Raises:
+        DataError: Ibis is not installed, or the database does not answer.
+    """
+    try:
+        import ibis
+    except ImportError as error:
+        raise DataError('a database is opened by Ibis: pip install "dpsyn[warehouse]" and Ibis\'s extra for it') from error
+    try:
+        return ibis.connect(address).table(table)
+    except Exception as error:  # every engine has exceptions of its own
+        # What it says may hold the address, and a password with it.
+        raise DataError(f"the table {table!r} cannot be opened ({type(error).__name__}): see to the connection") from error
+
+
 def _kind(source: object) -> type[Relation] | type[Ibis] | None:
     known: dict[tuple[str, str], type[Relation] | type[Ibis]] = {
         ("duckdb", "DuckDBPyRelation"): Relation,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -15,14 +15,10 @@ from pandas.io.formats.style import Styler
 
 from dpsyn import escape, notation
 from dpsyn.errors import DpsynError, InputError
-from dpsyn.kit import jobs, visit
-from dpsyn.kit.local import is_local
+from dpsyn.kit import visit
 from dpsyn.kit.visit import Dataset
 from dpsyn.notation import readable, short, superscript
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
-
-if TYPE_CHECKING:
-    from dpsyn.data.large import FileStatistics
 
 T = TypeVar("T")
 number = notation.number
@@ -432,30 +428,6 @@ def _take(key: str) -> None:
         st.session_state["upload_fault"] = f"{file.name}: {fault}"
 
 
-def path_counter() -> None:
-    """Statistics of a file on this machine, however large, without loading it; only where the app runs locally."""
-    if not is_local():
-        st.caption(
-            "Reading a file by its path is offered only where the app was started for your own machine (`DPSYN_LOCAL=1`)."
-        )
-        return
-    with st.form("f_path_form", border=False):
-        path = st.text_input("A file on this machine, however large: its path", key="f_path", placeholder="/data/people.csv")
-        if st.form_submit_button("Count it", icon=":material/functions:", disabled=visit.job() is not None) and path.strip():
-            context = {"done": _keep_statistics}
-            label = f"Counting {path.strip()}"
-            visit.set_job(
-                jobs.start(
-                    "dpsyn.kit.widgets:count_file", label=label, context=context, path=path.strip(), two_valued_as_bit=False
-                )
-            )
-            st.rerun()
-
-
-def _keep_statistics(context: dict[str, Any], counted: FileStatistics) -> None:
-    visit.read_statistics()[f"{counted.statistics.name} (counted)"] = counted.statistics
-
-
 def show_fault() -> None:
     """What was wrong with the last file."""
     fault = st.session_state.get("upload_fault")
@@ -464,10 +436,3 @@ def show_fault() -> None:
             f"{escape.markdown(fault.rstrip('.'))}.  \nThe data that was loaded before is still here.",
             icon=":material/error:",
         )
-
-
-def count_file(path: str, two_valued_as_bit: bool, progress: Callable[[str, float], None]) -> FileStatistics:
-    """Task of a background job: statistics of a file of any size, read from a path on this machine."""
-    from dpsyn.data.large import file_statistics
-
-    return file_statistics(path, wide="leave_out", two_valued_as_bit=two_valued_as_bit, progress=progress)

@@ -101,6 +101,20 @@ def test_rows_and_their_record(here: Path) -> None:
     assert not record["demonstration"]
 
 
+def test_rows_that_are_counted_in_place_give_the_same_release(here: Path) -> None:
+    run("schema", "leute.csv", "-o", "s.json", "--confirmed")
+    assert read_schema(run("schema", "leute.csv", "--in-place").stdout) == dpsyn.read_table("leute.csv").domain
+    dpsyn.read_table("leute.csv").frame.to_parquet(here / "leute.parquet")
+    (here / "parts").mkdir()
+    (here / "leute.parquet").rename(here / "parts" / "0.parquet")
+    for source, name in (("leute.csv", "a"), ("leute.csv", "b"), ("parts", "c")):
+        words = ("--in-place",) if name == "b" else ()
+        said = run("generate", source, "--schema", "s.json", "--seed", "3", "-o", f"{name}.csv", *words, *QUICK)
+        assert "the smallest and the largest value in these rows" in said.stderr.replace("\n", " ")
+    assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes() == (here / "c.csv").read_bytes()
+    assert "n = 60 rows" in run("feasibility", "parts", "--schema", "s.json").stdout
+
+
 def test_a_seed_makes_a_demonstration(here: Path) -> None:
     for name in ("a.csv", "b.csv"):
         assert "demonstration without a guarantee" in run(

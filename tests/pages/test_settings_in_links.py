@@ -46,7 +46,7 @@ EXCEPTIONS = {
     r"lab_(name|measure|wish|wish_on)_\d": "an experiment's name, measure and wish",
     # Names of folders and files on somebody's machine do not belong into a link.
     r"workspace_folder": "folder",
-    r"f_path": "file",
+    r"f_(path|connection)": "file, or connection of the secrets",
     # A guess is the visitor's own; who opens the link guesses for himself.
     r"\w+_guess|_key\(lesson, at, 'guess'\)": "the answer to a question of a lesson",
 }

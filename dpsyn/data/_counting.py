@@ -1,0 +1,164 @@
+"""What an engine is asked while a mechanism runs: rows in parts of a range, and tables of coded columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpsyn.attribute import Codes
+from dpsyn.data._fold import CHANGED
+from dpsyn.data._sql import Cells, Coded, Floats, Integers, Listed, Numbers
+from dpsyn.data.engines import COUNT, ROWS, Engine
+from dpsyn.data.read import check_memory
+from dpsyn.errors import DataError
+from dpsyn.statistics import EqualRows
+
+_OTHER = -2
+_SETS_AT_ONCE = 40
+"""Tables that are counted in one reading: an engine keeps all of them in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Rows in parts of the range of a column; see :meth:`CountedTable.parts`."""
+
+    engine: Engine
+    cells: Cells
+    ends: tuple[float, float]
+    finest: Floats | None
+
+    def counts(self, edges: Floats) -> Integers:
+        """As :meth:`~dpsyn.privacy.trees.Histogram.counts` of the column's values; edges of shape (parts above, 11)."""
+        if self.finest is not None and np.isin(edges, self.finest).all():
+            cuts, below = self.finest, self._below_finest
+        else:
+            cuts = np.unique(edges)
+            below = self._below(cuts)
+        return np.diff(below[np.searchsorted(cuts, edges)], axis=1)
+
+    @cached_property
+    def _below_finest(self) -> Integers:
+        assert self.finest is not None
+        return self._below(self.finest)
+
+    def _below(self, cuts: Floats) -> Integers:
+        """How many values lie below each of ascending cuts: none below the range, and all below its end."""
+        inside = (self.ends[0] < cuts) & (cuts < self.ends[1])
+        found = np.zeros(len(cuts), dtype=np.int64)
+        if isinstance(self.cells, Listed):
+            some = np.flatnonzero(~np.isnan(self.cells.numbers))
+            order = some[np.argsort(self.cells.numbers[some], kind="stable")]
+            reached = np.append(0, np.cumsum(self.cells.rows[order]))
+            found[inside] = reached[np.searchsorted(self.cells.numbers[order], cuts[inside], side="left")]
+            total = reached[-1]
+        else:
+            assert isinstance(self.cells, Numbers)
+            thresholds, at = np.unique(np.array(self.cells.thresholds(cuts[inside]), dtype=object), return_inverse=True)
+            reached = np.cumsum(self.engine.between(self.cells, thresholds.tolist()))
+            found[inside] = reached[at]
+            total = reached[-1]
+        found[cuts >= self.ends[1]] = total
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class CodedInPlace:
+    """Rows as codes that an engine counts; see :class:`dpsyn.solvers.coded.Rows`."""
+
+    engine: Engine
+    name: str
+    n: int
+    sizes: tuple[int, ...]
+    columns: Sequence[Coded]
+    _known: dict[tuple[int, ...], Integers] = field(default_factory=dict)
+
+    def _source(self, columns: Iterable[int]) -> str:
+        chosen = [(j, self.columns[j]) for j in columns]
+        codes = ", ".join(f"{coded.sql} AS k{j}" for j, coded in chosen)
+        return f"(SELECT {codes} FROM {ROWS} {' '.join(coded.join for _, coded in chosen if coded.join)}) AS coded"
+
+    def expect(self, tables: Iterable[Sequence[int]]) -> None:
+        """See :class:`Rows`; a table that is part of another one is read off it."""
+        wanted = dict.fromkeys(tuple(sorted(table)) for table in tables)
+        new = [one for one in wanted if one and not any(set(one) <= set(known) for known in self._known)]
+        new = [one for one in new if not any(set(one) < set(other) for other in new)]
+        at_once = _SETS_AT_ONCE if self.engine.grouping_sets else 1
+        for start in range(0, len(new), at_once):
+            self._count(new[start : start + at_once])
+
+    def counts(self, columns: Sequence[int]) -> Integers:
+        """See :class:`Rows`."""
+        if not columns:
+            return np.array([self.n], dtype=np.int64)
+        self.expect([columns])
+        holding = [one for one in self._known if set(columns) <= set(one)]
+        smallest = min(holding, key=lambda one: len(self._known[one]))
+        table = self._known[smallest].reshape([self.sizes[j] for j in smallest])
+        table = table.sum(axis=tuple(axis for axis, j in enumerate(smallest) if j not in columns))
+        left = [j for j in smallest if j in columns]
+        return np.ascontiguousarray(table.transpose([left.index(j) for j in columns])).ravel()
+
+    def _count(self, tables: Sequence[tuple[int, ...]]) -> None:
+        """Count all of these tables in one reading."""
+        used = sorted({j for table in tables for j in table})
+        keys = ", ".join(f"k{j}" for j in used)
+        sets = ", ".join(f"({', '.join(f'k{j}' for j in table)})" for table in tables)
+        by = f"GROUPING SETS ({sets})" if len(tables) > 1 else keys
+        found = self.engine.ask(f"SELECT {keys}, {COUNT} AS number FROM {self._source(used)} GROUP BY {by}")
+        # A code is never NULL: NULL says that the column is none of this table's.
+        codes = np.stack([np.asarray(pc.fill_null(found[f"k{j}"].cast(pa.int64()), _OTHER)) for j in used], axis=1)
+        number = np.asarray(found["number"].cast(pa.int64()))
+        there = codes != _OTHER
+        for table in tables:
+            mine = (there == np.isin(used, table)).all(axis=1)
+            inside, sizes = codes[mine][:, [used.index(j) for j in table]], [self.sizes[j] for j in table]
+            if not len(inside) or inside.min() < 0 or (inside >= sizes).any() or number[mine].sum() != self.n:
+                raise DataError(f"{self.name!r}: {CHANGED}")
+            counts = np.zeros(math.prod(sizes), dtype=np.int64)
+            counts[np.ravel_multi_index(tuple(inside.T), sizes)] = number[mine]
+            self._known[table] = counts
+
+    def equal_rows(self) -> EqualRows:
+        """How many rows there are, how many different ones, and the most that are equal."""
+        every = range(len(self.columns))
+        keys = ", ".join(f"k{j}" for j in every)
+        groups = f"(SELECT {COUNT} AS number FROM {self._source(every)} GROUP BY {keys}) AS different"
+        sums = "CAST(sum(number) AS BIGINT) AS n, CAST(max(number) AS BIGINT) AS largest"
+        found = self.engine.ask(f"SELECT {sums}, {COUNT} AS different FROM {groups}").to_pydict()
+        if int(found["n"][0]) != self.n:
+            raise DataError(f"{self.name!r}: {CHANGED}")
+        return EqualRows(self.n, int(found["different"][0]), int(found["largest"][0]))
+
+    def different(self) -> tuple[Codes, Integers]:
+        """See :class:`Rows`."""
+        check_memory(self.name, self.equal_rows().distinct, len(self.columns) + 2)
+        keys = ", ".join(f"k{j}" for j in range(len(self.columns)))
+        found = self.engine.ask(
+            f"SELECT {keys}, {COUNT} AS number FROM {self._source(range(len(self.columns)))} GROUP BY {keys}"
+        )
+        codes = self._checked(found)
+        order = np.lexsort(codes.T[::-1])
+        return codes[order], np.asarray(found["number"].cast(pa.int64()))[order]
+
+    @property
+    def codes(self) -> Codes:
+        """See :class:`Rows`."""
+        check_memory(self.name, self.n, len(self.columns))
+        every = range(len(self.columns))
+        keys = ", ".join(f"k{j}" for j in every)
+        found = self._checked(self.engine.ask(f"SELECT {keys} FROM {self._source(every)}"))
+        if len(found) != self.n:
+            raise DataError(f"{self.name!r}: {CHANGED}")
+        return found
+
+    def _checked(self, found: pa.Table) -> Codes:
+        codes = np.stack([np.asarray(found[f"k{j}"]) for j in range(len(self.columns))], axis=1).astype(np.int32)
+        if len(codes) and (codes.min() < 0 or (codes >= self.sizes).any()):
+            raise DataError(f"{self.name!r}: {CHANGED}")
+        return np.asfortranarray(codes)
