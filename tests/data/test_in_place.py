@@ -23,7 +23,7 @@ from pyarrow import parquet
 import dpsyn
 from dpsyn import Attribute, Domain, PrivacySpec
 from dpsyn.calendar import with_calendar
-from dpsyn.data import engines
+from dpsyn.data import _sql, engines
 from dpsyn.data import in_place as in_place_module
 from dpsyn.data.counted import CountedTable
 from dpsyn.errors import DataError, DomainError, DpsynError
@@ -320,6 +320,34 @@ def test_texts_that_are_numbers_or_dates_count_as_in_memory():
     assert_same_counts(in_place(table, domain), in_memory(table, domain), 1)
 
 
+def test_inferred_texts_count_as_in_memory():
+    """Empty texts are missing, and dates are dates however they are written."""
+    table = pa.table(
+        {"day": ["31.12.2020", "", "01.02.2021", None, "15.07.2021"] * 8, "word": ["", "x", "y", "x", None] * 8}
+    )
+    whole, counted = in_memory(table), in_place(table)
+    assert_same_counts(counted, whole)
+    wider = whole.domain.replace(replace(whole.domain["day"], bins=3, upper=18_900, keep=("month",)))
+    assert_same_counts(counted.with_domain(wider), whole.with_domain(wider))
+
+
+@pytest.mark.parametrize("scale", [0, 3])
+def test_exact_thresholds_are_the_least_cells_that_round_to_them(scale):
+    random = np.random.default_rng(0)
+    doubles = [
+        2.0**53 + 2,
+        2.0**53 + 4,
+        2.0**53 + 6,
+        0.3,
+        1.0,
+        -0.001,
+        *(random.normal(size=50) * 10.0 ** random.integers(0, 18, 50)),
+    ]
+    for value in doubles:
+        found = _sql._least_exact(value, scale)
+        assert float(Decimal(found).scaleb(-scale)) >= value > float(Decimal(found - 1).scaleb(-scale))
+
+
 def test_what_cannot_be_opened_says_so(tmp_path):
     for source in (tmp_path / "none.parquet", tmp_path, b"a,b\n1,2\n", pd.DataFrame({"a": [1]})):
         with pytest.raises(DataError):
@@ -375,11 +403,16 @@ def test_a_server_that_ends_a_connection_is_named(postgres, opened):
 
 def test_rows_that_change_while_they_are_counted_are_refused():
     connection = duckdb.connect()
-    connection.register("t", rows().select(["age", "word", "flag"]))
-    connection.execute("CREATE TABLE people AS FROM t")
-    domain = DOMAIN.project(["age", "word", "flag"])
-    changes = ("DELETE FROM people WHERE flag AND age = 40", "UPDATE people SET word = 'new' WHERE word = 'a'")
+    names = ["age", "word", "flag", "many"]
+    connection.register("t", rows().select(names))
+    domain = DOMAIN.project(names)
+    changes = (
+        "DELETE FROM people WHERE flag AND age = 40",
+        "UPDATE people SET word = 'new' WHERE word = 'a'",
+        "UPDATE people SET many = 'new' WHERE many = 'w3'",
+    )
     for change in changes:
+        connection.execute("CREATE OR REPLACE TABLE people AS FROM t")
         counted = dpsyn.read_table(connection.sql("FROM people"), domain=domain)
         connection.execute(change)
         with pytest.raises(DataError, match="changed while it was read"):
