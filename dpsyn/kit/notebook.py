@@ -23,7 +23,7 @@ class Code:
 
 
 def notebook(cells: Sequence[Words | Code]) -> bytes:
-    """The file's bytes, UTF-8: the same cells give the same bytes."""
+    """The file, UTF-8, as Jupyter itself would write it."""
     written: list[dict[str, Any]] = []
     for number, cell in enumerate(cells, start=1):
         shared: dict[str, Any] = {
@@ -38,4 +38,4 @@ def notebook(cells: Sequence[Words | Code]) -> bytes:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     found = {"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
