@@ -159,10 +159,10 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
     for name, described in _named(found.get("columns"), "the columns of the pandera schema").items():
         column = _named(described, f"column {name!r}")
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
-        tests = _tests(column.get("checks"))
-        both = tests.get("in_range") or {}
-        low, above = _first(tests, "greater_than_or_equal_to", "greater_than", both.get("min_value"))
-        high, below = _first(tests, "less_than_or_equal_to", "less_than", both.get("max_value"))
+        tests = _tests({**column, **_tests(column.get("checks"))})  # since 0.30 they stand beside the other fields
+        both = _named(tests.get("in_range") or {}, f"in_range of column {name!r}")
+        low, above = _first(tests, "greater_than_or_equal_to", "greater_than", both, "min")
+        high, below = _first(tests, "less_than_or_equal_to", "less_than", both, "max")
         missing = bool(column.get("nullable"))
         if "isin" in tests or "eq" in tests or "equal_to" in tests:
             values = tests.get("isin", tests.get("eq", tests.get("equal_to")))
@@ -187,11 +187,13 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
     return told, {}
 
 
-def _first(tests: Mapping[str, Any], included: str, excluded: str, otherwise: Any) -> tuple[Any, bool]:
+def _first(tests: Mapping[str, Any], included: str, excluded: str, both: Mapping[str, Any], end: str) -> tuple[Any, bool]:
     """A bound by the test that sets it, and whether the bound itself is excluded."""
     if included in tests:
         return tests[included], False
-    return (tests[excluded], True) if excluded in tests else (otherwise, False)
+    if excluded in tests:
+        return tests[excluded], True
+    return both.get(f"{end}_value"), both.get(f"include_{end}") is False
 
 
 def _tests(checks: Any) -> dict[str, Any]:

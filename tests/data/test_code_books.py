@@ -230,6 +230,11 @@ def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
 
 
 PANDERA: dict[str, tuple[dict[str, Any], Attribute]] = {
+    "0.35": (
+        {"dtype": "int64", "in_range": {"min_value": 0, "max_value": 9, "include_min": False, "include_max": True}},
+        Attribute("x", "numeric", lower=1, upper=9, unit=1),
+    ),
+    "0.35, texts": ({"dtype": "string[python]", "isin": ["x", "y"]}, Attribute("x", "categorical", ("x", "y"))),
     "now": (
         {
             "dtype": "int64",
