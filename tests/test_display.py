@@ -80,6 +80,13 @@ def test_the_same_in_a_notebook(shown: dict[str, Any], name: str) -> None:
     assert html.count("<div") == len(repr(shown[name]).splitlines()) - 1
 
 
+def test_a_notebook_cuts_no_line_that_a_terminal_cuts(shown: dict[str, Any]) -> None:
+    (said,) = [line for line in repr(shown["guarantee"]).splitlines() if "was known without look" in line]
+    assert said.endswith("…")
+    assert f"{said[:-1].strip()}ing at the data." in shown["guarantee"]._repr_html_()
+    assert "pre-wrap" in shown["guarantee"]._repr_html_()
+
+
 def test_what_they_say(shown: dict[str, Any]) -> None:
     assert "80 rows, 15 columns" in repr(shown["table"])
     assert "… and 8 more" in repr(shown["table"])

@@ -192,7 +192,7 @@ def feasibility(
         stats, domain = table.statistics(), table.domain
         if target is not None:
             asked = {"classes": domain[target].size, "smallest_class": table.smallest_class(target)} | asked
-    note_unconfirmed(domain, file)
+    note_unconfirmed(domain, file, schema)
     found = library.feasibility(stats, spec, **asked)
     chosen = list(found) if mechanism is None else [found[mechanism]]
     if as_json:
@@ -251,7 +251,7 @@ def generate(
         raise click.UsageError("--record and --output name one file")
     with terminal.written(place, record, force=force):
         table = read(file, schema, columns)
-        note_unconfirmed(table.domain, file)
+        note_unconfirmed(table.domain, file, schema)
         note_bounds(table)
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:

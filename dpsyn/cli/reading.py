@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -136,8 +137,12 @@ def note_bounds(table: Table) -> None:
         )
 
 
-def note_unconfirmed(domain: Domain, file: str) -> None:
+def note_unconfirmed(domain: Domain, file: str, schema: str | None) -> None:
     """Say of which columns nobody confirmed the domain as public, and what to do."""
-    if domain.warning:
-        written = f"`dpsyn schema {file} -o schema.json` writes it down"
-        note(f"{domain.warning} {written}: correct it, set public to true, and give --schema schema.json.")
+    if not domain.warning:
+        return
+    writes = f"`dpsyn schema {shlex.quote(file)} -o schema.json` writes it down: correct it"
+    todo = f"{writes}, set public to true, and give --schema schema.json"
+    if schema is not None:
+        todo = f"Set public to true in {schema!r} where you know it without these rows"
+    note(f"{domain.warning} {todo}.")

@@ -114,7 +114,13 @@ def code_book(domain: Domain, form: str) -> tuple[dict[str, Any], tuple[str, ...
         lost.append("how many bins a column has")
     if any(a.keep for a in domain.attributes):
         lost.append("what of a date is kept")
-    return written, tuple(f"{form} cannot say {what}." for what in lost)
+    notes = [f"{form} cannot say {what}." for what in lost]
+    inferred = [a.name for a in domain.attributes if not a.public]
+    if inferred and form != "sdv":
+        notes.append(
+            f"Nobody confirmed {listed(inferred)} as public, and nothing in it says so: it may tell of the rows as they do."
+        )
+    return written, tuple(notes)
 
 
 def _read_off(rows: Table, columns: Mapping[str, Said]) -> Domain:

@@ -116,6 +116,12 @@ def test_rows_and_their_record(here: Path) -> None:
     assert "NOT YET TRUE" in said.stderr
     assert "dpsyn schema leute.csv" in said.stderr
     assert "true once the domain is confirmed" in said.stdout
+    (here / "two words.csv").write_bytes((here / "leute.csv").read_bytes())
+    run("schema", "two words.csv", "-o", "own.json")
+    told = run("generate", "two words.csv", "-o", "others.csv", *QUICK).stderr
+    assert "`dpsyn schema 'two words.csv' -o schema.json`" in told
+    told = run("generate", "two words.csv", "--schema", "own.json", "-o", "more.csv", *QUICK).stderr
+    assert "Set public to true in 'own.json'" in told
     rows = dpsyn.read_table("rows.csv", domain=dpsyn.read_table("leute.csv").domain)
     record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
     assert (record["rows"], record["guarantee"]["epsilon"]) == (rows.n, 2.0)
