@@ -16,8 +16,8 @@ _WHOLE = 600
 """Characters of a line in a notebook, which wraps it."""
 _WIDEST = 32
 """Characters of a cell of a table."""
-_BADGE = "font-size:.8em;border:1px solid;border-radius:1em;padding:0 .6em;opacity:.7"
-_LINE = "white-space:pre-wrap;font-family:monospace"
+_BADGE = "white-space:nowrap;font-size:.8em;border:1px solid;border-radius:1em;padding:0 .6em;opacity:.7"
+_LINE = "white-space:pre-wrap;font-family:monospace;padding-left:4ch;text-indent:-4ch"
 
 
 class Shown:

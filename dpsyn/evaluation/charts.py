@@ -11,6 +11,7 @@ from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores, draw_table
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.tables import FLOOR, heatmaps
+from dpsyn.kit.plotly import alone
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -27,7 +28,7 @@ def chart(report: Report, name: str, of: str | int | None = None) -> go.Figure:
     found = draw(report, of) if name in _OF else draw(report)
     if isinstance(found, str):
         raise ParameterError("name", name, found)
-    return found
+    return alone(found)
 
 
 def _marginals(report: Report) -> go.Figure:

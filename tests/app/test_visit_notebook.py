@@ -70,6 +70,7 @@ def test_it_runs_and_gives_what_the_visit_gave(
     expected = evaluate(learn, releases[0].release.rows, holdout=held_out, **asked)
     assert names["reports"][releases[0].label].to_dict() == expected.to_dict()
     assert [result.measures for result in names["results"]] == [result.measures for result in before]
+    assert {figure.layout.paper_bgcolor for figure in shown if hasattr(figure, "layout")} == {"white"}
     titles = [figure.layout.title.text for figure in shown if hasattr(figure, "layout")]
     assert titles[0] == "Error of the marginal tables"
     assert titles[-1] == "2-way error, mean"

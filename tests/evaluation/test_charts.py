@@ -56,7 +56,9 @@ TITLES: Mapping[tuple[Any, ...], str] = {
 
 @pytest.mark.parametrize("asked", TITLES)
 def test_every_chart_is_there(report: Report, asked: tuple[Any, ...]) -> None:
-    assert report.figure(*asked).layout.title.text == TITLES[asked]
+    figure = report.figure(*asked)
+    assert figure.layout.title.text == TITLES[asked]
+    assert figure.layout.paper_bgcolor == "white"  # its words are dark
 
 
 def test_the_worst_table_is_the_one_that_is_furthest(report: Report) -> None:

@@ -24,10 +24,11 @@ _MODULES = {
     "dpsyn.evaluation.figures": ("draw_errors",),
     "dpsyn.evaluation.report": ("real_baseline",),
     "dpsyn.evaluation.tables": ("summary_table",),
+    "dpsyn.kit.plotly": ("alone",),
 }
 _COMPARED = """\
 print(advice(reports))
-draw_errors(reports)"""
+alone(draw_errors(reports))"""
 _BEST = """\
 best = reports[ranking(reports)[0]]
 print(", ".join(best.figures))  # names of all charts

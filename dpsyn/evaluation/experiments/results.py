@@ -51,11 +51,12 @@ class Results(Shown, list["CellResult"]):
         """
         from dpsyn.evaluation.experiments.figures import draw_experiment
         from dpsyn.evaluation.experiments.summary import summarise
+        from dpsyn.kit.plotly import alone
 
         if not self.figures:
             raise ParameterError("measure", measure, "none: no run ended with rows")
         name = self._main if measure is None else checks.choice("measure", measure, self.figures)
-        return draw_experiment(self.grid, summarise(self, name), name, references=self.references)
+        return alone(draw_experiment(self.grid, summarise(self, name), name, references=self.references))
 
     @property
     def _main(self) -> str:
