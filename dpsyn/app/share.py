@@ -184,19 +184,20 @@ def tools() -> None:
                 st.caption("Put the path of your file in place of its name.")
             st.code(code, language="python", height=360)
         st.markdown("**A notebook of this visit**")
-        _notebook()
+        _notebook(code)
 
 
-def _notebook() -> None:
+def _notebook(on_screen: str | None) -> None:
     from dpsyn.app.lab.notebook import visit_notebook
     from dpsyn.app.lab.releases import asked_of
 
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
     current, releases = visit.dataset(), state.comparable()
     asked, tried = asked_of(current), state.experiments_by_data()[0] if state.experiments() else []
+    spec = widgets.budget()
     widgets.download(
         "Jupyter notebook",
-        lambda: visit_notebook(current, releases, asked, tried),
+        lambda: visit_notebook(current, releases, asked, tried, spec, on_screen),
         f"dpsyn_{widgets.file_stem(current.table.name)}.ipynb",
         icon="book",
         key="share_notebook",

@@ -55,7 +55,7 @@ def test_it_runs_and_gives_what_the_visit_gave(
     experiment = Experiment(1, ODD, "people.csv", "", grid, **asked)
     before = run_grid(grid, learn, holdout=held_out, backend="here", **asked)
     experiment.results = {result.key: result for result in before}
-    text = visit_notebook(current, releases, ASKED, [experiment]).decode()
+    text = visit_notebook(current, releases, ASKED, [experiment], SPEC).decode()
     current.table.frame.to_csv(tmp_path / "people.csv", index=False)
     shown, names = run(text.replace("workers=2", "backend='here'"), tmp_path, monkeypatch)
 
@@ -82,28 +82,30 @@ def words_of(text: bytes) -> str:
 
 
 def test_words_of_the_data_are_no_mark_up(current: Dataset) -> None:
-    words = words_of(visit_notebook(current, [made(current, None, 2)], ASKED, []))
+    words = words_of(visit_notebook(current, [made(current, None, 2)], ASKED, [], SPEC))
     assert "nothing can make these again" in words
     assert "<img" not in words.replace("\\<img", "")
     assert not any(line.startswith("# ") and "img" in line for line in words.splitlines())
 
 
 def test_it_says_what_is_not_public_and_where_the_rest_is_known_from(current: Dataset) -> None:
-    assert "no guarantee is true yet" in words_of(visit_notebook(current, [], ASKED, []))
+    assert "no guarantee is true yet" in words_of(visit_notebook(current, [], ASKED, [], SPEC))
     public = current.table.with_domain(current.table.domain.confirmed())
     known = Dataset(table=public, full=public, target="ill", sources={"age": "code book"}, revision=2)
-    words = words_of(visit_notebook(known, [], ASKED, []))
+    words = words_of(visit_notebook(known, [], ASKED, [], SPEC))
     assert "- age: code book" in words
     assert "no guarantee is true yet" not in words
 
 
-def test_without_a_release_it_ends_with_the_theorems(
+def test_without_a_release_it_ends_with_what_was_on_screen(
     current: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = visit_notebook(current, [], ASKED, [])
+    text = visit_notebook(current, [], ASKED, [], SPEC, "print(7)")
     current.table.frame.to_csv(tmp_path / "people.csv", index=False)
-    shown, _ = run(text, tmp_path, monkeypatch)
-    assert isinstance(shown[-1], type(dpsyn.feasibility(current.statistics, SPEC)))
+    shown, names = run(text, tmp_path, monkeypatch)
+    assert isinstance(shown[-2], type(dpsyn.feasibility(current.statistics, SPEC)))
+    assert names["spec"] == SPEC
+    assert "print(7)" in str(read(text)["cells"][-1])  # what the page showed
     assert b"reports" not in text
     smallest = current.parts[0].smallest_class("ill")
     assert f"smallest_class={smallest}".encode() not in text  # a count of private rows

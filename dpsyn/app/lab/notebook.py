@@ -36,7 +36,12 @@ best.figure("worst table")"""
 
 
 def visit_notebook(
-    current: Dataset, releases: Sequence[MadeRelease], asked: Asked, experiments: Sequence[Experiment]
+    current: Dataset,
+    releases: Sequence[MadeRelease],
+    asked: Asked,
+    experiments: Sequence[Experiment],
+    spec: PrivacySpec,
+    on_screen: str | None = None,
 ) -> bytes:
     """The file's bytes. It holds no row; the domain of the data stands in it, and reads no session.
 
@@ -45,11 +50,13 @@ def visit_notebook(
         releases: made from it, oldest first.
         asked: what a comparison measures.
         experiments: about it.
+        spec: the budget that all pages share.
+        on_screen: code of the page, for a visit that has made no release.
     """
     again = [made for made in releases if plain_config(made.config) is not None]
     cells: list[Words | Code] = [Words("## The data"), Code(code.read(current)), Code("table")]
     cells += [Words(_domain(current)), Code("train.domain")]
-    cells += [Words("## Do the theorems apply?"), Code(_feasibility(current, again))]
+    cells += [Words("## Do the theorems apply?"), Code(_feasibility(current, spec))]
     for number, made in enumerate(again, start=1):
         cells += [Words(_words_of(number, made)), Code(_release(number, made))]
     left_out = [made.label for made in releases if made not in again]
@@ -59,6 +66,8 @@ def visit_notebook(
     if again:
         cells += [Words("## The comparison"), Code(_comparison(again, asked)), Code("summary_table(reports)")]
         cells += [Code(_COMPARED), Code(_BEST)]
+    elif on_screen is not None:
+        cells += [Words("## What was on screen"), Code(on_screen)]
     for experiment in reversed(experiments):
         cells += [Words(_words_of_experiment(experiment)), Code(_experiment(experiment)), Code("results.figure()")]
     return notebook([Words(_head(current)), Code(_imports(cells)), *cells])
@@ -89,14 +98,13 @@ def _domain(current: Dataset) -> str:
     return "## The domain\n\n" + ("Where its columns are known from:\n\n" + "\n".join(known) if known else "It is public.")
 
 
-def _feasibility(current: Dataset, releases: Sequence[MadeRelease]) -> str:
+def _feasibility(current: Dataset, spec: PrivacySpec) -> str:
     target = current.target
     classes = (
         ""
         if target is None
         else (f", classes=train.domain[{target!r}].size, smallest_class=train.smallest_class({target!r})")
     )
-    spec = spec_from_dict(releases[0].release.settings["requested"]) if releases else PrivacySpec(1.0, 1e-5)
     return (
         f"statistics = train.statistics(two_valued_as_bit={current.two_valued_as_bit!r})\n"
         f"spec = {code.written(spec)}\n"
