@@ -26,7 +26,7 @@ def is_schema(data: bytes | str) -> bool:
         found = json.loads(data)
     except (ValueError, RecursionError):
         return True  # whatever it is, :func:`read_schema` says what is wrong
-    return not isinstance(found, dict) or isinstance(found.get("columns"), list)
+    return not isinstance(found, dict) or not found or isinstance(found.get("columns"), list)
 
 
 def read_schema(data: bytes | str) -> Domain:
