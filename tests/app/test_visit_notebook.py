@@ -83,7 +83,7 @@ def words_of(text: bytes) -> str:
 
 def test_words_of_the_data_are_no_mark_up(current: Dataset) -> None:
     words = words_of(visit_notebook(current, [made(current, None, 2)], ASKED, [], SPEC))
-    assert "nothing can make these again" in words
+    assert "nothing here makes these again" in words
     assert "<img" not in words.replace("\\<img", "")
     assert not any(line.startswith("# ") and "img" in line for line in words.splitlines())
 
