@@ -62,7 +62,9 @@ def visit_notebook(
     left_out = [made.label for made in releases if made not in again]
     if left_out:
         names = escape.markdown(", ".join(left_out))
-        cells.append(Words(f"Their settings were not kept, or hold rows or functions: nothing here makes these again: {names}."))
+        cells.append(
+            Words(f"Their settings were not kept, or hold rows or functions: nothing here makes these again: {names}.")
+        )
     if again:
         cells += [Words("## The comparison"), Code(_comparison(again, asked)), Code("summary_table(reports)")]
         cells += [Code(_COMPARED), Code(_BEST)]
