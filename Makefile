@@ -76,7 +76,7 @@ python3.12 python3.13:
 lowest:
 	rm -rf $(VENV)-lowest
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster,warehouse]" "ibis-framework[postgres]" pytest hypothesis
+	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster,notebook,warehouse]" "ibis-framework[postgres]" pytest hypothesis nbclient
 	$(VENV)-lowest/bin/python -m pytest --ignore tests/browser
 	rm -rf $(VENV)-lowest
 

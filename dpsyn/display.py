@@ -1,4 +1,4 @@
-"""How objects show themselves: at most ten short lines in a terminal, the same with a badge in a notebook."""
+"""How objects show themselves: at most ten short lines in a terminal; in a notebook the same, whole, with a badge."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ RELEASED = "private release"
 PUBLIC = "public facts only"
 """Badges: what may be published of what is shown."""
 MOST_LINES, WIDTH = 10, 88
+_WHOLE = 600
+"""Characters of a line in a notebook, which wraps it."""
 _WIDEST = 32
 """Characters of a cell of a table."""
-_BADGE = "font-size:.8em;border:1px solid;border-radius:1em;padding:0 .6em;opacity:.7"
-_LINE = "white-space:pre-wrap;font-family:monospace"
+_BADGE = "white-space:nowrap;font-size:.8em;border:1px solid;border-radius:1em;padding:0 .6em;opacity:.7"
+_LINE = "white-space:pre-wrap;font-family:monospace;padding-left:4ch;text-indent:-4ch"
 
 
 class Shown:
@@ -30,9 +32,9 @@ class Shown:
         return "\n".join([*_few(lines), f"[{badge}]"])
 
     def _repr_html_(self) -> str:
-        """The same for a notebook."""
+        """The same for a notebook, where lines are wrapped and not cut."""
         badge, lines = self._shown()
-        heading, *others = map(escape.html, _few(lines))
+        heading, *others = map(escape.html, _few(lines, _WHOLE))
         shown = "".join(f'<div style="{_LINE}">{line}</div>' for line in others)
         return f'<div><b>{heading}</b> <span style="{_BADGE}">{escape.html(badge)}</span>{shown}</div>'
 
@@ -44,10 +46,10 @@ def line(text: str, width: int = WIDTH) -> str:
     return said if len(said) <= width else f"{said[: width - 1]}…"
 
 
-def _few(lines: Sequence[str]) -> list[str]:
-    """Short lines, with the badge no more than :data:`MOST_LINES`."""
+def _few(lines: Sequence[str], width: int = WIDTH) -> list[str]:
+    """Lines, with the badge no more than :data:`MOST_LINES`."""
     most = MOST_LINES - 1
-    shown = [line(text) for text in lines]
+    shown = [line(text, width) for text in lines]
     return shown if len(shown) <= most else [*shown[: most - 1], f"… and {len(shown) - most + 1:,} more"]
 
 

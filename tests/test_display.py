@@ -11,6 +11,7 @@ import pytest
 import dpsyn
 from dpsyn.display import MOST_LINES, PRIVATE, PUBLIC, RELEASED, WIDTH, aligned
 from dpsyn.evaluation.experiments import Grid, run_grid
+from dpsyn.mechanisms.records import verify
 
 SPEC = dpsyn.PrivacySpec(1.0)
 LONG = "a\x1b[31m<b>" + "x" * 200
@@ -37,6 +38,8 @@ def shown(table: dpsyn.Table) -> dict[str, Any]:
         "public domain": public.domain,
         "guarantee": release.guarantee,
         "feasibility": dpsyn.feasibility(table.statistics(), SPEC),
+        "verdict": dpsyn.feasibility(table.statistics(), SPEC).private_sampling,
+        "verified": verify(release.record()),
         "release": release,
         "unconfirmed release": unconfirmed,
         "report": dpsyn.evaluate(few, release.rows, holdout=few, degrees=(1, 2)),
@@ -51,6 +54,8 @@ BADGES = {
     "public domain": PUBLIC,
     "guarantee": PUBLIC,
     "feasibility": PRIVATE,
+    "verdict": PRIVATE,
+    "verified": PUBLIC,
     "release": RELEASED,
     "unconfirmed release": PRIVATE,
     "report": PRIVATE,
@@ -75,6 +80,13 @@ def test_the_same_in_a_notebook(shown: dict[str, Any], name: str) -> None:
     assert html.count("<div") == len(repr(shown[name]).splitlines()) - 1
 
 
+def test_a_notebook_cuts_no_line_that_a_terminal_cuts(shown: dict[str, Any]) -> None:
+    (said,) = [line for line in repr(shown["guarantee"]).splitlines() if "was known without look" in line]
+    assert said.endswith("…")
+    assert f"{said[:-1].strip()}ing at the data." in shown["guarantee"]._repr_html_()
+    assert "pre-wrap" in shown["guarantee"]._repr_html_()
+
+
 def test_what_they_say(shown: dict[str, Any]) -> None:
     assert "80 rows, 15 columns" in repr(shown["table"])
     assert "… and 8 more" in repr(shown["table"])
@@ -84,6 +96,11 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert "may be published under it" in repr(shown["release"])
     assert "Nothing of it may be published yet" in repr(shown["unconfirmed release"])
     assert "Private sampling" in repr(shown["feasibility"])
+    verdict = shown["verdict"]
+    assert repr(verdict).splitlines()[0] == repr(shown["feasibility"]).splitlines()[1][2:]
+    assert repr(verdict).count("✗") == 1 + len(verdict.missed)
+    assert repr(shown["verified"]).startswith("HOLDS")
+    assert " ".join(repr(shown["verified"]).split()).startswith(str(shown["verified"]))
     report = shown["report"]
     assert f"{report.marginals[2].mean:.4f}" in repr(report)
     assert f"{report.noise_floor.marginals[2].mean:.4f}" in repr(report)

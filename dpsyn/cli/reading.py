@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -53,6 +54,39 @@ def noted(source: Any, **options: Any) -> Table:
     for said in notes:
         note(said)
     return table
+
+
+def described(
+    source: str, book: str | None, columns: str | None, *, in_place: bool = False
+) -> tuple[Domain, AnyTable | None]:
+    """The domain of a table, as far as another tool's description (``book``) has none; or that of a schema alone, in a file
+    whose name ends in .json. The rows fit it."""
+    from dpsyn.data.code_books import read_code_book
+    from dpsyn.data.schema_file import is_schema, read_schema
+
+    wanted = names_in(columns)
+    if source.lower().endswith(".json"):
+        if book is not None:
+            raise click.UsageError(f"{source!r} is a description itself: --from is for a table")
+        data = bytes_of(source)
+        if is_schema(data):
+            domain = read_schema(data)
+        else:
+            domain, notes = read_code_book(data).domain()
+            for said in notes:
+                note(said)
+        return (domain if wanted is None else domain.project(wanted)), None
+    if book is None:
+        table = read(source, None, columns, in_place=in_place)
+        return table.domain, table
+    if in_place or Path(source).is_dir():
+        raise click.UsageError("--from is for rows that are read, not for a table that is counted in place")
+    rows: Any = bytes_of(source) if source == STDIN else source
+    found = read_code_book(bytes_of(book)).project(wanted)
+    domain, notes = found.domain(noted(rows, columns=list(found.columns)))
+    for said in notes:
+        note(said)
+    return domain, noted(rows, domain=domain)
 
 
 def bytes_of(source: str) -> bytes:
@@ -122,8 +156,12 @@ def note_bounds(table: AnyTable) -> None:
         )
 
 
-def note_unconfirmed(domain: Domain, file: str) -> None:
+def note_unconfirmed(domain: Domain, file: str, schema: str | None) -> None:
     """Say of which columns nobody confirmed the domain as public, and what to do."""
-    if domain.warning:
-        written = f"`dpsyn schema {file} -o schema.json` writes it down"
-        note(f"{domain.warning} {written}: correct it, set public to true, and give --schema schema.json.")
+    if not domain.warning:
+        return
+    writes = f"`dpsyn schema {shlex.quote(file)} -o schema.json` writes it down: correct it"
+    todo = f"{writes}, set public to true, and give --schema schema.json"
+    if schema is not None:
+        todo = f"Set public to true in {schema!r} where you know it without these rows"
+    note(f"{domain.warning} {todo}.")

@@ -103,6 +103,11 @@ def heading(lines: Sequence[str], by: float = 1.0) -> dict[str, Any]:
     return {"text": LINE_BREAK.join(lines), "pad": {"t": _CAPITAL * by if len(lines) > 1 else 0}}
 
 
+def alone(figure: go.Figure) -> go.Figure:
+    """The figure for a place outside of the app: on white, since nothing around it sees to the colour of its words."""
+    return figure.update_layout(paper_bgcolor="white", plot_bgcolor="white")
+
+
 def finish(figure: go.Figure, title: str, *, height: int = 420, entries: int = 0, above: int = 50) -> go.Figure:
     """Title in ``above`` pixels, transparent background, and a legend below with room for ``entries`` entries.
 

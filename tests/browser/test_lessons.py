@@ -100,6 +100,10 @@ def test_share_shows_a_link_and_code_and_larger_type_stays(page: Page, app_url: 
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_text("dpsyn.NoisyReweighting(degree=1")).to_be_visible(timeout=RUN)
     expect(page.get_by_text("degree=1").first).to_be_visible()
+    with page.expect_download(timeout=RUN) as download:
+        page.get_by_role("button", name="Jupyter notebook").click()
+    assert download.value.suggested_filename == "dpsyn_car.ipynb"
+    assert "dpsyn.NoisyReweighting(degree=1" in download.value.path().read_text(encoding="utf-8")
     assert page.get_by_test_id("stException").count() == 0
 
 
