@@ -20,6 +20,7 @@ from dpsyn.mechanisms.noisy_reweighting.audit import worst_rows
 from dpsyn.mechanisms.noisy_reweighting.inside import Inside
 from dpsyn.mechanisms.private_sampling.local_loss import LossMeter
 from dpsyn.privacy.histograms import Encoding
+from dpsyn.solvers.coded import CodedRows
 from tests.mechanisms.test_what_gets_noise import Deaf
 
 TEN_YEARS = dpsyn.Attribute("day", "date", lower=14_610, upper=18_261, public=True, keep=("month", "weekday"))
@@ -87,7 +88,7 @@ def test_no_neighbour_moves_more_than_the_ledger_says(missing, neighbouring) -> 
     assert codes.shape == (rows.n, 4)
     # What is added to a row hangs on no other row.
     assert np.array_equal(codes, np.concatenate([encoding.codes(rows.take(np.array([i]))) for i in range(rows.n)]))
-    counted = np.stack([mechanism.exact(row[None]) for row in codes])
+    counted = np.stack([mechanism.exact(CodedRows(row[None], mechanism.domain.shape)) for row in codes])
     parts = mechanism.ledger.parts
     most = np.zeros(len(parts), dtype=int)
     pairs = combinations(range(len(codes)), 2) if neighbouring == "replace_one" else ((i, i) for i in range(len(codes)))

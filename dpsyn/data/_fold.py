@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpsyn.attribute import Attribute, Codes
+from dpsyn.attribute import Attribute
 from dpsyn.cells import floats
 from dpsyn.data._frames import as_series, infer_typed
 from dpsyn.data._numbers import carried, countable
@@ -42,6 +42,8 @@ Mask = npt.NDArray[np.bool_]
 Counter = Callable[[Callable[[Any], Any]], int]
 """Counts the different values that a function of the batches of a column gives."""
 
+EncodeAs = Callable[[Attribute, "pd.Series[Any]"], npt.NDArray[Any]]
+
 _ODD = 1000
 _HEAD = 100
 
@@ -63,20 +65,24 @@ class Fold:
         self._cells = np.empty(0, dtype=np.int64)
         self._first = np.empty(0, dtype=np.int64)
 
-    def add(self, array: Any) -> None:
-        """Take in the next batch, an Arrow array."""
-        self._fold(*self.split(array))
+    def add(self, array: Any, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Take in the next batch, an Arrow array; ``rows`` where a cell stands for several, nobody knows which."""
+        self._fold(*self.split(array), rows)
 
-    def _fold(self, values: Any, codes: npt.NDArray[np.int64]) -> None:
+    def _fold(self, values: Any, codes: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None) -> None:
         if self._values is None:
             self._values = values[:0]
         at = self._positions(values)
-        cells, first = np.bincount(codes, minlength=len(values)), self.rows + _first_of(codes, len(values))
+        if rows is None:
+            cells, first = np.bincount(codes, minlength=len(values)), self.rows + _first_of(codes, len(values))
+        else:
+            cells, first = np.zeros(len(values), dtype=np.int64), np.full(len(values), -1)
+            np.add.at(cells, codes, rows)
         np.add.at(self._cells, at[at >= 0], cells[at >= 0])
         fresh = np.flatnonzero(at < 0)
         self._values = pa.concat_arrays([self._values, values.take(pa.array(fresh))])
         self._cells, self._first = np.append(self._cells, cells[fresh]), np.append(self._first, first[fresh])
-        self.rows += len(codes)
+        self.rows += len(codes) if rows is None else int(rows.sum())
         # One more than may be listed, so that a column that is neither numbers nor dates is known to be too wide; and
         # one more for a missing value.
         certain = self._capacity + 2
@@ -133,14 +139,13 @@ class Fold:
     def _distinct(self, read: Callable[[Any], Any]) -> int:
         return self._count(lambda array: read(countable(self.split(array)[0].drop_null())))
 
-    def encoder(self, column: Column) -> Callable[[Any], Codes]:
-        """How to encode a batch as the column that the values kept are."""
-        attribute = column.attribute
-        entries = attribute.encode(column.values)
+    def encoder(self, column: Column, encode_as: EncodeAs = Attribute.encode) -> Callable[[Any], npt.NDArray[Any]]:
+        """How to encode a batch as the column that the values kept are: as codes, or by :meth:`Attribute.in_units`."""
+        entries = encode_as(column.attribute, column.values)
 
-        def encode(array: Any) -> Codes:
+        def encode(array: Any) -> npt.NDArray[Any]:
             if self.shortened:
-                return self._encoded(column, array)
+                return self._encoded(column, array, encode_as)
             values, codes = self.split(array)
             at = self._positions(values)
             if (at < 0).any():
@@ -149,8 +154,8 @@ class Fold:
 
         return encode
 
-    def _encoded(self, column: Column, array: Any) -> Codes:
-        return column.attribute.encode(as_series(array))
+    def _encoded(self, column: Column, array: Any, encode_as: EncodeAs) -> npt.NDArray[Any]:
+        return encode_as(column.attribute, as_series(array))
 
 
 class TextFold(Fold):
@@ -184,12 +189,12 @@ class TextFold(Fold):
         self._find = category_of(attribute) if attribute and not attribute.is_binned else None
         self._taken: dict[str, int] = {}
 
-    def add(self, array: Any) -> None:
+    def add(self, array: Any, rows: npt.NDArray[np.int64] | None = None) -> None:
         """Take in the next batch, an Arrow array of strings."""
         words = self._words(array)
         for word, count in words.taken_as_missing:
             self._taken[word] = self._taken.get(word, 0) + count
-        self._fold(*self._parts(words))
+        self._fold(*self._parts(words), rows)
 
     def _words(self, array: Any) -> Words:
         return Words.of(array, self._attribute, strip=self._strip)
@@ -229,15 +234,16 @@ class TextFold(Fold):
         codes = np.where(some, np.cumsum(some) - 1, -1)
         return self._infer(name, Words(self._values.drop_null(), codes, tuple(self._taken.items()), self._weights()))
 
-    def _encoded(self, column: Column, array: Any) -> Codes:
+    def _encoded(self, column: Column, array: Any, encode_as: EncodeAs) -> npt.NDArray[Any]:
         words = self._words(array)
-        codes = np.full(len(words.texts) + 1, column.attribute.size - 1, dtype=np.int32)
+        nothing = column.attribute.size - 1 if encode_as is Attribute.encode else np.nan
+        found = np.full(len(words.texts) + 1, nothing, dtype=np.int32 if encode_as is Attribute.encode else np.float64)
         if column.read is not None and len(words.texts):
             read = column.read(words.texts)
             if len(read) != len(words.texts):
                 raise DataError(CHANGED)
-            codes[:-1] = column.attribute.encode(pd.Series(read))
-        return codes[words.codes]
+            found[:-1] = encode_as(column.attribute, pd.Series(read))
+        return found[words.codes]
 
 
 def _distinct(array: Any) -> npt.NDArray[np.int64]:

@@ -43,8 +43,8 @@ class Parquet:
         with self._open() as file:
             schema, self.rows = file.schema_arrow, int(file.metadata.num_rows)
         check_distinct(tuple(schema.names), "the Parquet file's ")
-        self.names, self.notes = _usable(schema)
-        self.texts = {name for name in self.names if _is_text(schema.field(name).type)}
+        self.names, self.notes = usable(schema)
+        self.texts = {name for name in self.names if is_text(schema.field(name).type)}
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
@@ -97,7 +97,7 @@ def _as_one(batches: list[Any]) -> Any:
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
 
 
-def _usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the columns, and notes; refuses types that cannot be used."""
     import pyarrow as pa
 
@@ -162,7 +162,7 @@ def as_series(array: Any) -> pd.Series[Any]:
     return as_frame(pa.table([array], names=["x"]))["x"]
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
@@ -342,9 +342,9 @@ def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None
     if infinite.any():
         first = int(np.argmax(infinite))
         row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
+        where = f", row {row + 1}" if row >= 0 else ""
         raise DataError(
-            f"column {name!r}, row {row + 1}: the number is infinite ({rows} such rows); "
-            "make the cell empty or a finite number",
+            f"column {name!r}{where}: the number is infinite ({rows} such rows); make the cell empty or a finite number",
             column=name,
         )
     return numbers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from dpsyn.data._delimited import Batch, Delimited
 from dpsyn.data._fold import CHANGED, Fold, TextFold
 from dpsyn.data._frames import PARQUET, Parquet, as_series, check_shape, fit_typed
 from dpsyn.data._text import look
+from dpsyn.data.engines import MEMORY_LIMIT, spilling
 from dpsyn.data.read import (
     PARQUET_NAMES,
     TAB_NAMES,
@@ -40,8 +40,8 @@ from dpsyn.statistics import DatasetStatistics, bits_of
 _LARGEST_KEY = 2**62
 
 Progress = Callable[[str, float], None]
-Encode = Callable[[Any], Codes]
-"""Codes of a batch of one column, an Arrow array."""
+Encode = Callable[[Any], npt.NDArray[Any]]
+"""Codes (or numbers) of a batch of one column, an Arrow array."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def file_statistics(
     columns: Sequence[str] | None = None,
     wide: Wide = "refuse",
     two_valued_as_bit: bool = False,
-    memory_limit: str = "1GB",
+    memory_limit: str = MEMORY_LIMIT,
     progress: Progress | None = None,
 ) -> FileStatistics:
     """Statistics of a CSV, TSV or Parquet file of any size.
@@ -136,6 +136,7 @@ class _Job:
     wide: Wide
     memory_limit: str
     tell: Progress
+    in_units: bool = False
 
     def tell_reading(self, share: float) -> None:
         """Report the first reading."""
@@ -163,7 +164,55 @@ class _Folds(dict[str, Fold]):
                 list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None
             )
             found = [column for column in every if column.attribute.name not in dropped]
-        return [(column.attribute, self[column.attribute.name].encoder(column)) for column in found], notes
+        return [(column.attribute, self._encoder(column, job)) for column in found], notes
+
+    def _encoder(self, column: infer.Column, job: _Job) -> Encode:
+        numbers = job.in_units and column.attribute.is_binned
+        return self[column.attribute.name].encoder(column, Attribute.in_units if numbers else Attribute.encode)
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """The rows of a text file as codes, and numbers and dates in units, batch by batch.
+
+    Attributes:
+        domain: the one handed in, or the one inferred.
+        notes: what reading had to decide.
+    """
+
+    domain: Domain
+    notes: tuple[str, ...]
+    _source: Delimited
+    _plans: list[Plan]
+
+    @classmethod
+    def of(cls, path: Path, domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> TextRows:
+        """Look the file through; the arguments are those of :func:`file_statistics`.
+
+        Raises:
+            DataError: the file is no table.
+            DomainError: a column of the domain is absent, or a cell lies outside it.
+        """
+        try:
+            source, plans, notes = _of_text(_Job(path, domain, columns, wide, MEMORY_LIMIT, _quiet, in_units=True))
+        except OSError as error:
+            raise unreadable(path, error) from error
+        return cls(Domain.of(attribute for attribute, _ in plans), notes, source, plans)
+
+    def batches(self, schema: Any) -> Iterator[Any]:
+        """Arrow batches of this schema, a column an attribute; empty numbers are null.
+
+        Raises:
+            DataError: the file changed.
+        """
+        rows = 0
+        for _, batch in self._source.batches([self._source.names.index(attribute.name) for attribute, _ in self._plans]):
+            values = [encode(array) for (_, encode), array in zip(self._plans, batch, strict=True)]
+            arrays = [pa.array(value, kind, from_pandas=True) for value, kind in zip(values, schema.types, strict=True)]
+            rows += len(values[0])
+            yield pa.record_batch(arrays, schema=schema)
+        if rows != self._source.rows:
+            raise DataError(CHANGED)
 
 
 def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
@@ -299,38 +348,24 @@ def count_rows(keys: Iterator[Sequence[Any]], memory_limit: str) -> RowCounts:
             raised.append(error)
             raise
 
-    with tempfile.TemporaryDirectory(prefix="dpsyn-") as folder:
-        settings: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": folder,
-            "threads": 2,
-            "preserve_insertion_order": False,
-        }
-        with duckdb.connect(":memory:", config=settings) as connection:
-            try:
-                connection.execute(f"SET memory_limit = {_quoted(memory_limit)}")
-            except duckdb.Error as error:
-                raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'") from error
-            connection.register("batches", pa.RecordBatchReader.from_batches(first.schema, batches()))
-            listed = ", ".join(first.schema.names)
-            try:
-                found = connection.execute(
-                    "SELECT sum(equal)::BIGINT, count(*), max(equal) "
-                    f"FROM (SELECT count(*) AS equal FROM batches GROUP BY {listed})"
-                ).fetchone()
-            except duckdb.Error as error:
-                if raised:
-                    raise raised[0] from error
-                reason = str(error).splitlines()[0]
-                raise DataError(
-                    f"the rows cannot be counted within memory_limit = {memory_limit!r} and the room in the folder for "
-                    f"temporary files ({reason}); allow more memory, or choose fewer columns"
-                ) from error
+    with spilling(memory_limit) as connection:
+        connection.register("batches", pa.RecordBatchReader.from_batches(first.schema, batches()))
+        listed = ", ".join(first.schema.names)
+        try:
+            found = connection.execute(
+                "SELECT sum(equal)::BIGINT, count(*), max(equal) "
+                f"FROM (SELECT count(*) AS equal FROM batches GROUP BY {listed})"
+            ).fetchone()
+        except duckdb.Error as error:
+            if raised:
+                raise raised[0] from error
+            reason = str(error).splitlines()[0]
+            raise DataError(
+                f"the rows cannot be counted within memory_limit = {memory_limit!r} and the room in the folder for "
+                f"temporary files ({reason}); allow more memory, or choose fewer columns"
+            ) from error
     rows, distinct, largest = found if found is not None else (0, 0, 0)
     return RowCounts(int(rows), int(distinct), int(largest))
-
-
-def _quoted(text: str) -> str:
-    return "'" + str(text).replace("'", "''") + "'"
 
 
 def _as_batch(keys: Sequence[Any]) -> Any:

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import pandas as pd
 
@@ -23,6 +23,9 @@ from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
 from dpsyn.table import Table
 
+if TYPE_CHECKING:
+    from dpsyn.data.counted import CountedTable
+
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
@@ -32,6 +35,7 @@ _LEAST_PER_CELL = 8
 """Bytes: four for its code, and as many for its value."""
 
 
+@overload
 def read_table(
     source: Any,
     *,
@@ -39,8 +43,57 @@ def read_table(
     name: str | None = None,
     columns: Sequence[str] | None = None,
     wide: Wide = "refuse",
-) -> Table:
-    """Read a table of n rows; see :func:`read_with_notes`, which also says what had to be decided."""
+    in_place: Literal[False] | None = None,
+) -> Table: ...
+
+
+@overload
+def read_table(
+    source: Any,
+    *,
+    domain: Domain | None = None,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    wide: Wide = "refuse",
+    in_place: Literal[True],
+) -> CountedTable: ...
+
+
+def read_table(
+    source: Any,
+    *,
+    domain: Domain | None = None,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    wide: Wide = "refuse",
+    in_place: bool | None = None,
+) -> Table | CountedTable:
+    """A table of n rows, read into memory or counted where it lies.
+
+    Args:
+        source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame; or to be counted in place a
+            path, a folder of Parquet files, a relation of DuckDB, or a table of Ibis (``pip install "dpsyn[warehouse]"``).
+        domain: as in :func:`read_with_notes`, which also says what reading had to decide; as are the next three. In place,
+            a domain is inferred from the engine's own ``GROUP BY``.
+        name: how to call the table.
+        columns: the columns to keep.
+        wide: what to do with a text column of more than 10,000 distinct values.
+        in_place: count the rows where they lie, for mechanisms that need counts alone, and read none of them into memory.
+            None counts folders, relations and tables of Ibis in place, and reads everything else.
+
+    Raises:
+        DataError, DomainError, ParameterError: as :func:`read_with_notes`.
+    """
+    from dpsyn.data.in_place import is_relation, open_in_place
+
+    if in_place is not None:
+        checks.flag("in_place", in_place)
+    outside = is_relation(source) or (isinstance(source, str | os.PathLike) and Path(source).is_dir())
+    if in_place or (in_place is None and outside):
+        check_choices(domain, columns, wide)
+        return open_in_place(source, domain, name, columns, wide)[0]
+    if outside:
+        return open_in_place(source, domain, name, columns, wide)[0].loaded()
     return read_with_notes(source, domain=domain, name=name, columns=columns, wide=wide)[0]
 
 
@@ -133,9 +186,18 @@ def _check_size(title: str, rows: int, columns: int, most: tuple[int, int] | Non
         raise DataError(f"{title!r} has {columns:,} columns, and at most {most[1]:,} are read here: leave columns out")
     if most is not None and rows * columns > most[0]:
         raise DataError(f"{what}, {rows * columns:,} cells, and at most {most[0]:,} are read here: {todo}")
+    check_memory(title, rows, columns)
+
+
+def check_memory(title: str, rows: int, columns: int) -> None:
+    """Refuse rows that do not fit into memory whatever their values are."""
     needed, available = _LEAST_PER_CELL * rows * columns, available_memory()
     if needed > available:
-        raise DataError(f"{what}; they need more than {gigabytes(needed)}, and {gigabytes(available)} may be used: {todo}")
+        raise DataError(
+            f"{title!r} holds {rows:,} rows of {columns:,} columns; they need more than {gigabytes(needed)}, and "
+            f"{gigabytes(available)} may be used: take a sample of its rows, leave columns out, or let an engine count them "
+            "where they lie (dpsyn.read_table(..., in_place=True))"
+        )
 
 
 def check_choices(domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> None:

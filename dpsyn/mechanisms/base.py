@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 import pandas as pd
 
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
+from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.display import PRIVATE, RELEASED, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError
@@ -242,6 +243,9 @@ class Mechanism(ABC):
     n: int
     guarantee: Guarantee = field(compare=False)
 
+    needs_counts_alone: ClassVar[bool] = False
+    """Whether :meth:`_run` takes a table that is counted in place, too."""
+
     def __post_init__(self) -> None:
         warning = self.domain.warning
         if warning and self.guarantee.status in ("proven", "real_arithmetic"):
@@ -285,16 +289,17 @@ class Mechanism(ABC):
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Rows and diagnostics."""
 
-    def __call__(self, generator: np.random.Generator | None, table: Table, progress: Progress = no_progress) -> Release:
+    def __call__(self, generator: np.random.Generator | None, table: AnyTable, progress: Progress = no_progress) -> Release:
         """Run once.
 
         Args:
             generator: None draws on the system's entropy, with the exact samplers of OpenDP for the noise (DP-CDA: see
                 ``noise_sampler``). A generator makes the run repeatable, hence a demonstration: the release says so.
-            table: rows over the domain that the mechanism was calibrated to.
+            table: rows over the domain that the mechanism was calibrated to. Those of a table that is counted in place are
+                read into memory for a mechanism that needs more than counts.
             progress: told of each step.
         """
-        if not isinstance(table, Table):
+        if not isinstance(table, AnyTable):
             raise ParameterError(
                 "table", type(table).__name__, "a dpsyn Table: dpsyn.read_table(...) makes one, of a DataFrame too"
             )
@@ -302,8 +307,11 @@ class Mechanism(ABC):
             raise InputError("the table's domain is not the one that the mechanism was calibrated to; calibrate again")
         if table.n != self.n:
             raise ParameterError("n", table.n, f"the mechanism was calibrated to {self.n} rows; calibrate again")
+        if isinstance(table, CountedTable) and not self.needs_counts_alone:
+            progress("drawing the rows from where they lie", 0.0)
+            table = table.loaded()
         noise = NoiseSource(generator)
-        rows, diagnostics = self._run(noise, table, progress)
+        rows, diagnostics = self._run(noise, cast(Table, table), progress)
         progress("handing over the rows", 1.0)
         return Release(
             rows=rows,

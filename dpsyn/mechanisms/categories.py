@@ -12,6 +12,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
+from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Codes, Domain
 from dpsyn.mechanisms.base import (
     N_IS_PUBLIC,
@@ -27,9 +28,9 @@ from dpsyn.mechanisms.base import (
 from dpsyn.mechanisms.encoding import Stage, checked_share, staged
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory
-from dpsyn.table import Table
 
 
 class Model(Protocol):
@@ -93,6 +94,8 @@ class OnCategories(Mechanism):
 
     stage: Stage
 
+    needs_counts_alone: ClassVar[bool] = True
+
     @property
     def public_rows(self) -> int | None:
         """n where it is public."""
@@ -113,16 +116,16 @@ class OnCategories(Mechanism):
         return found
 
     @abstractmethod
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[Model, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[Model, dict[str, Any]]:
         """A model of the rows, from noisy numbers alone, and diagnostics."""
 
-    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         assert isinstance(self.config, Categories)
         progress("adding noise", 0.0)
         # Models are made of many small products, where several threads would only wait for each other.
         with one_blas_thread():
             encoding = self.stage.encoding(noise, table)
-            model, diagnostics = self._model(noise, encoding.codes(table), progress)
+            model, diagnostics = self._model(noise, encoding.rows(table), progress)
             progress("drawing the rows", 0.9)
             rows = self.config.rows or self.public_rows or max(1, round(model.rows))
             require_memory("rows", rows, 16 * len(self.domain) * rows)

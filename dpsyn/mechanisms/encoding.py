@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpsyn import checks
+from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.table import Table
 
 _SMALLEST_SHARE = 1e-4
 _ROUNDING = 1e-12
@@ -36,7 +36,7 @@ class Stage:
     scale: float = 0.0
     rows: int | None = None
 
-    def encoding(self, noise: NoiseSource, table: Table) -> Encoding:
+    def encoding(self, noise: NoiseSource, table: AnyTable) -> Encoding:
         """Codes for the rows of a table, and rows for codes."""
         if self.histograms is None:
             return Encoding(self.domain)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -22,9 +23,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn.calendar import WithCalendar, agreeing
+from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.privacy.spec import Neighbouring
-from dpsyn.privacy.trees import Floats, Histogram, Integers, Parts, Released, levels_of
+from dpsyn.privacy.trees import Counted, Floats, Histogram, Integers, Parts, Released, levels_of
+from dpsyn.solvers.coded import CodedRows, Rows
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.table import Table
 
@@ -36,6 +39,8 @@ _RANKS = 4.0
 """Weight of ranks beside values where bins are chosen."""
 _LOOKED_AT = 50_000
 """Rows by which bins are chosen without noise, at most."""
+_MOST_AT_ONCE = 20_000
+"""Parts of a column that an engine counts in one reading; of more, level by level those that are there."""
 _GRAINS = 400
 """Cuts between bins are looked for every so many parts of the rows."""
 
@@ -130,6 +135,12 @@ class Encoding:
     bins: Mapping[int, Bins] = field(default_factory=dict)
     deviation: float = 0.0
 
+    def rows(self, table: AnyTable) -> Rows:
+        """The rows as codes, to be counted."""
+        if isinstance(table, CountedTable):
+            return table.coded(self.domain, {j: bins.edges for j, bins in self.bins.items()})
+        return CodedRows(self.codes(table), self.domain.shape)
+
     def codes(self, table: Table) -> Codes:
         """Codes of the rows, shape (n, columns)."""
         codes = table.codes
@@ -209,7 +220,7 @@ class Histograms:
         ]
         return np.concatenate(counted).astype(np.int64)
 
-    def learn(self, table: Table, released: Released, deviation: float, rows: int | None) -> Encoding:
+    def learn(self, table: AnyTable, released: Released, deviation: float, rows: int | None) -> Encoding:
         """Grow every tree, and choose bins by them.
 
         Args:
@@ -221,13 +232,20 @@ class Histograms:
         bins = {}
         for column in self.columns:
             known = None if column.attribute.missing else rows
-            values = column.values(table.frame)
-            levels = column.grown(values[~np.isnan(values)], released, deviation)
+            levels = column.grown(_counted(column, table), released, deviation)
             parts = column.parts(levels, known, deviation)
             bins[column.position] = (
                 Bins.between(column, parts, column.attribute.unit_edges) if self.fixed_bins else Bins.of(column, parts)
             )
         return Encoding(self.domain, bins, deviation)
+
+
+def _counted(column: Histogram, table: AnyTable) -> Counted:
+    """How to count the rows in the parts of a column."""
+    if isinstance(table, CountedTable):
+        return table.parts(column.position, column.ends, column.finest(_MOST_AT_ONCE))
+    values = column.values(table.frame)
+    return partial(column.counts, values[~np.isnan(values)])
 
 
 def bins_of(table: Table) -> Encoding:

@@ -19,6 +19,9 @@ Integers = npt.NDArray[np.int64]
 Released = Callable[[Integers], npt.NDArray[Any]]
 """Counts with noise, for exact ones."""
 
+Counted = Callable[[Floats], Integers]
+"""Rows in every part, exact, for edges of shape (parts above, 11): :meth:`Histogram.counts` of values, or of an engine."""
+
 BRANCHES = 10
 _MOST_LEVELS, _MOST_REAL = 8, 4
 """Levels of a column with a unit, and of one without, at most."""
@@ -117,11 +120,11 @@ class Histogram:
         """The column of some rows as numbers, NaN where it is empty. Shape (n,)."""
         return self.attribute.in_units(frame[self.attribute.name])
 
-    def grown(self, values: Floats, released: Released, deviation: float) -> list[Level]:
+    def grown(self, counted: Counted, released: Released, deviation: float) -> list[Level]:
         """The tree, level by level: what is split depends on noisy counts alone.
 
         Args:
-            values: of the rows, without empty ones. Shape (n,).
+            counted: rows in parts, exact.
             released: adds the noise.
             deviation: standard deviation of the noise.
         """
@@ -129,7 +132,7 @@ class Histogram:
         parts = np.array([self.ends])
         while len(levels) < self.levels and len(parts):
             edges = self._split(parts)
-            counts = np.asarray(released(self.counts(values, edges)), dtype=np.float64)
+            counts = np.asarray(released(counted(edges)), dtype=np.float64)
             possible = np.where(np.diff(edges, axis=1) > 0, counts, -math.inf).ravel()
             largest = np.argsort(-possible, kind="stable")[: _MOST_SPLIT if len(levels) + 1 < self.levels else 0]
             levels.append(Level(edges, counts, np.sort(largest[possible[largest] > _STANDS_OUT * deviation])))
@@ -143,6 +146,17 @@ class Histogram:
         number, width = np.arange(BRANCHES + 1), high - low
         steps = number * width.astype(np.int64) // BRANCHES if self.whole else width * (number / BRANCHES)
         return np.asarray(np.where(number == BRANCHES, high, low + steps))
+
+    def finest(self, most: int) -> Floats | None:
+        """Edges of the narrowest parts that the tree can come to, ascending; None where there are more than ``most``."""
+        parts = np.array([self.ends])
+        for _ in range(self.levels):
+            edges = self._split(parts)
+            parts = np.stack([edges[:, :-1].ravel(), edges[:, 1:].ravel()], axis=1)
+            parts = parts[parts[:, 0] < parts[:, 1]]
+            if len(parts) > most:
+                return None
+        return np.append(parts[:, 0], self.ends[1])
 
     def counts(self, values: Floats, edges: Floats) -> Integers:
         """Rows in every part, exact; the upper end of the range belongs to the last part. Shape (parts above, 10)."""

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
+from dpsyn.solvers.coded import CodedRows, Rows
 from dpsyn.solvers.contingency import (
     cell_numbers,
     check_sizes_and_degree,
@@ -96,13 +97,16 @@ class ContrastBasis:
             np.multiply(parent, last[None], out=result[at].reshape(-1, len(last), rows))
         return result
 
-    def means(self, codes: Codes) -> Floats:
+    def means(self, real: Codes | Rows) -> Floats:
         """(1/n) Σ_i w_f(x_i), shape (C,): from the counts of every table, so the memory does not grow with C·n.
+
+        Args:
+            real: rows to be counted, or their codes, shape (n, columns).
 
         Raises:
             ParameterError: the codes do not fit the sizes, or there are no rows.
         """
-        return self._means(codes, self._contrasts)
+        return self._means(real, self._contrasts)
 
     def sparse_matrix(self, codes: Codes) -> sp.csr_array:
         """C indicator functions with the same span, on m points: sparse, shape (C, m), rows grouped as in ``index``.
@@ -122,19 +126,19 @@ class ContrastBasis:
         at, point = np.concatenate(rows), np.concatenate(points)
         return sp.coo_array((np.ones(len(at)), (at, point)), shape=(self.dimension, len(codes))).tocsr()
 
-    def sparse_means(self, codes: Codes) -> Floats:
+    def sparse_means(self, real: Codes | Rows) -> Floats:
         """Means over the rows of the functions of :meth:`sparse_matrix`, shape (C,); exact up to the division by n."""
-        return self._means(codes, [np.eye(size)[1:] for size in self.sizes])
+        return self._means(real, [np.eye(size)[1:] for size in self.sizes])
 
-    def _means(self, codes: Codes, functions: list[Floats]) -> Floats:
-        codes = checked_codes(codes, self.sizes)
-        if len(codes) == 0:
+    def _means(self, real: Codes | Rows, functions: list[Floats]) -> Floats:
+        rows = CodedRows(checked_codes(real, self.sizes), self.sizes) if isinstance(real, np.ndarray) else real
+        if rows.n == 0:
             raise ParameterError("codes", "no rows", "at least one row")
+        rows.expect(self.spans)
         result = np.empty(self.dimension)
         for columns, span in self.spans.items():
             sizes = tuple(self.sizes[j] for j in columns)
-            counts = np.bincount(cell_numbers(codes, columns, self.sizes), minlength=math.prod(sizes))
-            moments = (counts / len(codes)).reshape(sizes)
+            moments = (rows.counts(columns) / rows.n).reshape(sizes)
             for j in columns:
                 # The first axis is contracted and its contrasts become the last axis: after all columns the order is back.
                 moments = np.tensordot(moments, functions[j], axes=(0, 1))

@@ -1,17 +1,14 @@
-"""Contingency tables with noise: counting, averaging what was measured twice, and how many rows they say that there are."""
+"""Contingency tables with noise: averaging what was measured twice, and how many rows they say that there are."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.domain import Codes
-from dpsyn.solvers.contingency import Integers, cell_numbers
 from dpsyn.solvers.least_squares import onto_simplex
 
 Floats = npt.NDArray[np.float64]
@@ -19,12 +16,6 @@ Columns = tuple[int, ...]
 
 _SMALLEST_DEVIATION = 0.5
 """Of the noise on a count: where there is hardly any, fits need not be exact to a part of a row."""
-
-
-def table_counts(codes: Codes, columns: Columns, sizes: Sequence[int]) -> Integers:
-    """Rows in every cell of the table over some columns, exact; the last column runs fastest. Shape (cells,)."""
-    cells = math.prod(sizes[j] for j in columns)
-    return np.bincount(cell_numbers(codes, columns, sizes), minlength=cells).astype(np.int64)
 
 
 @dataclass(eq=False)

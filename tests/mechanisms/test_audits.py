@@ -16,6 +16,7 @@ from dpsyn.mechanisms.noisy_reweighting import Part
 from dpsyn.mechanisms.noisy_reweighting.audit import _log_ratio, audit_noisy_reweighting, laplace_profile, worst_rows
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy import sensitivity
+from dpsyn.solvers.coded import CodedRows
 
 RUNS = 4_000
 
@@ -228,8 +229,9 @@ def test_no_pair_of_rows_is_further_apart_than_the_worst_rows(noise, p):
     mechanism = reweighting(cube(p), noise)
     power = 2 if noise == "gaussian" else 1
 
-    def apart(one, other):
-        return ((np.abs(mechanism.exact(one) - mechanism.exact(other)) / mechanism.scales) ** power).sum()
+    def apart(*rows):
+        one, other = (mechanism.exact(CodedRows(codes, mechanism.domain.shape)) for codes in rows)
+        return ((np.abs(one - other) / mechanism.scales) ** power).sum()
 
     # Of Walsh functions only the number of coordinates that change counts.
     pairs = [(np.zeros((1, p), np.int32), (np.arange(p) < s)[None].astype(np.int32)) for s in range(1, p + 1)]

@@ -14,6 +14,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.privacy.audit import audit
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.solvers.coded import CodedRows
 from tests.mechanisms.test_what_gets_noise import Deaf
 
 DOMAIN = dpsyn.Domain.of(
@@ -89,7 +90,7 @@ def test_mwem_takes_the_codes_of_the_stage():
     noise = NoiseSource(np.random.default_rng(0))
     rows, diagnostics = mechanism._run(noise, data, no_progress)
     codes = diagnostics["encoding"].codes(data)
-    real = mechanism.queries.counts(codes)
+    real = mechanism.queries.counts(CodedRows(codes, mechanism.domain.shape))
     left = np.abs(mechanism.n * mechanism.answers(diagnostics["density"]) - real).max() / mechanism.n
     assert diagnostics["largest_error"] == pytest.approx(left)
     assert not np.array_equal(codes, data.codes)

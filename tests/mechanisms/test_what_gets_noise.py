@@ -19,6 +19,7 @@ from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import _mechanism as dp_cda_mechanism
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 
@@ -93,7 +94,7 @@ def test_noisy_reweighting_learns_from_noisy_numbers_alone(case: str, neighbouri
         assert {kind for kind, _, _ in noise.handed} == {"gaussian" if delta else "laplace"}
         # Every number is handed over once, with the scale of its part.
         handed = np.concatenate([np.stack([v.ravel(), np.full(v.size, scale)]) for _, v, scale in noise.handed], axis=1)
-        expected = np.stack([mechanism.exact(table.codes), mechanism.scales])
+        expected = np.stack([mechanism.exact(CodedRows(table.codes, DOMAIN.shape)), mechanism.scales])
         np.testing.assert_array_equal(handed[:, np.lexsort(handed)], expected[:, np.lexsort(expected)])
     pd.testing.assert_frame_equal(*found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations, pairwise, product
 
 import cvxpy as cp
@@ -105,7 +106,9 @@ def test_what_is_split_depends_on_the_noisy_counts_alone():
     grown = []
     for values in (np.zeros(50), np.full(7, 99_999.0)):
         random = np.random.default_rng(5)
-        levels = column.grown(values, lambda counts, random=random: random.random(counts.shape) < 0.4, 0.2)
+        levels = column.grown(
+            partial(column.counts, values), lambda counts, random=random: random.random(counts.shape) < 0.4, 0.2
+        )
         grown.append([(level.edges.tolist(), level.counts.tolist(), level.split.tolist()) for level in levels])
     assert grown[0] == grown[1]
     assert len(grown[0]) > 2
@@ -117,7 +120,7 @@ def test_every_value_is_counted_once_in_the_part_that_holds_it(attribute):
     values = np.sort(attribute.in_units(sample(attribute)))
     ends = attribute.in_units(attribute.from_numbers(np.array([attribute.lower, attribute.upper])))
     for numbers in (values, ends, np.nextafter(ends, ends[::-1]) if attribute.unit is None else ends):
-        for level in column.grown(numbers, lambda counts: counts, 0.1):
+        for level in column.grown(partial(column.counts, numbers), lambda counts: counts, 0.1):
             for row, counts in zip(level.edges, level.counts, strict=True):
                 expected = [
                     ((numbers >= low) & ((numbers < high) | ((high == column.ends[1]) & (numbers == high)))).sum()
@@ -161,7 +164,9 @@ def test_a_spike_survives_noise_and_missing_cells_stay_missing():
 def test_impossible_parts_stay_empty_whatever_the_noise():
     column = tree(SPANS[-2])
     random = np.random.default_rng(4)
-    levels = column.grown(np.full(400, 5.0), lambda counts: counts + random.normal(0, 30, counts.shape), 30.0)
+    levels = column.grown(
+        partial(column.counts, np.full(400, 5.0)), lambda counts: counts + random.normal(0, 30, counts.shape), 30.0
+    )
     parts = column.parts(levels, 405, 30.0)
     assert (parts.high > parts.low).all()
     assert parts.rows.min() >= 0
@@ -209,7 +214,9 @@ def test_noise_alone_makes_no_bins():
     for seed in range(40):
         random = np.random.default_rng(seed)
         column = tree(attribute)
-        levels = column.grown(values.astype(float), lambda c, r=random: np.round(c + r.normal(0, 30, c.shape)), 30.0)
+        levels = column.grown(
+            partial(column.counts, values.astype(float)), lambda c, r=random: np.round(c + r.normal(0, 30, c.shape)), 30.0
+        )
         bins = Bins.of(column, column.parts(levels, 20, 30.0))
         far.append(np.abs(bins.edges - attribute.unit_edges).max())
     assert np.median(far) < 150

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpsyn.solvers.consistency import agreeing, consistent, shared
-from dpsyn.solvers.noisy_tables import NoisyTables, table_counts
+from dpsyn.solvers.coded import table_counts
+from dpsyn.solvers.noisy_tables import NoisyTables
 
 SIZES = (3, 2, 4, 2)
 TABLES = [(0,), (0, 1), (1, 2), (0, 2, 3), (0, 1, 3)]

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
+from dpsyn.solvers.coded import table_counts
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import DenseFunctions
 from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.junction_tree import JunctionTree
 from dpsyn.solvers.max_entropy import max_entropy, max_entropy_step
-from dpsyn.solvers.noisy_tables import NoisyTables, table_counts
+from dpsyn.solvers.noisy_tables import NoisyTables
 
 SIZES = (2, 3, 4, 2)
 TABLES = [(0, 1), (1, 2), (2, 3), (0, 3)]

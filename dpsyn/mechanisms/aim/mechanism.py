@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpsyn import checks
-from dpsyn.domain import Codes, Domain
+from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
@@ -18,11 +18,12 @@ from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.contingency import Integers, contingency_cells
 from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.junction_tree import model_cells
 from dpsyn.solvers.memory import require_memory
-from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables, table_counts
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 
 _ROUNDS_A_COLUMN = 16
 _MEASURING = 0.9
@@ -123,11 +124,12 @@ class AIMMechanism(OnCategories):
         parts = [("one-way tables", before, scale), ("all rounds", self.budget.total - before, self.first.noise_scale)]
         return {**super().calibrated(), **self.budget.ledger(*parts)}
 
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:
         sizes, budget, now = self.domain.shape, self.budget, self.first
         singles: list[Columns] = [(j,) for j in range(len(sizes))]
         candidates: list[Columns] = [*singles, *combinations(range(len(sizes)), 2)]
-        exact = {columns: table_counts(codes, columns, sizes) for columns in candidates}
+        real.expect(candidates)
+        exact = {columns: real.counts(columns) for columns in candidates}
         tables = NoisyTables()
         for columns in singles:
             counts = budget.released(noise, exact[columns], now.noise_scale)

@@ -17,9 +17,9 @@ from dpsyn.notation import counted
 from dpsyn.privacy.budget import SingleRelease, single_release
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.solvers.contingency import Integers
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.least_squares import onto_simplex
-from dpsyn.solvers.noisy_tables import Floats, table_counts
+from dpsyn.solvers.noisy_tables import Floats
 from dpsyn.solvers.rounding import systematic_rows
 
 Cells = Literal["auto", "all", "present"]
@@ -109,29 +109,23 @@ class ContingencyMechanism(OnCategories):
         limit = {} if self.threshold is None else {"threshold": self.threshold}
         return {**super().calibrated(), **limit, **self.release.ledger("cells")}
 
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[CellModel, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[CellModel, dict[str, Any]]:
         sizes = self.domain.shape
         if self.threshold is None:
-            exact = table_counts(codes, tuple(range(len(sizes))), sizes)
+            exact = real.counts(tuple(range(len(sizes))))
             noisy = self.release.released(noise, exact).astype(np.float64)
             progress("fitting", 0.8)
             rows = max(1.0, float(self.public_rows or noisy.sum()))
             shares = onto_simplex(noisy / rows)
             cells = np.stack(np.unravel_index(np.flatnonzero(shares), sizes), axis=1).astype(np.int32)
             return CellModel(sizes, cells, shares[shares > 0], rows), {"cells_released": len(exact)}
-        present, exact = _present(codes)
+        present, exact = real.different()
         noisy = self.release.released(noise, exact).astype(np.float64)
         progress("leaving out rare cells", 0.8)
         kept = noisy >= self.threshold
         rows = float(self.public_rows or max(1.0, noisy[kept].sum()))
         lost = {"cells_present": len(exact), "cells_released": int(kept.sum()), "rows_lost": int(exact[~kept].sum())}
         return CellModel(sizes, present[kept], noisy[kept], rows), lost
-
-
-def _present(codes: Codes) -> tuple[Codes, Integers]:
-    """The different rows in lexicographic order, and how often each is there."""
-    found, counts = np.unique(codes, axis=0, return_counts=True)
-    return found.astype(np.int32), counts.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

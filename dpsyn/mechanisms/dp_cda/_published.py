@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, check_request, no_progress
@@ -130,7 +131,7 @@ class PublishedDPCDAMechanism(Mechanism):
             "rows_per_class": {str(value): self.rows_per_class for value in class_values(self.domain[self.config.target])},
         }
 
-    def __call__(self, generator: np.random.Generator | None, table: Table, progress: Progress = no_progress) -> Release:
+    def __call__(self, generator: np.random.Generator | None, table: AnyTable, progress: Progress = no_progress) -> Release:
         """As :meth:`Mechanism.__call__`, but a generator must be given: the run is a demonstration."""
         if generator is None:
             allowed = "a numpy.random.Generator: DP-CDA as published has no guarantee and runs as a demonstration only"

@@ -13,7 +13,8 @@ from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
 from dpsyn.privacy.budget import SingleRelease, single_release
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.solvers.noisy_tables import Floats, NoisyTables, table_counts
+from dpsyn.solvers.coded import Rows
+from dpsyn.solvers.noisy_tables import Floats, NoisyTables
 from dpsyn.solvers.rounding import systematic_rows
 
 
@@ -52,9 +53,10 @@ class IndependentMechanism(OnCategories):
         """Rows, and the noise."""
         return {**super().calibrated(), **self.release.ledger("one-way tables")}
 
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[IndependentModel, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[IndependentModel, dict[str, Any]]:
         sizes = self.domain.shape
-        exact = [table_counts(codes, (j,), sizes) for j in range(len(sizes))]
+        real.expect([(j,) for j in range(len(sizes))])
+        exact = [real.counts((j,)) for j in range(len(sizes))]
         noisy = np.split(self.release.released(noise, np.concatenate(exact)), np.cumsum(sizes)[:-1])
         progress("fitting", 0.5)
         tables = NoisyTables()

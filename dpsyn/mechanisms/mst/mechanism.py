@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpsyn.domain import Codes, Domain
+from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
@@ -16,9 +16,10 @@ from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.memory import require_memory
-from dpsyn.solvers.noisy_tables import NoisyTables, table_counts
+from dpsyn.solvers.noisy_tables import NoisyTables
 
 Edge = tuple[int, int]
 
@@ -107,23 +108,24 @@ class MSTMechanism(OnCategories):
             ]
         return {**super().calibrated(), **self.budget.ledger(*parts)}
 
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:
         sizes, budget = self.domain.shape, self.budget
         tables = NoisyTables()
+        real.expect([*((j,) for j in range(len(sizes))), *combinations(range(len(sizes)), 2)])
         for j in range(len(sizes)):
-            counts = budget.released(noise, table_counts(codes, (j,), sizes), self.one_way_scale)
+            counts = budget.released(noise, real.counts((j,)), self.one_way_scale)
             tables.add((j,), counts, budget.deviation(self.one_way_scale))
         progress("choosing the tree", 0.1)
-        tree = self._tree(noise, codes, tables)
+        tree = self._tree(noise, real, tables)
         for edge in tree:
-            counts = budget.released(noise, table_counts(codes, edge, sizes), self.two_way_scale)
+            counts = budget.released(noise, real.counts(edge), self.two_way_scale)
             tables.add(edge, counts, budget.deviation(self.two_way_scale))
         progress("fitting", 0.3)
         model = GraphicalModel.fitted(sizes, tables, float(self.public_rows or tables.rows), noise.generator)
         names = self.domain.names
         return model, {"tree": [f"{names[i]} – {names[j]}" for i, j in tree]}
 
-    def _tree(self, noise: NoiseSource, codes: Codes, tables: NoisyTables) -> list[Edge]:
+    def _tree(self, noise: NoiseSource, real: Rows, tables: NoisyTables) -> list[Edge]:
         """Kruskal's algorithm, each edge chosen by how far its table is from that of independent columns."""
         sizes = self.domain.shape
         laws, rows = [tables.law(j) for j in range(len(sizes))], float(self.public_rows or tables.rows)
@@ -131,7 +133,7 @@ class MSTMechanism(OnCategories):
         for i, j in combinations(range(len(sizes)), 2):
             # Whole numbers on both sides: a neighbour moves the sum by as many cells as it moves, exactly.
             guessed = np.rint(rows * np.outer(laws[i], laws[j]).ravel()).astype(np.int64)
-            scores[i, j] = int(np.abs(table_counts(codes, (i, j), sizes) - guessed).sum())
+            scores[i, j] = int(np.abs(real.counts((i, j)) - guessed).sum())
         part = list(range(len(sizes)))
         chosen: list[Edge] = []
         while len(chosen) < self.edges:

@@ -15,7 +15,8 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
-from dpsyn.domain import Codes, Domain
+from dpsyn.data.counted import AnyTable
+from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import (
     DEGREE,
@@ -35,10 +36,9 @@ from dpsyn.notation import counted
 from dpsyn.privacy.histograms import Encoding
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.contingency import cell_offsets
-from dpsyn.solvers.noisy_tables import table_counts
 from dpsyn.solvers.rounding import systematic_rows
-from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -75,9 +75,10 @@ class Queries:
         """|Q|."""
         return int(self.offsets[-1])
 
-    def counts(self, codes: Codes) -> Integers:
+    def counts(self, real: Rows) -> Integers:
         """How many rows lie in every cell, exact. Shape (cells,)."""
-        return np.concatenate([table_counts(codes, table, self.sizes) for table in self.tables])
+        real.expect(self.tables)
+        return np.concatenate([real.counts(table) for table in self.tables])
 
     def place_of(self, cell: int) -> tuple[int | slice, ...]:
         """An index of an array over the domain: the rows that lie in a cell."""
@@ -178,6 +179,8 @@ class MWEMMechanism(Mechanism):
     stage: Stage
     epsilon: float
 
+    needs_counts_alone: ClassVar[bool] = True
+
     @property
     def choice_scale(self) -> float:
         """Of the exponential mechanism: 2·1/(ε/2T)."""
@@ -204,9 +207,9 @@ class MWEMMechanism(Mechanism):
         density, encoding = release.diagnostics.get("density"), release.diagnostics.get("encoding")
         return None if density is None or encoding is None else self._drawn(density, len(release.rows), encoding, generator)
 
-    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         encoding = self.stage.encoding(noise, table)
-        real = self.queries.counts(encoding.codes(table))
+        real = self.queries.counts(encoding.rows(table))
         density = np.full(self.domain.size, 1 / self.domain.size)
         total = np.zeros_like(density)
         measured: list[tuple[int, float]] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Codes
+from dpsyn.data.counted import AnyTable
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_codes, fit
 from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS, MARGINALS, Ledger
@@ -18,7 +18,7 @@ from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums, all_points, no
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.table import Table
+from dpsyn.solvers.coded import Rows
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -37,7 +37,6 @@ class Measured:
         rows: n where it is public, else its noisy estimate.
         marginals: one-way shares that were released on their own, or None.
         encoding: between rows and codes: bins by the noisy fine histograms, or those of the domain.
-        codes: of the rows, by that encoding: private. Shape (n, columns).
     """
 
     exact: Integers
@@ -45,7 +44,6 @@ class Measured:
     rows: float
     marginals: list[Floats] | None
     encoding: Encoding
-    codes: Codes
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,8 @@ class NoisyReweightingMechanism(Mechanism):
     marginals: TableFamily | None = None
     histograms: Histograms | None = None
     count_part: bool = False
+
+    needs_counts_alone: ClassVar[bool] = True
 
     @property
     def family(self) -> str:
@@ -141,7 +141,7 @@ class NoisyReweightingMechanism(Mechanism):
             facts["noise_scale_on_averages"] = float(scales.max()) * self.statistics.unit / self.n
         return facts
 
-    def noisy_statistics(self, noise: NoiseSource, table: Table) -> Floats:
+    def noisy_statistics(self, noise: NoiseSource, table: AnyTable) -> Floats:
         """y = (Σ_i f(x_i) + noise)/n for every statistic f, shape (|F|,): the first release of the mechanism.
 
         Under add/remove n is a secret; its noisy estimate takes its place.
@@ -152,13 +152,13 @@ class NoisyReweightingMechanism(Mechanism):
         """The noisy sums as averages over the rows."""
         return np.asarray(measured.sums * (self.statistics.unit / measured.rows))
 
-    def exact(self, codes: Codes) -> Integers:
+    def exact(self, real: Rows) -> Integers:
         """What gets noise besides fine histograms: sums of the statistics, one-way counts of their own, number of rows."""
-        parts = [self.statistics.sums(codes)]
+        parts = [self.statistics.sums_of(real)]
         if self.marginals is not None:
-            parts.append(self.marginals.sums(codes))
+            parts.append(self.marginals.sums_of(real))
         if self.count_part:
-            parts.append(np.array([len(codes)], dtype=np.int64))
+            parts.append(np.array([real.n], dtype=np.int64))
         return np.concatenate(parts)
 
     def noisy(self, noise: NoiseSource, exact: Integers) -> npt.NDArray[Any]:
@@ -178,7 +178,7 @@ class NoisyReweightingMechanism(Mechanism):
         names = [part.name for part in self.ledger.parts]
         return self._scale_of(names.index(HISTOGRAMS)) if self.histograms is not None else 0.0
 
-    def encoding(self, noise: NoiseSource, table: Table) -> Encoding:
+    def encoding(self, noise: NoiseSource, table: AnyTable) -> Encoding:
         """The first step: what is told apart in numbers and dates, from noisy fine histograms."""
         if self.histograms is None:
             return Encoding(self.domain)
@@ -187,16 +187,15 @@ class NoisyReweightingMechanism(Mechanism):
             table, lambda counts: self.ledger.released(noise, counts, scale), self._deviation * scale, self._public_rows
         )
 
-    def measured(self, noise: NoiseSource, table: Table) -> Measured:
+    def measured(self, noise: NoiseSource, table: AnyTable) -> Measured:
         """The second step: noise on everything else that is learned of the rows."""
         encoding = self.encoding(noise, table)
-        codes = encoding.codes(table)
-        exact = self.exact(codes)
+        exact = self.exact(encoding.rows(table))
         noisy = np.asarray(self.noisy(noise, exact), dtype=np.float64)
         count = self.statistic_count
         sums = noisy[:count]
         rows, laws = self._rows(sums, noisy[-1]), self._marginal_laws(noisy[count:])
-        return Measured(exact[:count], sums, rows, laws, encoding, codes)
+        return Measured(exact[:count], sums, rows, laws, encoding)
 
     def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
         """The third step: a density near the noisy statistics; it sees no record."""
@@ -204,7 +203,7 @@ class NoisyReweightingMechanism(Mechanism):
         noisy = noisy.agreeing({j: measured.encoding.counts(j) for j in measured.encoding.bins})
         return fit(self.plan, noisy, measured.marginals, generator, progress)
 
-    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         progress("adding noise to the statistics", 0.02)
         measured = self.measured(noise, table)
         fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))

@@ -19,6 +19,7 @@ from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
 from dpsyn.privacy.discrete_gaussian import discrete_delta
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_delta
+from dpsyn.solvers.coded import CodedRows
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -102,7 +103,7 @@ def _log_ratio(kind: NoiseKind, outputs: npt.NDArray[Any], first: Integers, seco
 
 def _everything(mechanism: NoisyReweightingMechanism, codes: Codes) -> Integers:
     """All that gets noise, for rows known by their codes; rows in different bins share no part of a fine histogram."""
-    exact = mechanism.exact(codes)
+    exact = mechanism.exact(CodedRows(codes, mechanism.domain.shape))
     return exact if mechanism.histograms is None else np.concatenate([exact, mechanism.histograms.by_codes(codes)])
 
 

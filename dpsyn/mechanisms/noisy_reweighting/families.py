@@ -22,6 +22,7 @@ from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.sensitivity import changed_walsh_functions
 from dpsyn.privacy.spec import Neighbouring
+from dpsyn.solvers.coded import CodedRows, Rows
 from dpsyn.solvers.contingency import cell_offsets, check_sizes_and_degree, checked_codes, column_sets, walsh_dimension
 from dpsyn.solvers.contrasts import walsh_matrix, walsh_sums
 
@@ -67,6 +68,15 @@ class Family(ABC):
     @abstractmethod
     def sums(self, codes: Codes) -> Integers:
         """Σ_i f(x_i)/unit for every f: exact whole numbers, shape (count,), from codes of shape (n, columns)."""
+
+    def sums_of(self, real: Rows) -> Integers:
+        """:meth:`sums` of rows, which an engine may count: then from the cells of tables, whose combinations are whole."""
+        cells = None if isinstance(real, CodedRows) else cells_of(self)
+        if cells is None:
+            return self.sums(real.codes)
+        real.expect(cells.tables)
+        counts = np.concatenate([real.counts(table) for table in cells.tables])
+        return counts if cells.combination is None else np.rint(cells.combination @ counts).astype(np.int64)
 
     @abstractmethod
     def matrix(self, points: Codes) -> Matrix:

@@ -95,7 +95,7 @@ class Inside:
     @cached_property
     def true_cells(self) -> Floats:
         """Their cells in the data, as shares."""
-        return np.asarray(self.tables.sums(self._fit("entropy")[0].codes) / self.table.n)
+        return np.asarray(self.tables.sums_of(self._fit("entropy")[0].encoding.rows(self.table)) / self.table.n)
 
     def labels(self, column: int) -> list[str]:
         """A short text for every code of a column; the bins of numbers and dates are those of the run."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
 from dpsyn.mechanisms.encoding import Stage
@@ -31,7 +32,6 @@ from dpsyn.solvers.blocks import Block
 from dpsyn.solvers.contrasts import ContrastBasis, contrasts
 from dpsyn.solvers.executors import executor_for
 from dpsyn.solvers.matching import ClippedDensity, Density, Floats, MatchingProblem
-from dpsyn.table import Table
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.private_sampling._config import PrivateSampling
@@ -62,6 +62,8 @@ class PrivateSamplingMechanism(Mechanism):
     size: SpaceSize
     theorem_4_1_per_row: float | None
     stage: Stage
+
+    needs_counts_alone: ClassVar[bool] = True
 
     def certificates(self, space: ReducedSpace | None = None) -> dict[str, float | None]:
         """ε of the rows by ``"bounded_ratio"``, by ``"theorem_4_1"``, and by ``"stability"``, which is experimental.
@@ -104,7 +106,7 @@ class PrivateSamplingMechanism(Mechanism):
             **self.stage.facts(),
         }
 
-    def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         clock = Clock(progress)
         floor, ceiling = self.config.floor, self.config.ceiling
         with executor_for(self.config.scheduler) as executor:
@@ -113,7 +115,7 @@ class PrivateSamplingMechanism(Mechanism):
             space = draw_space(self.size, noise.generator, executor, clock.tell)
             densities = Densities.on(space, floor, ceiling)
             clock("measuring the marginals of the data", 0.1)
-            problem = densities.problem_of(encoding.codes(table))
+            problem = densities.problem_of(encoding.rows(table))
             matched = match(problem, clock)
             clock("drawing rows", 0.95)
             keep = space.points <= _POINTS_KEPT

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dpsyn.domain import Codes
 from dpsyn.errors import SolverError
 from dpsyn.mechanisms.base import Progress, no_progress
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.solvers.closest import ClosestSolution, closest_to_uniform
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.solvers.matching import ClippedDensity, Density, Floats, MatchingProblem, SolverProgress
 from dpsyn.solvers.shrinkage import ShrinkageSolution, least_shrinkage
@@ -62,10 +62,10 @@ class Densities:
         target_of_sparse = None if sparse is None else sparse_target
         return MatchingProblem(self.space.solved_on, target, self.floor, self.ceiling, sparse, target_of_sparse)
 
-    def problem_of(self, codes: Codes) -> MatchingProblem:
-        """Match the statistics of rows of codes, shape (n, number of columns)."""
-        sparse = None if self.sparse_functions is None else self.basis.sparse_means(codes)
-        return self.problem(self.basis.means(codes), sparse)
+    def problem_of(self, real: Rows) -> MatchingProblem:
+        """Match the statistics of rows."""
+        sparse = None if self.sparse_functions is None else self.basis.sparse_means(real)
+        return self.problem(self.basis.means(real), sparse)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, Space
 from dpsyn.mechanisms.private_sampling._solve import Densities, Matched, match
 from dpsyn.mechanisms.private_sampling.certificates import check_box
 from dpsyn.notation import short
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.solvers.contingency import contrast_dimension
 from dpsyn.solvers.matching import MatchingProblem
 from dpsyn.solvers.reach import ReachCurve, reach_curve
@@ -100,7 +101,7 @@ class SmallRun:
     @cached_property
     def problem(self) -> MatchingProblem:
         """The programs' equations, in a box that is yet to be chosen."""
-        return Densities.on(self.space, 0.25, 2.0).problem_of(self.table.codes)
+        return Densities.on(self.space, 0.25, 2.0).problem_of(CodedRows(self.table.codes, self.table.domain.shape))
 
     @cached_property
     def reach(self) -> ReachCurve:

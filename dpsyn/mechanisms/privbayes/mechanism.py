@@ -21,8 +21,9 @@ from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.dependence import r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.contingency import cell_numbers
-from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables, table_counts
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.solvers.rounding import drawn_given
 
 Network = list[tuple[int, Columns]]
@@ -138,12 +139,12 @@ class PrivBayesMechanism(OnCategories):
         # A row that is added moves the one count there is by 1.
         return self.budget.noise_scale(self.parts[0])
 
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[BayesianNetwork, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[BayesianNetwork, dict[str, Any]]:
         sizes, budget = self.domain.shape, self.budget
         rows = self.public_rows
         if rows is None:
-            rows = int(budget.released(noise, np.array([len(codes)]), self._count_scale)[0])
-        network = self._network(noise, codes, self._largest_table(rows), progress)
+            rows = int(budget.released(noise, np.array([real.n]), self._count_scale)[0])
+        network = self._network(noise, real, self._largest_table(rows), progress)
         progress("measuring the network", 0.7)
         joint = [tuple(sorted((column, *parents))) for column, parents in network]
         # A table that is part of another one is read off it.
@@ -151,7 +152,7 @@ class PrivBayesMechanism(OnCategories):
         scale = self.table_scale(len(measured))
         tables = NoisyTables()
         for columns in measured:
-            counts = budget.released(noise, table_counts(codes, columns, sizes), scale)
+            counts = budget.released(noise, real.counts(columns), scale)
             tables.add(columns, counts, budget.deviation(scale))
         laws = [self._law(tables, column, parents) for column, parents in network]
         names = self.domain.names
@@ -164,7 +165,7 @@ class PrivBayesMechanism(OnCategories):
         useful = rows / (self.config.usefulness * self.budget.mean_error(self.table_scale(len(self.domain))))
         return min(useful, _MOST_CELLS)
 
-    def _network(self, noise: NoiseSource, codes: Codes, cells: float, progress: Progress) -> Network:
+    def _network(self, noise: NoiseSource, real: Rows, cells: float, progress: Progress) -> Network:
         """Greedy: of all columns that are left and all useful sets of parents, one by the exponential mechanism, again."""
         sizes = self.domain.shape
         network: Network = [(int(noise.generator.integers(len(sizes))), ())]
@@ -178,9 +179,9 @@ class PrivBayesMechanism(OnCategories):
                 if column not in placed
                 for parents in self._useful(column, placed, cells)
             ]
-            for pair in possible:
-                if pair not in known:
-                    known[pair] = self._score(codes, *pair)
+            new = [pair for pair in possible if pair not in known]
+            real.expect((*parents, column) for column, parents in new)
+            known |= {pair: self._score(real, *pair) for pair in new}
             scores = np.array([known[pair] for pair in possible], dtype=np.int64)
             network.append(possible[noise.exponential_choice(scores, self.choice_scale)])
         return network
@@ -196,8 +197,8 @@ class PrivBayesMechanism(OnCategories):
                 if full and (table <= cells or not parents):
                     yield parents
 
-    def _score(self, codes: Codes, column: int, parents: Columns) -> int:
-        joint = table_counts(codes, (*parents, column), self.domain.shape).reshape(-1, self.domain.shape[column])
+    def _score(self, real: Rows, column: int, parents: Columns) -> int:
+        joint = real.counts((*parents, column)).reshape(-1, self.domain.shape[column])
         return f_score(joint) if self.binary else r_score(joint, rows_public=self.public_rows is not None)
 
     def _law(self, tables: NoisyTables, column: int, parents: Columns) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpsyn import checks
-from dpsyn.domain import Codes, Domain
+from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
@@ -22,10 +22,11 @@ from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.dependence import r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.consistency import consistent
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.solvers.memory import require_memory
-from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables, table_counts
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 
 _SCORES, _SINGLES = 0.1, 0.1
 """Shares of the budget for scores of pairs and for tables of single columns, of the paper; the rest is for others."""
@@ -126,22 +127,23 @@ class PrivSynMechanism(OnCategories):
             listed.insert(1, (f"scores of {len(self.pairs)} pairs", scores, self.score_scale))
         return {**super().calibrated(), **self.budget.ledger(*listed)}
 
-    def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[TableModel, dict[str, Any]]:
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[TableModel, dict[str, Any]]:
         assert isinstance(self.config, PrivSyn)
         sizes, budget = self.domain.shape, self.budget
         tables = NoisyTables()
         singles: list[Columns] = [(j,) for j in range(len(sizes))]
+        real.expect([*singles, *self.pairs])
         for columns in singles:
-            counts = budget.released(noise, table_counts(codes, columns, sizes), self.one_way_scale)
+            counts = budget.released(noise, real.counts(columns), self.one_way_scale)
             tables.add(columns, counts, budget.deviation(self.one_way_scale))
         progress("choosing tables", 0.1)
-        chosen = self._chosen(noise, codes)
+        chosen = self._chosen(noise, real)
         # Where no pair is worth its noise, the columns are measured once more.
         measured = combined(chosen, sizes, self.config.table_cells) or singles
         parts = in_proportion(self.parts[2], measured, lambda columns: math.prod(sizes[j] for j in columns), self._power)
         for columns, spent in zip(measured, parts, strict=True):
             scale = budget.noise_scale(spent)
-            tables.add(columns, budget.released(noise, table_counts(codes, columns, sizes), scale), budget.deviation(scale))
+            tables.add(columns, budget.released(noise, real.counts(columns), scale), budget.deviation(scale))
         progress("making tables agree", 0.2)
         rows = float(self.public_rows or tables.rows)
         model = TableModel(sizes, consistent(tables, sizes, rows), rows, self.config.rounds)
@@ -151,19 +153,19 @@ class PrivSynMechanism(OnCategories):
             "tables": [" – ".join(names[j] for j in columns) for columns in measured],
         }
 
-    def _chosen(self, noise: NoiseSource, codes: Codes) -> list[Columns]:
+    def _chosen(self, noise: NoiseSource, real: Rows) -> list[Columns]:
         """The pairs whose dependence, by noisy scores, outweighs the noise on their tables."""
         if not self.pairs:
             return []
         cells = np.array([math.prod(self.domain.shape[j] for j in pair) for pair in self.pairs], dtype=np.float64)
         one = self.budget.mean_error(self.budget.noise_scale(self.parts[2]))
-        return dense_pairs(self.pairs, self._dependence(noise, codes), cells, self._power, one)
+        return dense_pairs(self.pairs, self._dependence(noise, real), cells, self._power, one)
 
-    def _dependence(self, noise: NoiseSource, codes: Codes) -> Floats:
+    def _dependence(self, noise: NoiseSource, real: Rows) -> Floats:
         """InDif of all pairs with noise, in rows: Σ |count - count of independent columns|."""
         sizes, rows = self.domain.shape, self.public_rows
         exact = [
-            r_score(table_counts(codes, pair, sizes).reshape(sizes[pair[0]], sizes[pair[1]]), rows_public=rows is not None)
+            r_score(real.counts(pair).reshape(sizes[pair[0]], sizes[pair[1]]), rows_public=rows is not None)
             for pair in self.pairs
         ]
         noisy = self.budget.released(noise, np.array(exact, dtype=np.int64), self.score_scale)

@@ -11,8 +11,8 @@ import pytest
 import dpsyn
 from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.aim.mechanism import AIMMechanism
+from dpsyn.solvers.coded import table_counts
 from dpsyn.solvers.junction_tree import model_cells
-from dpsyn.solvers.noisy_tables import table_counts
 from tests.conformance.neighbours import Call, Deaf
 
 ASIA = dpsyn.load_sample("asia")

@@ -16,6 +16,7 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.mwem.theorems import best_rounds, log_error
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 
 DOMAIN = Domain.of(
@@ -63,7 +64,7 @@ def test_a_neighbour_moves_what_the_noise_hides_by_one_and_the_scales_pay_for_it
                zip(watched.chosen, watched.measured, strict=True))  # fmt: skip
     density = np.random.default_rng(0).dirichlet(np.ones(6))
     guessed = np.rint(table.n * mechanism.answers(density)).astype(np.int64)
-    mine = mechanism.queries.counts(table.codes)
+    mine = mechanism.queries.counts(CodedRows(table.codes, mechanism.domain.shape))
     most = 0
     for gone, come in product(range(6), range(6)):
         if counts[gone] == 0 or gone == come:
@@ -71,7 +72,7 @@ def test_a_neighbour_moves_what_the_noise_hides_by_one_and_the_scales_pay_for_it
         other = list(counts)
         other[gone] -= 1
         other[come] += 1
-        theirs = mechanism.queries.counts(table_of(other).codes)
+        theirs = mechanism.queries.counts(CodedRows(table_of(other).codes, mechanism.domain.shape))
         assert np.abs(mine - theirs).max() == 1
         most = max(most, int(np.abs(np.abs(guessed - mine) - np.abs(guessed - theirs)).max()))
     assert most == 1
@@ -130,7 +131,7 @@ def test_reweighting_is_the_papers_formula() -> None:
     density = np.random.default_rng(1).dirichlet(np.ones(6))
     wanted, cell = 9.0, 3
     every = np.array(list(product(range(3), range(2))))
-    inside = np.array([mechanism.queries.counts(every[[i]])[cell] for i in range(6)])
+    inside = np.array([mechanism.queries.counts(CodedRows(every[[i]], mechanism.domain.shape))[cell] for i in range(6)])
     expected = density * np.exp(inside * (wanted - table.n * (density @ inside)) / (2 * table.n))
     mechanism._reweight(density, cell, wanted)
     np.testing.assert_allclose(density, expected / expected.sum(), rtol=1e-12)
@@ -155,7 +156,11 @@ def test_answers_are_the_shares_of_the_cells() -> None:
     for degree in (1, 2):
         mechanism = mechanism_of(table, degree=degree, rounds=1)
         density = np.array([5, 1, 3, 2, 0, 4]) / 15
-        np.testing.assert_allclose(15 * mechanism.answers(density), mechanism.queries.counts(table.codes), atol=1e-12)
+        np.testing.assert_allclose(
+            15 * mechanism.answers(density),
+            mechanism.queries.counts(CodedRows(table.codes, mechanism.domain.shape)),
+            atol=1e-12,
+        )
 
 
 @pytest.mark.parametrize("output", ["last", "average"])

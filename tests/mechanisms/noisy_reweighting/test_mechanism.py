@@ -19,6 +19,7 @@ from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_rho
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 from tests.conftest import mixed_table
 
@@ -185,7 +186,7 @@ def test_every_number_has_the_noise_that_its_part_pays_for(beside, delta, neighb
     mechanism = dpsyn.NoisyReweighting(**BESIDE[beside]).calibrate(spec, categories(3, 2, 4), n=40)
     entries = mechanism.calibrated()["ledger"]
     codes = np.random.default_rng(0).integers(0, (3, 2, 4), (40, 3), dtype=np.int32)
-    exact = mechanism.exact(codes)
+    exact = mechanism.exact(CodedRows(codes, (3, 2, 4)))
     assert len(exact) == sum(entry["count"] for entry in entries)
     errors = mechanism.noisy(NoiseSource(np.random.default_rng(1)), np.tile(exact, (20_000, 1))) - exact
     scales = np.array([entries[part]["scale"] for part in mechanism.part_of])

@@ -11,6 +11,7 @@ from dpsyn.mechanisms.private_sampling import _mechanism
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space, space_size
 from dpsyn.mechanisms.private_sampling._solve import Densities, match
 from dpsyn.privacy.histograms import Encoding
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
 from dpsyn.table import Table
@@ -92,7 +93,7 @@ def test_duals_of_cells_are_derivatives_of_the_least_shrinkage(monkeypatch: pyte
     level = generator.random((300, 1))
     codes = np.minimum((0.6 * level + 0.4 * generator.random((300, 3))) * (2, 3, 2), (1, 2, 1)).astype(np.int32)
     densities = Densities.on(draw_space(space_size(domain, 2, None), generator), 0.1, 3.0)
-    problem = densities.problem_of(codes)
+    problem = densities.problem_of(CodedRows(codes, domain.shape))
     matched = match(problem)
     assert matched.linear is not None
     shrinkage = matched.linear.shrinkage

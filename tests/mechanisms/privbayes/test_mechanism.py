@@ -14,7 +14,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.privbayes.mechanism import BayesianNetwork, PrivBayesMechanism, candidates
 from dpsyn.mechanisms.privbayes.scores import f_score
 from dpsyn.privacy.dependence import r_score
-from dpsyn.solvers.noisy_tables import table_counts
+from dpsyn.solvers.coded import table_counts
 from dpsyn.table import Table
 from tests.conformance.neighbours import Exact
 

@@ -1,0 +1,268 @@
+"""The cells of a column in the words of SQL: their codes and the parts of a range that they lie in, as Table has them.
+
+Nothing is rounded or parsed by an engine. A number is only compared with thresholds, which are the least values that
+:meth:`Attribute.in_units` puts into the next part, found by asking it; any other cell is compared with the values that are
+there, whose codes :meth:`Attribute.encode` has said. The words are DuckDB's.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from dpsyn.attribute import Attribute, Codes
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Ordered = Literal["double", "exact", "date"]
+Threshold = float | int
+
+UNKNOWN = -1
+"""The code of a cell that was not there when the column was looked through."""
+_LARGEST = 10**38 - 1
+"""Of a decimal, in its last digit."""
+_MOST_CASES = 30
+"""Values that are told apart one by one; more are looked up in a list."""
+
+
+def name_of(column: str) -> str:
+    """A column, quoted."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def text(value: object) -> str:
+    """A text, quoted."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def double(value: float) -> str:
+    """A number of double precision, exactly."""
+    shown = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, repr(float(value)))
+    return f"CAST('{shown}' AS DOUBLE)"
+
+
+def literal(value: Any, kind: pa.DataType) -> str:
+    """A value of an Arrow type, as Python has it."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return double(value)
+    if isinstance(value, Decimal):
+        return f"CAST('{value}' AS DECIMAL({kind.precision}, {kind.scale}))"
+    if isinstance(value, datetime.datetime):
+        return f"CAST('{value.isoformat(' ')}' AS TIMESTAMP)"
+    if isinstance(value, datetime.date):
+        return f"CAST('{value.isoformat()}' AS DATE)"
+    return text(value)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """SQL for the code of a cell, never NULL, and what has to be joined to the rows for it."""
+
+    sql: str
+    join: str = ""
+
+
+class Cells(ABC):
+    """How the cells of a column are counted.
+
+    Attributes:
+        attribute: the column.
+        cell: SQL of the value; NULL where it is missing.
+    """
+
+    attribute: Attribute
+    cell: str
+
+    @property
+    def missing(self) -> int:
+        """The code of an empty cell."""
+        return self.attribute.size - 1 if self.attribute.missing else UNKNOWN
+
+    @abstractmethod
+    def code(self, edges: Floats | None, alias: str) -> Coded:
+        """The code of a cell.
+
+        Args:
+            edges: of the bins, in units; None for the attribute's own codes.
+            alias: a name for what is joined.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Cells):
+    """Numbers or days of a type that is ordered as they are.
+
+    Attributes:
+        kind: of the cells: doubles, exact decimals (whole numbers too), or days.
+        scale: decimals of exact ones.
+        in_units: the cells are counted in units already.
+    """
+
+    attribute: Attribute
+    cell: str
+    kind: Ordered
+    scale: int = 0
+    in_units: bool = False
+
+    def thresholds(self, cuts: Floats) -> list[Threshold]:
+        """For each cut, in units and inside the range, the least cell that lies at or above it; ascending like the cuts.
+
+        Doubles are themselves, exact cells are counted in their last decimal, days since 1970-01-01.
+        """
+        if self.kind == "date":
+            return [math.ceil(cut) for cut in cuts.tolist()]
+        least = cuts if self.in_units or self.attribute.unit is None else _least(self.attribute, cuts)
+        if self.kind == "double":
+            return [float(value) for value in least]
+        return [_least_exact(value, self.scale) for value in least.tolist()]
+
+    def written(self, threshold: Threshold, *, before: bool = False) -> str:
+        """A threshold, or the largest cell below it, in SQL."""
+        if self.kind == "double":
+            return double(math.nextafter(threshold, -math.inf) if before else threshold)
+        whole = int(threshold) - before
+        if self.kind == "date":
+            return f"CAST('{np.datetime64(whole, 'D')}' AS DATE)"
+        return f"CAST('{Decimal(whole).scaleb(-self.scale):f}' AS DECIMAL(38, {self.scale}))" if self.scale else str(whole)
+
+    def code(self, edges: Floats | None, alias: str) -> Coded:
+        """See :class:`Cells`."""
+        inner = (self.attribute.unit_edges if edges is None else edges)[1:-1]
+        return Coded(f"CASE WHEN {self.cell} IS NULL THEN {self.missing} ELSE {self.part(self.thresholds(inner))} END")
+
+    def part(self, thresholds: Sequence[Threshold]) -> str:
+        """How many of the ascending thresholds are at most the cell, by bisection; the cell is not NULL."""
+
+        def between(low: int, high: int) -> str:
+            if low == high:
+                return str(low)
+            middle = (low + high) // 2
+            below, above = between(low, middle), between(middle + 1, high)
+            return f"CASE WHEN {self.cell} < {self.written(thresholds[middle])} THEN {below} ELSE {above} END"
+
+        return between(0, len(thresholds))
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(Cells):
+    """Cells that are known one by one.
+
+    Attributes:
+        values: the different ones, an Arrow array, none missing.
+        rows: that hold each when they were listed, shape (values,).
+        codes: of each, by the attribute. Shape (values,).
+        numbers: of each, in units, where the attribute has bins.
+    """
+
+    attribute: Attribute
+    cell: str
+    values: pa.Array
+    rows: Integers
+    codes: Codes
+    numbers: Floats | None = None
+
+    def code(self, edges: Floats | None, alias: str) -> Coded:
+        """See :class:`Cells`."""
+        codes = self.codes
+        if edges is not None and self.numbers is not None:
+            codes = np.searchsorted(edges[1:-1], self.numbers, side="right").astype(np.int32)
+        return self.looked_up(codes, alias)
+
+    def looked_up(self, codes: Codes, alias: str) -> Coded:
+        """The code that stands beside a value."""
+        pairs = [
+            (literal(value, self.values.type), code)
+            for value, code in zip(self.values.to_pylist(), codes.tolist(), strict=True)
+        ]
+        empty = f"CASE WHEN {self.cell} IS NULL THEN {self.missing}"
+        if len(pairs) <= _MOST_CASES:
+            return Coded(f"{empty} {' '.join(f'WHEN {self.cell} = {v} THEN {c}' for v, c in pairs)} ELSE {UNKNOWN} END")
+        listed = ", ".join(f"({value}, {code})" for value, code in pairs)
+        join = f"LEFT JOIN (VALUES {listed}) AS {alias}(v, c) ON {self.cell} = {alias}.v"
+        return Coded(f"{empty} ELSE COALESCE({alias}.c, {UNKNOWN}) END", join)
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Cells):
+    """Cells that are the codes of an attribute."""
+
+    attribute: Attribute
+    cell: str
+
+    def code(self, edges: Floats | None, alias: str) -> Coded:
+        """See :class:`Cells`."""
+        return Coded(self.cell)
+
+
+def cell_of(column: str, kind: pa.DataType) -> str:
+    """SQL of a cell: NaN is missing, as for pandas."""
+    if pa.types.is_floating(kind):
+        return f"NULLIF(CAST({name_of(column)} AS DOUBLE), CAST('NaN' AS DOUBLE))"
+    return name_of(column)
+
+
+def numbers_of(attribute: Attribute, kind: pa.DataType) -> Numbers | None:
+    """How a column of numbers or dates is compared; None where its type has another order than its values."""
+    cell = cell_of(attribute.name, kind)
+    if attribute.kind == "date":
+        day = pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
+        return Numbers(attribute, f"CAST({cell} AS DATE)", "date") if day else None
+    if attribute.kind != "numeric":
+        return None
+    if pa.types.is_floating(kind):
+        return Numbers(attribute, cell, "double")
+    if pa.types.is_boolean(kind):
+        return Numbers(attribute, f"CAST({cell} AS INTEGER)", "exact")
+    far = max(abs(float(attribute.lower or 0.0)), abs(float(attribute.upper or 0.0))) >= 2.0**62
+    if pa.types.is_integer(kind) and (far or pa.types.is_uint64(kind)):
+        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, 0))", "exact")
+    if pa.types.is_integer(kind):
+        return Numbers(attribute, f"CAST({cell} AS BIGINT)", "exact")
+    if pa.types.is_decimal(kind):
+        return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, {kind.scale}))", "exact", kind.scale)
+    return None
+
+
+def _least(attribute: Attribute, cuts: Floats) -> Floats:
+    """The least doubles that count at or above each cut in units: by bisection, for counting is monotone."""
+
+    def place(values: Floats) -> Integers:
+        """Doubles as whole numbers in the same order."""
+        bits = (values + 0.0).view(np.int64)
+        return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+    def at(places: Integers) -> Floats:
+        return np.where(places < 0, np.int64(-(2**63)) - places, places).view(np.float64)
+
+    low, high = (np.full(len(cuts), place(np.array([float(end or 0.0)]))[0]) for end in (attribute.lower, attribute.upper))
+    counted: Callable[[Floats], Floats] = lambda values: attribute.in_units(pd.Series(values))  # noqa: E731
+    # in_units(at(low)) < cut <= in_units(at(high)), unless a cut lies outside the range.
+    while (low + 1 < high).any():
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)
+        reached = counted(at(middle)) >= cuts
+        high, low = np.where(reached, middle, high), np.where(reached, low, middle)
+    return at(high)
+
+
+def _least_exact(value: float, scale: int) -> int:
+    """The least whole number k for which k/10^scale, rounded to double precision, is at least this."""
+    below = Fraction(math.nextafter(value, -math.inf))
+    found = math.ceil((below + Fraction(value)) / 2 * 10**scale)
+    # Half-way between two doubles rounding goes to the even one.
+    found = found if float(Fraction(found, 10**scale)) >= value else found + 1
+    return int(max(-_LARGEST, min(found, _LARGEST)))
