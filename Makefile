@@ -72,7 +72,7 @@ python3.12 python3.13:
 lowest:
 	rm -rf $(VENV)-lowest
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster]" pytest hypothesis
+	$(VENV)-lowest/bin/pip install --quiet --constraint constraints-lowest.txt --editable ".[cluster,notebook]" pytest hypothesis nbclient
 	$(VENV)-lowest/bin/python -m pytest --ignore tests/browser
 	rm -rf $(VENV)-lowest
 

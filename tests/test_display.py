@@ -11,6 +11,7 @@ import pytest
 import dpsyn
 from dpsyn.display import MOST_LINES, PRIVATE, PUBLIC, RELEASED, WIDTH, aligned
 from dpsyn.evaluation.experiments import Grid, run_grid
+from dpsyn.mechanisms.records import verify
 
 SPEC = dpsyn.PrivacySpec(1.0)
 LONG = "a\x1b[31m<b>" + "x" * 200
@@ -37,6 +38,8 @@ def shown(table: dpsyn.Table) -> dict[str, Any]:
         "public domain": public.domain,
         "guarantee": release.guarantee,
         "feasibility": dpsyn.feasibility(table.statistics(), SPEC),
+        "verdict": dpsyn.feasibility(table.statistics(), SPEC).private_sampling,
+        "verified": verify(release.record()),
         "release": release,
         "unconfirmed release": unconfirmed,
         "report": dpsyn.evaluate(few, release.rows, holdout=few, degrees=(1, 2)),
@@ -51,6 +54,8 @@ BADGES = {
     "public domain": PUBLIC,
     "guarantee": PUBLIC,
     "feasibility": PRIVATE,
+    "verdict": PRIVATE,
+    "verified": PUBLIC,
     "release": RELEASED,
     "unconfirmed release": PRIVATE,
     "report": PRIVATE,
@@ -84,6 +89,11 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert "may be published under it" in repr(shown["release"])
     assert "Nothing of it may be published yet" in repr(shown["unconfirmed release"])
     assert "Private sampling" in repr(shown["feasibility"])
+    verdict = shown["verdict"]
+    assert repr(verdict).splitlines()[0] == repr(shown["feasibility"]).splitlines()[1][2:]
+    assert repr(verdict).count("✗") == 1 + len(verdict.missed)
+    assert repr(shown["verified"]).startswith("HOLDS")
+    assert " ".join(repr(shown["verified"]).split()).startswith(str(shown["verified"]))
     report = shown["report"]
     assert f"{report.marginals[2].mean:.4f}" in repr(report)
     assert f"{report.noise_floor.marginals[2].mean:.4f}" in repr(report)

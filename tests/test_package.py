@@ -24,7 +24,7 @@ def test_importing_dpsyn_loads_nothing_heavy():
 
 def test_the_library_never_imports_streamlit():
     names = ", ".join(f"dpsyn.{name}" for name in dpsyn.__all__)
-    code = f"import sys, dpsyn; ({names}); import dpsyn.evaluation.figures; print('streamlit' in sys.modules)"
+    code = f"import sys, dpsyn; ({names}); import dpsyn.evaluation.charts; print('streamlit' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert found.stdout.strip() == "False"
 

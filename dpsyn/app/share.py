@@ -1,4 +1,4 @@
-"""What stands at the top of every page: a link that restores it, its code, and larger type for a projector.
+"""What stands at the top of every page: a link that restores it, its code, a notebook, and larger type for a projector.
 
 Of the data the link holds the name of a bundled dataset and what was set on the page Data; nothing of anybody's own, and no
 setting that would tell of its columns (:attr:`dpsyn.kit.visit.Dataset.kept`).
@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpsyn.app import address
+from dpsyn.app import address, state
 from dpsyn.data.samples import SAMPLES
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
-from dpsyn.kit import visit
+from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import HELD_OUT, Dataset, bundled
 from dpsyn.schema import checked, read_json
 
@@ -183,6 +183,25 @@ def tools() -> None:
             if visit.dataset().sample is None:
                 st.caption("Put the path of your file in place of its name.")
             st.code(code, language="python", height=360)
+        st.markdown("**A notebook of this visit**")
+        _notebook()
+
+
+def _notebook() -> None:
+    from dpsyn.app.lab.notebook import visit_notebook
+    from dpsyn.app.lab.releases import asked_of
+
+    # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
+    current, releases = visit.dataset(), state.comparable()
+    asked, tried = asked_of(current), state.experiments_by_data()[0] if state.experiments() else []
+    widgets.download(
+        "Jupyter notebook",
+        lambda: visit_notebook(current, releases, asked, tried),
+        f"dpsyn_{widgets.file_stem(current.table.name)}.ipynb",
+        icon="book",
+        key="share_notebook",
+        help="Data, domain, settings, releases, comparison and experiments, to run from top to bottom. No row is in it.",
+    )
 
 
 def presentation() -> None:

@@ -17,6 +17,7 @@ from dpsyn.cli.reading import (
     bytes_of,
     calibrated,
     degrees_in,
+    described,
     names_in,
     note_bounds,
     note_unconfirmed,
@@ -32,6 +33,7 @@ from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.places import HOME
 
 SYNTHETIC = "synthetic rows"
+FORMS = ("dpsyn", "sdv", "json-schema", "pandera")
 NEIGHBOURS = ("replace_one", "add_remove")
 
 
@@ -107,27 +109,51 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
     is_flag=True,
     help="Mark every column as public: you say that all of it was known without looking at these rows.",
 )
+@click.option(
+    "--from",
+    "book",
+    type=click.Path(),
+    help="What another tool says of the table: metadata of SDV, JSON Schema of a row, or the JSON of a pandera schema.",
+)
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(FORMS),
+    default=FORMS[0],
+    show_default=True,
+    help="What to write: dpsyn's own schema, or what another tool reads.",
+)
 @force
-def schema(file: str, columns: str | None, output: Path | None, confirmed: bool, force: bool) -> None:
+def schema(
+    file: str, columns: str | None, output: Path | None, confirmed: bool, book: str | None, form: str, force: bool
+) -> None:
     """Write the domain of a table as a file to edit.
 
     A line a column. Correct what was read off the rows (categories, bounds, unit), and set "public" to true where it was
     known without looking at them: a guarantee is true of such columns only. Other commands read the file with --schema.
+
+    A code book that you have spares the typing: --from sdv.json. In place of a table FILE may be a schema (.json) of dpsyn
+    or of another tool: dpsyn schema schema.json --to sdv.
     """
+    from dpsyn.data.code_books import code_book_text
     from dpsyn.data.schema_file import schema_text
 
     with terminal.written(output, force=force):
-        table = read(file, None, columns)
+        domain, table = described(file, book, columns)
         if confirmed:
-            table = table.with_domain(table.domain.confirmed())
-            note_bounds(table)
-        text = schema_text(table.domain)
+            domain = domain.confirmed()
+            if table is not None:
+                note_bounds(table.with_domain(domain))
+        own = form == FORMS[0]
+        text, lost = (schema_text(domain), ()) if own else code_book_text(domain, form)
+        for said in lost:
+            note(said)
         if output is None:
             click.echo(text, nl=False)
         else:
             output.write_text(text, encoding="utf-8")
             todo = ": correct it, and set public to true in the columns that you know without these rows"
-            note(f"wrote {output}{'' if confirmed else todo}")
+            note(f"wrote {output}{todo if own and not domain.is_public else ''}")
 
 
 @dpsyn.command()

@@ -40,6 +40,35 @@ def noted(source: Any, **options: Any) -> Table:
     return table
 
 
+def described(source: str, book: str | None, columns: str | None) -> tuple[Domain, Table | None]:
+    """The domain of a table, as far as another tool's description (``book``) has none; or that of a schema alone, in a file
+    whose name ends in .json. The rows fit it."""
+    from dpsyn.data.code_books import read_code_book
+    from dpsyn.data.schema_file import is_schema, read_schema
+
+    wanted = names_in(columns)
+    if source.lower().endswith(".json"):
+        if book is not None:
+            raise click.UsageError(f"{source!r} is a description itself: --from is for a table")
+        data = bytes_of(source)
+        if is_schema(data):
+            domain = read_schema(data)
+        else:
+            domain, notes = read_code_book(data).domain()
+            for said in notes:
+                note(said)
+        return (domain if wanted is None else domain.project(wanted)), None
+    rows: Any = bytes_of(source) if source == STDIN else source
+    if book is None:
+        table = noted(rows, columns=wanted)
+        return table.domain, table
+    found = read_code_book(bytes_of(book)).project(wanted)
+    domain, notes = found.domain(noted(rows, columns=list(found.columns)))
+    for said in notes:
+        note(said)
+    return domain, noted(rows, domain=domain)
+
+
 def bytes_of(source: str) -> bytes:
     if source == STDIN:
         return sys.stdin.buffer.read()

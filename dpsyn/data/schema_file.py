@@ -20,6 +20,15 @@ def schema_text(domain: Domain) -> str:
     return '{"columns": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 
+def is_schema(data: bytes | str) -> bool:
+    """Whether it is what :func:`schema_text` writes, and no description of another tool."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return True  # whatever it is, :func:`read_schema` says what is wrong
+    return not isinstance(found, dict) or isinstance(found.get("columns"), list)
+
+
 def read_schema(data: bytes | str) -> Domain:
     """The domain that :func:`schema_text` wrote, and somebody may have edited.
 
@@ -34,6 +43,8 @@ def read_schema(data: bytes | str) -> Domain:
         raise DataError(f"the schema is no JSON from {said}", line=fault.lineno) from None
     except (ValueError, RecursionError) as fault:
         raise DataError("the schema is no JSON text, or it is nested too deeply") from fault
+    if not is_schema(data):
+        raise DataError("this is no schema of dpsyn; `dpsyn schema people.csv --from FILE` makes one of another tool's")
     columns = found.get("columns") if isinstance(found, dict) else None
     if isinstance(columns, list):
         found = {"columns": [_dates(c, _number_of) if isinstance(c, dict) else c for c in columns]}

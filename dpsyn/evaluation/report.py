@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,9 @@ from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, c
 from dpsyn.mechanisms.base import Progress
 from dpsyn.privacy.histograms import Encoding, bins_of
 from dpsyn.table import Table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 DEGREES = (1, 2, 3)
 _FIXED_SEED = 20210101
@@ -133,6 +136,9 @@ class Report(Shown):
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
         independent: mean two-way error of the real rows with every column shuffled by itself, or None.
+        baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
+            what :func:`compare` hands over.
+        rows: the synthetic rows; None likewise.
     """
 
     n: int
@@ -141,6 +147,8 @@ class Report(Shown):
     prediction: Prediction | str
     notes: tuple[str, ...]
     independent: float | None = None
+    baseline: Baseline | None = None
+    rows: Table | None = None
 
     @property
     def marginals(self) -> Mapping[int, MarginalError]:
@@ -161,6 +169,27 @@ class Report(Shown):
     def values(self) -> tuple[ValueErrors, ...]:
         """Numeric and date columns, value by value."""
         return self.release.values
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the charts that :meth:`figure` knows."""
+        from dpsyn.evaluation.charts import CHARTS
+
+        return tuple(CHARTS)
+
+    def figure(self, name: str = "marginals", of: str | int | None = None) -> go.Figure:
+        """A chart of the page Comparison, a Plotly figure: it reads private rows.
+
+        Args:
+            name: one of :attr:`figures`.
+            of: ``"column"``: which one, the first when None; ``"worst table"``: of how many columns, the most when None.
+
+        Raises:
+            ParameterError: there is no such chart, or nothing to draw in it; the message names the choices.
+        """
+        from dpsyn.evaluation.charts import chart
+
+        return chart(self, name, of)
 
     def _shown(self) -> tuple[str, list[str]]:
         from dpsyn.evaluation.conclusions import conclusions
@@ -318,7 +347,8 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    return Report(baseline.table.n, release, baseline.noise_floor, scores, sampled + baseline.notes, baseline.independent)
+    notes, independent = sampled + baseline.notes, baseline.independent
+    return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, independent, baseline, synthetic)
 
 
 def _checked_degrees(degrees: Sequence[int]) -> list[int]:
@@ -440,12 +470,13 @@ def _named(measure: str, score: Score) -> str:
 
 
 def compare(rows: Mapping[str, pd.DataFrame], table: Table, progress: Progress, **real: Any) -> dict[str, Report]:
-    """A background job: a report on the rows of every release; ``real`` is what :func:`real_baseline` takes besides."""
+    """A background job: a report on the rows of every release, without these rows; ``real`` is what :func:`real_baseline`
+    takes besides."""
     progress("measuring the real data against itself", 0.05)
     baseline = real_baseline(table, **real)
     reports = {}
     for i, (name, synthetic) in enumerate(rows.items()):
         progress(f"measuring {name}", 0.3 + 0.7 * i / len(rows))
-        reports[name] = evaluate(table, synthetic, baseline=baseline)
+        reports[name] = replace(evaluate(table, synthetic, baseline=baseline), baseline=None, rows=None)
     progress("handing over what was found", 1.0)
     return reports

@@ -6,6 +6,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from dpsyn.data.samples import load_sample
+from dpsyn.domain import Domain
 from dpsyn.kit.explorer import Explorer
 from dpsyn.kit.visit import SPLIT_SEED, Dataset, dataset
 from dpsyn.privacy.spec import PrivacySpec
@@ -14,7 +15,7 @@ from dpsyn.table import Table
 
 def read(current: Dataset) -> str:
     """Lines that make ``table``, and ``train`` and ``test`` as the app splits it."""
-    domain = repr(current.table.domain.to_dict())
+    domain = _lines(current.table.domain)
     if current.sample is None:
         lines = [f"table = dpsyn.read_table({current.table.name!r}, domain=dpsyn.Domain.from_dict({domain}))"]
     else:
@@ -26,6 +27,11 @@ def read(current: Dataset) -> str:
     else:
         lines.append("train, test = table, None")
     return "\n".join(lines)
+
+
+def _lines(domain: Domain) -> str:
+    """What :meth:`Domain.from_dict` reads, a line a column."""
+    return "{'columns': [\n" + "".join(f"    {column!r},\n" for column in domain.to_dict()["columns"]) + "]}"
 
 
 def written(thing: Any) -> str:

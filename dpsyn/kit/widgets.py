@@ -283,6 +283,7 @@ _MIMES = {
     "json": "application/json",
     "py": "text/x-python",
     "html": "text/html",
+    "ipynb": "application/x-ipynb+json",
     "md": "text/markdown",
     "png": "image/png",
     "svg": "image/svg+xml",

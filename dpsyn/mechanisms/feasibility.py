@@ -41,12 +41,8 @@ class Feasibility(Shown):
     def _shown(self) -> tuple[str, list[str]]:
         stats, spec = self.stats, self.spec
         delta = f", δ = {spec.delta:g}" if spec.delta else ""
-        lines = [f"{stats.name}: p = {stats.p:,} bits, n = {counted(stats.n)} rows, at ε = {spec.epsilon:g}{delta}"]
-        for verdict in self:
-            said = verdict.headline
-            what = verdict.summary if said is None else f"{said.number}. {said.sentence}"
-            lines += [f"  {'✓' if verdict.holds else '✗'} {verdict.title}: {what}"]
-        return PRIVATE, [readable(line) for line in lines]
+        heading = f"{stats.name}: p = {stats.p:,} bits, n = {counted(stats.n)} rows, at ε = {spec.epsilon:g}{delta}"
+        return PRIVATE, [readable(heading), *(f"  {verdict.line}" for verdict in self)]
 
     def __getitem__(self, mechanism: str) -> Verdict:
         return self.verdicts[mechanism]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 from dpsyn import checks
+from dpsyn.display import PUBLIC, WIDTH, Shown
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import DataError, DpsynError, InputError, ParameterError
 from dpsyn.mechanisms.base import Config
@@ -43,8 +45,8 @@ class _Part(TypedDict):
     share: float
 
 
-@dataclass(frozen=True)
-class Recalibrated:
+@dataclass(frozen=True, repr=False)
+class Recalibrated(Shown):
     """What calibrating anew says of a record.
 
     Attributes:
@@ -63,6 +65,9 @@ class Recalibrated:
     def holds(self) -> bool:
         """Whether ε, δ and their status are what the mechanism proves, without an if."""
         return not self.contradiction and self.stated.status == "proven"
+
+    def _shown(self) -> tuple[str, list[str]]:
+        return PUBLIC, textwrap.wrap(str(self), WIDTH, subsequent_indent="  ")
 
     def __str__(self) -> str:
         if self.contradiction:

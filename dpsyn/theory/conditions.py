@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from dpsyn.display import PRIVATE, Shown
+from dpsyn.notation import readable
 from dpsyn.theory.logarithms import LN10, Side, at_most, exp_of, format_log
 
 Relation = Literal["<=", ">="]
@@ -198,8 +200,8 @@ class Headline:
     level: Literal["good", "open", "bad"]
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """What a mechanism's theorems say about one dataset and one setting.
 
     Attributes:
@@ -230,6 +232,15 @@ class Verdict:
     def holds(self) -> bool:
         """Whether every condition holds."""
         return all(c.holds for c in self.conditions)
+
+    @property
+    def line(self) -> str:
+        """Whether it holds, and what it comes to, in one line."""
+        what = self.summary if self.headline is None else f"{self.headline.number}. {self.headline.sentence}"
+        return readable(f"{'✓' if self.holds else '✗'} {self.title}: {what}")
+
+    def _shown(self) -> tuple[str, list[str]]:
+        return PRIVATE, [self.line, *(readable(f"  ✗ {c.label}: {c.fix}") for c in self.missed)]
 
     def holds_in(self, group: Group) -> bool:
         """Whether every condition of one group holds."""

@@ -66,6 +66,29 @@ def test_help_says_what_exit_codes_mean() -> None:
         assert f"\n    {number} " in said
 
 
+def test_a_code_book_of_another_tool_becomes_a_schema_and_back(here: Path) -> None:
+    domain = dpsyn.read_table("leute.csv").domain
+    columns, kinds = domain.names, {"numeric": "numerical", "date": "datetime"}
+    told = {a.name: {"sdtype": kinds.get(a.kind, "categorical")} for a in domain.attributes}
+    book = {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": told}
+    (here / "sdv.json").write_text(json.dumps(book), encoding="utf-8")
+    said = run("schema", "leute.csv", "--from", "sdv.json", "-o", "schema.json").stderr
+    assert "read off the rows" in said
+    assert "set public to true" in said
+    read = read_schema((here / "schema.json").read_bytes())
+    assert read == domain
+    written = run("schema", "schema.json", "--to", "json-schema")
+    assert json.loads(written.stdout)["required"] == list(columns)
+    (here / "rows.json").write_text(written.stdout, encoding="utf-8")
+    assert read_schema(run("schema", "rows.json", "--confirmed").stdout) == domain.confirmed()
+    one = read_schema(run("schema", "leute.csv", "--from", "rows.json", "--columns", columns[0]).stdout)
+    assert one.names == columns[:1]
+    assert "--from is for a table" in run("schema", "rows.json", "--from", "sdv.json", code=terminal.USAGE).stderr
+    assert "give the rows" in run("schema", "sdv.json", code=terminal.INPUT).stderr
+    quick = ("generate", "leute.csv", "--schema", "rows.json", "-o", "rows.csv")
+    assert "dpsyn schema people.csv --from FILE" in run(*quick, code=terminal.INPUT).stderr
+
+
 def test_a_schema_is_written_edited_and_read_back(here: Path) -> None:
     said = run("schema", "leute.csv", "-o", "schema.json")
     assert "'id' was left out as an identifier" in said.stderr

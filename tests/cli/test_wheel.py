@@ -1,7 +1,8 @@
-"""The wheel, installed where no checkout is: the command, a run, and the app."""
+"""The wheel, installed where no checkout is: the command, a run, a notebook in a kernel, and the app."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -11,9 +12,12 @@ import sysconfig
 import time
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from dpsyn.kit.notebook import Code, Words, notebook
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "app.py")
@@ -67,6 +71,34 @@ def test_it_runs_from_another_folder(command: Path, tmp_path: Path) -> None:
     said(str(command), "generate", "people.csv", "-o", "rows.csv", "-q", cwd=tmp_path)
     assert (tmp_path / "rows.csv").read_text(encoding="utf-8").startswith("sick,smokes\n")
     assert (tmp_path / "rows.record.json").stat().st_size
+
+
+KERNEL = """\
+import sys, nbformat, nbclient
+book = nbformat.read(sys.argv[1], as_version=4)
+nbclient.NotebookClient(book, timeout=60, kernel_name="python3").execute()
+print(nbformat.writes(book))
+"""
+CELLS = [
+    Code("import dpsyn, dpsyn.places as p\nprint(p.HOME)"),
+    Code("table = dpsyn.load_sample('asia').project(['asia', 'tub'])\ntable"),
+    Words("# A chart"),
+    Code("dpsyn.evaluate(table, table.frame[:50], degrees=(1,)).figure('marginals')"),
+]
+
+
+@pytest.mark.skipif(find_spec("nbclient") is None or find_spec("ipykernel") is None, reason="needs a kernel and its client")
+def test_a_notebook_runs_in_a_kernel_of_that_environment(command: Path, tmp_path: Path) -> None:
+    (tmp_path / "book.ipynb").write_bytes(notebook(CELLS))
+    places = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    alone_there = alone() | {name: str(tmp_path / name) for name in places}
+    words = [str(command.with_name("python")), "-c", KERNEL, "book.ipynb"]
+    found = subprocess.run(words, cwd=tmp_path, env=alone_there, capture_output=True, text=True, timeout=WAIT, check=False)
+    assert found.returncode == 0, found.stderr
+    home, table, chart = ([*cell["outputs"]] for cell in json.loads(found.stdout)["cells"] if cell["cell_type"] == "code")
+    assert Path("".join(home[0]["text"]).strip()).is_relative_to(command.parents[1])
+    assert "confirmed as public" in "".join(table[0]["data"]["text/html"])
+    assert "application/vnd.plotly.v1+json" in chart[0]["data"]
 
 
 @pytest.fixture

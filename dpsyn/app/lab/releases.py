@@ -163,17 +163,31 @@ def earlier_measures(current: Dataset, releases: list[MadeRelease]) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a comparison measures: the column to predict, numbers of columns of the tables, models."""
+
+    target: str | None
+    degrees: tuple[int, ...]
+    models: tuple[str, ...]
+
+
+def asked_of(current: Dataset) -> Asked:
+    """What the last comparison of this data measured; before there is one, what it would."""
+    found = st.session_state.get("comparison")
+    degrees = tuple(d for d in DEGREES if d <= len(current.table.domain))
+    if found is None or found["revision"] != current.revision:
+        return Asked(current.target, degrees, DEFAULT_MODELS)
+    report: Report = next(iter(found["reports"].values()))
+    scores = report.prediction
+    models = DEFAULT_MODELS if isinstance(scores, str) else tuple(score.model for score in scores.real.scores)
+    return Asked(found["target"], tuple(report.marginals), models)
+
+
 def code_of(current: Dataset, releases: list[MadeRelease]) -> str:
     """The script that makes the releases again and measures them; those that it cannot make are named in it."""
-    found = st.session_state.get("comparison")
-    target, degrees = current.target, tuple(d for d in DEGREES if d <= len(current.table.domain))
-    models: tuple[str, ...] = DEFAULT_MODELS
-    if found is not None and found["revision"] == current.revision:
-        report: Report = next(iter(found["reports"].values()))
-        degrees, target = tuple(report.marginals), found["target"]
-        if not isinstance(report.prediction, str):
-            models = tuple(s.model for s in report.prediction.real.scores)
-    return releases_script(releases, current.source, target=target, degrees=degrees, models=models)
+    asked = asked_of(current)
+    return releases_script(releases, current.source, target=asked.target, degrees=asked.degrees, models=asked.models)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import streamlit as st
 
 from dpsyn.app import state
 from dpsyn.app.lab.releases import of_which_data
-from dpsyn.app.lab.results import curves
 from dpsyn.display import PRIVATE, PUBLIC, RELEASED
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.document import Code, Section, html_report
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
+from dpsyn.evaluation.experiments.figures import draw_experiment
 from dpsyn.evaluation.experiments.summary import is_rising, points_table, refusals
 from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores
 from dpsyn.evaluation.tables import correlations_table, floor_meaning, heatmaps, scores_table, summary_table, values_table
@@ -225,7 +225,8 @@ def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:
         if measure not in _MEASURES and not is_rising(measure):
             continue
         points = summarise(results, measure)
-        parts += [curves(experiment, measure, points), points_table(points, experiment.grid.vary)]
+        figure = draw_experiment(experiment.grid, points, measure, references=experiment.references)
+        parts += [figure, points_table(points, experiment.grid.vary)]
     parts += [f"{label} at {at}: {why}" for label, at, why in refusals(results)]
     if experiment.data is not None:
         parts += ["The same from Python:", Code(experiment_script(experiment))]

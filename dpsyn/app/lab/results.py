@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -12,12 +12,11 @@ from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import of_other_data
 from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
-from dpsyn.evaluation.experiments.figures import draw_curves, draw_spread
+from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising, points_table, refusals
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.jobs import Job
-from dpsyn.kit.plotly import places_of
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
@@ -129,7 +128,8 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
         wish = _wish(experiment, measure, points)
-        show_figure(curves(experiment, measure, points, wish), key=f"lab_curve_{experiment.number}")
+        figure = draw_experiment(experiment.grid, points, measure, references=experiment.references, wish=wish)
+        show_figure(figure, key=f"lab_curve_{experiment.number}")
         st.caption(
             "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of a fresh real sample of "
@@ -168,20 +168,6 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
 def _without_fit(kinds: Iterable[type[Config]]) -> list[str]:
     """Titles of the mechanisms whose noise is their draw."""
     return list(dict.fromkeys(kind.title for kind in kinds if kind.noise_is_draw))
-
-
-def curves(experiment: Experiment, measure: str, points: list[Point], wish: float | None = None) -> Any:
-    """The figure of one measure, with its reference lines and the level that is wished for."""
-    return draw_curves(
-        points,
-        measure,
-        experiment.grid.vary,
-        references=experiment.references.get(measure),
-        wish=wish,
-        labels=list(experiment.grid.configs),
-        places=places_of([config.name for config in experiment.grid.configs.values()], list(MECHANISMS)),
-        proportional=not is_rising(measure),
-    )
 
 
 def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | None:

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from dpsyn import escape
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.summary import is_rising
 from dpsyn.kit.layers import GUIDE, HERE
-from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, shorten
+from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, places_of, shorten
+from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.notation import readable, short
 from dpsyn.privacy.spec import rounded_up
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from dpsyn.evaluation.experiments.plan import Grid
     from dpsyn.evaluation.experiments.summary import Point
 
 _REFERENCES = {
@@ -164,6 +167,27 @@ def _across(values: Sequence[float], height: float, name: str, colour: str, dash
         line=line,
         name=escape.chart(name),
         hovertemplate=f"{escape.chart(name)}<extra></extra>",
+    )
+
+
+def draw_experiment(
+    grid: Grid,
+    points: Sequence[Point],
+    measure: str,
+    *,
+    references: Mapping[str, Mapping[str, float]] | None = None,
+    wish: float | None = None,
+) -> go.Figure:
+    """:func:`draw_curves` of a grid: every mechanism has its colour, errors a logarithmic axis, a measure its references."""
+    return draw_curves(
+        points,
+        measure,
+        grid.vary,
+        references=(references or {}).get(measure),
+        wish=wish,
+        labels=list(grid.configs),
+        places=places_of([config.name for config in grid.configs.values()], list(MECHANISMS)),
+        proportional=not is_rising(measure),
     )
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from dpsyn import checks
 from dpsyn.display import PRIVATE, Shown, aligned
+from dpsyn.errors import ParameterError
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from dpsyn.evaluation.experiments.plan import Grid
     from dpsyn.evaluation.experiments.run import CellResult
 
 _MAIN = "2-way error, mean"
@@ -15,7 +21,45 @@ _MAIN = "2-way error, mean"
 
 
 class Results(Shown, list["CellResult"]):
-    """What :func:`run_grid` gives: a list of results, in the order of the grid."""
+    """What :func:`run_grid` gives: a list of results, in the order of the grid.
+
+    Args:
+        results: of the cells.
+        grid: that they are of.
+        references: what to draw beside every measure (:func:`~dpsyn.evaluation.report.references`).
+    """
+
+    def __init__(
+        self, results: Iterable[CellResult], grid: Grid, references: Mapping[str, Mapping[str, float]] | None = None
+    ) -> None:
+        super().__init__(results)
+        self.grid, self.references = grid, references or {}
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """What was measured: names that :meth:`figure` takes."""
+        return tuple(dict.fromkeys(name for result in self for draw in result.measures for name in draw))
+
+    def figure(self, measure: str | None = None) -> go.Figure:
+        """The curve of one measure against what varies, as page Comparison has it: a Plotly figure that reads private rows.
+
+        Args:
+            measure: one of :attr:`figures`; tables of two columns when None, or else the first one.
+
+        Raises:
+            ParameterError: nothing was measured, or not this; the message names the choices.
+        """
+        from dpsyn.evaluation.experiments.figures import draw_experiment
+        from dpsyn.evaluation.experiments.summary import summarise
+
+        if not self.figures:
+            raise ParameterError("measure", measure, "none: no run ended with rows")
+        name = self._main if measure is None else checks.choice("measure", measure, self.figures)
+        return draw_experiment(self.grid, summarise(self, name), name, references=self.references)
+
+    @property
+    def _main(self) -> str:
+        return _MAIN if _MAIN in self.figures else self.figures[0]
 
     def _shown(self) -> tuple[str, list[str]]:
         from dpsyn.evaluation.experiments.run import OVER_BUDGET
@@ -23,9 +67,8 @@ class Results(Shown, list["CellResult"]):
 
         ended = Counter(result.status for result in self)
         lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
-        measured = [name for result in self for draw in result.measures for name in draw]
-        if measured:
-            measure = _MAIN if _MAIN in measured else measured[0]
+        if self.figures:
+            measure = self._main
             cells = [[measure, "at", "mean", "95 % from", "to"]]
             for p in summarise(self, measure):
                 label = f"{p.label} ({OVER_BUDGET})" if p.over_budget else p.label

@@ -367,7 +367,7 @@ def run_grid(
             found[event.cell.key] = event.result
             if on_result is not None:
                 on_result(event.result)
-    return Results(found[key] for key in dict.fromkeys(cell.key for cell in cells))
+    return Results([found[key] for key in dict.fromkeys(cell.key for cell in cells)], grid, references(baseline))
 
 
 def checked_results(field: str, results: Iterable[CellResult]) -> list[CellResult]:

@@ -1,0 +1,272 @@
+"""Descriptions of a table that other tools keep: metadata of SDV and SDMetrics, JSON Schema, and schemas of pandera.
+
+None of them says what of it was known without looking at the rows, so no column that is read from one is public: whoever
+knows confirms it. What else one cannot say is said in notes. Sources: SDV's metadata specification (docs.sdv.dev), JSON
+Schema 2020-12, ``DataFrameSchema.to_json`` of pandera.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpsyn import checks
+from dpsyn.attribute import Attribute
+from dpsyn.data._read_books import Said, of_json_schema, of_pandera, of_sdv
+from dpsyn.data.editing import READ_OFF, edited_domain, editor_lines
+from dpsyn.data.infer import truth_pair
+from dpsyn.domain import Domain, listed
+from dpsyn.errors import DataError, DomainError
+from dpsyn.schema import read_json
+from dpsyn.table import Table
+
+_BINS = 10
+_OTHERS = "metadata of SDV, JSON Schema of a row, or the JSON of a pandera schema"
+
+
+@dataclass(frozen=True)
+class CodeBook:
+    """What another tool's description says of a table.
+
+    Attributes:
+        form: one of :data:`FORMS`.
+        columns: what it says, by column; those that are left out are not among them.
+        left_out: why, by column.
+    """
+
+    form: str
+    columns: Mapping[str, Said]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def project(self, names: Sequence[str] | None) -> CodeBook:
+        """The same of some of the columns, in the order given; of all with None.
+
+        Raises:
+            DomainError: there is no such column.
+        """
+        if names is None:
+            return self
+        for name in names:
+            if name not in self.columns:
+                why = f", which was left out: {self.left_out[name]}" if name in self.left_out else ""
+                raise DomainError(f"the description has no column {name!r}{why}", column=name)
+        return replace(self, columns={name: self.columns[name] for name in names}, left_out={})
+
+    def domain(self, rows: Table | None = None) -> tuple[Domain, tuple[str, ...]]:
+        """The domain, no column of it public, and in full sentences what was missing in the description.
+
+        Args:
+            rows: the table that it describes, over any domain; what the description does not say is read off it. Without
+                it the description must say everything.
+
+        Raises:
+            DomainError: it does not, there is no column left, or no such column in the rows; the message names the column.
+        """
+        notes = [f"Column {name!r} was left out: {why}." for name, why in self.left_out.items()]
+        if not self.columns:
+            raise DomainError("the description leaves no column to make")
+        read = None if rows is None else _read_off(rows, self.columns)
+        attributes, taken = [], []
+        for name, said in self.columns.items():
+            attribute, off_rows = _attribute(name, said, None if read is None else read[name])
+            attributes.append(attribute)
+            taken += [name] if off_rows else []
+            notes += [f"Column {name!r}: {note}." for note in said.notes]
+        if taken:
+            notes.append(f"The description does not say all of {listed(taken)}: what is missing was read off the rows.")
+        return Domain.of(attributes), tuple(notes)
+
+
+def read_code_book(source: bytes | str | Mapping[str, Any]) -> CodeBook:
+    """A description in any of :data:`FORMS`, recognised by what it holds.
+
+    Args:
+        source: JSON text, or what it says as a dictionary.
+
+    Raises:
+        DataError: it is no JSON, of no known form, or of several tables.
+    """
+    found = source if isinstance(source, Mapping) else read_json(source)
+    if not isinstance(found, Mapping):
+        raise DataError(f"this describes no table; there are {_OTHERS}")
+    for form, (is_it, read) in _READERS.items():
+        if is_it(found):
+            return CodeBook(form, *read(found))
+    raise DataError(f"this describes no table that is known here; there are {_OTHERS}")
+
+
+def code_book(domain: Domain, form: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The domain as another tool's description, fit for JSON, and in full sentences what it cannot say.
+
+    Raises:
+        ParameterError: there is no such form.
+    """
+    checks.instance("domain", domain, Domain, "a domain")
+    write = _WRITERS[checks.choice("form", form, FORMS)]
+    written, lost = write(domain)
+    if any(a.public for a in domain.attributes):
+        lost.append("which columns are known without the rows")
+    if any(a.is_binned and a.bins != _BINS for a in domain.attributes):
+        lost.append("how many bins a column has")
+    if any(a.keep for a in domain.attributes):
+        lost.append("what of a date is kept")
+    return written, tuple(f"{form} cannot say {what}." for what in lost)
+
+
+def _read_off(rows: Table, columns: Mapping[str, Said]) -> Domain:
+    """What the rows say of columns, each of the kind that was said of it."""
+    lines = editor_lines(rows, rows.domain, list(columns))
+    for at, (name, said) in enumerate(columns.items()):
+        own = rows.domain[name]
+        if said.kind not in (None, own.kind) and not (said.kind == "truth" and not own.is_binned):
+            kind = "categorical" if said.kind == "truth" else said.kind
+            lines.loc[at, "kind"] = kind
+            lines.loc[at, ["lower", "upper"]] = ""
+            if own.is_binned != (kind in ("numeric", "date")):
+                lines["categories"] = [[] if i == at else kept for i, kept in enumerate(lines["categories"])]
+        lines.loc[at, "source"] = READ_OFF
+    return edited_domain(lines, rows, rows.domain)
+
+
+def _attribute(name: str, said: Said, read: Attribute | None) -> tuple[Attribute, bool]:
+    """One column; the second value says whether anything was taken from the rows."""
+    kind = said.kind or (None if read is None else read.kind)
+    if kind is None:
+        raise _silent(name, "what its values are")
+    empty = read is not None and read.missing and not said.missing
+    missing = bool(said.missing) or empty
+    if kind in ("numeric", "date"):
+        lower, upper = (
+            value if value is not None else None if read is None else getattr(read, side)
+            for side, value in (("lower", said.lower), ("upper", said.upper))
+        )
+        if lower is None or upper is None:
+            raise _silent(name, "its bounds")
+        unit = said.unit or (read.unit if read is not None and said.any_number is None else None)
+        unit = None if kind == "date" else unit
+        made = Attribute(name, kind, lower=lower, upper=upper, unit=unit, missing=missing)
+        return made, empty or said.lower is None or said.upper is None
+    values = said.categories if said.categories is not None or read is None else tuple(read.categories)
+    values = (False, True) if values is None and kind == "truth" else values
+    if values is None:
+        raise _silent(name, "its values")
+    off_rows = empty or (said.categories is None and read is not None)
+    pair = _pair(values)
+    if len(values) == 2 and not missing and (kind == "truth" or pair is not None):
+        return Attribute(name, "truth", pair or values), off_rows
+    return Attribute(name, "categorical", values, missing=missing), off_rows
+
+
+def _pair(values: tuple[Any, ...]) -> tuple[Any, Any] | None:
+    """Two truth values, the false one first."""
+    if len(values) == 2 and all(isinstance(value, bool) for value in values):
+        return False, True
+    return truth_pair(np.array(values, dtype=object)) if all(isinstance(value, str) for value in values) else None
+
+
+def _silent(name: str, what: str) -> DomainError:
+    return DomainError(f"column {name!r}: the description does not say {what}; give the rows, too", column=name)
+
+
+def _sdv(domain: Domain) -> tuple[dict[str, Any], list[str]]:
+    columns = {attribute.name: _sdtype(attribute) for attribute in domain.attributes}
+    lost = ["which values a column may take, its bounds, and whether it may be empty"]
+    return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}, lost
+
+
+def _sdtype(attribute: Attribute) -> dict[str, Any]:
+    if attribute.kind == "date":
+        return {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"}
+    if attribute.kind == "numeric":
+        return {"sdtype": "numerical", "computer_representation": "Int64" if attribute.is_whole else "Float"}
+    truth = set(attribute.categories) == {False, True} and all(isinstance(c, bool) for c in attribute.categories)
+    return {"sdtype": "boolean" if truth else "categorical"}
+
+
+def _json_schema(domain: Domain) -> tuple[dict[str, Any], list[str]]:
+    dates = any(a.kind == "date" for a in domain.attributes)
+    written = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {a.name: _property(a) for a in domain.attributes},
+        "required": list(domain.names),
+        "additionalProperties": False,
+    }
+    lost = ["the bounds of dates: formatMinimum and formatMaximum are an extension that few tools read"] if dates else []
+    return written, lost
+
+
+def _property(attribute: Attribute) -> dict[str, Any]:
+    if not attribute.is_binned:
+        if all(isinstance(c, bool) for c in attribute.categories) and len(attribute.categories) == 2:
+            return {"type": ["boolean", "null"] if attribute.missing else "boolean"}
+        return {"enum": [*attribute.categories, *([None] if attribute.missing else [])]}
+    kind = "string" if attribute.kind == "date" else "integer" if attribute.unit == 1 else "number"
+    found: dict[str, Any] = {"type": [kind, "null"] if attribute.missing else kind}
+    if attribute.kind == "date":
+        return found | {"format": "date", "formatMinimum": _day(attribute.lower), "formatMaximum": _day(attribute.upper)}
+    found |= {"minimum": _plain(attribute.lower), "maximum": _plain(attribute.upper)}
+    return found | ({"multipleOf": attribute.unit} if attribute.unit not in (None, 1) else {})
+
+
+def _pandera(domain: Domain) -> tuple[dict[str, Any], list[str]]:
+    units = any(a.unit not in (None, 1) for a in domain.attributes)
+    columns = {a.name: _column(a) for a in domain.attributes}
+    written: dict[str, Any] = {
+        "schema_type": "dataframe",
+        "version": "0.20.0",
+        "columns": columns,
+        "checks": None,
+        "index": None,
+    }
+    written |= {"dtype": None, "coerce": True, "strict": False, "name": None, "ordered": False, "unique": None}
+    return written, ["units other than 1"] if units else []
+
+
+def _column(attribute: Attribute) -> dict[str, Any]:
+    if not attribute.is_binned:
+        kinds = {bool: "bool", int: "int64", float: "float64"}
+        kind = kinds.get(type(attribute.categories[0]), "str") if attribute.categories else "str"
+        test: dict[str, Any] = {"isin": list(attribute.categories)}
+    else:
+        is_date = attribute.kind == "date"
+        kind = "datetime64[ns]" if is_date else "int64" if attribute.unit == 1 else "float64"
+        low, high = ((_day if is_date else _plain)(side) for side in (attribute.lower, attribute.upper))
+        test = {"greater_than_or_equal_to": low, "less_than_or_equal_to": high}
+    if attribute.missing and kind in ("int64", "bool"):
+        kind = {"int64": "Int64", "bool": "boolean"}[kind]
+    beside = {"unique": False, "coerce": False, "required": True, "regex": False}
+    return {"title": None, "description": None, "dtype": kind, "nullable": attribute.missing, "checks": test, **beside}
+
+
+def _day(bound: float | None) -> str:
+    return str(np.datetime64(int(np.floor(bound or 0.0)), "D"))
+
+
+def _plain(bound: float | None) -> float | int | None:
+    return int(bound) if bound is not None and float(bound).is_integer() else bound
+
+
+Read = Callable[[Mapping[str, Any]], tuple[dict[str, Said], dict[str, str]]]
+_READERS: dict[str, tuple[Callable[[Mapping[str, Any]], bool], Read]] = {
+    "pandera": (lambda found: "schema_type" in found, of_pandera),
+    "sdv": (lambda found: isinstance(found.get("columns"), Mapping) or "tables" in found, of_sdv),
+    "json-schema": (lambda found: bool({"properties", "items", "$ref", "$schema"} & found.keys()), of_json_schema),
+}
+_WRITERS: dict[str, Callable[[Domain], tuple[dict[str, Any], list[str]]]] = {
+    "sdv": _sdv,
+    "json-schema": _json_schema,
+    "pandera": _pandera,
+}
+FORMS = tuple(_WRITERS)
+"""Names of the forms."""
+
+
+def code_book_text(domain: Domain, form: str) -> tuple[str, tuple[str, ...]]:
+    """:func:`code_book` as JSON text."""
+    written, notes = code_book(domain, form)
+    return json.dumps(written, indent=1, ensure_ascii=False, allow_nan=False) + "\n", notes

@@ -1,0 +1,318 @@
+"""Descriptions of other tools become domains and back; what they cannot say is never made up, and never public."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsyn
+from dpsyn.cli.commands import FORMS as IN_A_TERMINAL
+from dpsyn.data.code_books import FORMS, code_book, code_book_text, read_code_book
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import DataError, DomainError, DpsynError, ParameterError
+
+DOMAIN = Domain.of(
+    [
+        Attribute("sex", "categorical", ("f", "m", "d"), public=True),
+        Attribute("smokes", "truth", ("no", "yes")),
+        Attribute("member", "truth", (False, True)),
+        Attribute("code", "categorical", (1, 2, 9), missing=True),
+        Attribute("age", "numeric", lower=0, upper=120, unit=1),
+        Attribute("wage", "numeric", lower=0, upper=500, unit=0.25, missing=True),
+        Attribute("dose", "numeric", lower=0.5, upper=2.5, bins=7),
+        Attribute("born", "date", lower=0, upper=10_000, keep=("month",)),
+    ]
+)
+ROWS = dpsyn.read_table(
+    DOMAIN.decode(
+        np.random.default_rng(0).integers(0, DOMAIN.shape, (60, len(DOMAIN))).astype(np.int32), np.random.default_rng(1)
+    )
+)
+
+
+def said_again(domain: Domain) -> Domain:
+    """The domain without what none of the forms says."""
+    return Domain.of(
+        Attribute(a.name, a.kind, a.categories, a.lower, a.upper, a.unit, missing=a.missing) for a in domain.attributes
+    )
+
+
+def test_json_schema_and_back_without_rows() -> None:
+    written, notes = code_book(DOMAIN, "json-schema")
+    again, missing = read_code_book(json.dumps(written)).domain()
+    assert again == said_again(DOMAIN)
+    assert missing == ()
+    assert [note.partition(" cannot say ")[2].split()[0] for note in notes] == ["the", "which", "how", "what"]
+
+
+def test_pandera_and_back_without_rows() -> None:
+    written, notes = code_book(DOMAIN, "pandera")
+    again, missing = read_code_book(json.loads(json.dumps(written))).domain()
+    any_wage = DOMAIN.replace(Attribute("wage", "numeric", lower=0, upper=500, missing=True))
+    assert again == said_again(any_wage)
+    assert missing == ()
+    assert notes[0] == "pandera cannot say units other than 1."
+
+
+def test_json_schema_admits_the_rows_of_the_domain_and_no_others() -> None:
+    schema, _ = code_book(DOMAIN, "json-schema")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    good = {
+        "sex": "d",
+        "smokes": "no",
+        "member": True,
+        "code": None,
+        "age": 7,
+        "wage": 2.25,
+        "dose": 0.5,
+        "born": "1971-01-01",
+    }
+    jsonschema.validate(good, schema)
+    for name, value in {"sex": "x", "member": "yes", "code": 3, "age": 121, "wage": 2.3, "dose": None}.items():
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(good | {name: value}, schema)
+
+
+def test_sdv_keeps_the_kinds_and_takes_the_rest_off_the_rows() -> None:
+    written, notes = code_book(DOMAIN, "sdv")
+    assert {name: column["sdtype"] for name, column in written["columns"].items()} == {
+        "sex": "categorical", "smokes": "categorical", "member": "boolean", "code": "categorical", "age": "numerical",
+        "wage": "numerical", "dose": "numerical", "born": "datetime",
+    }  # fmt: skip
+    assert "which values" in notes[0]
+    again, missing = read_code_book(written).domain(ROWS)
+    assert [a.kind for a in again.attributes] == [a.kind for a in DOMAIN.attributes]
+    assert again["age"].lower == ROWS.frame["age"].min()
+    assert again["age"].unit == 1
+    assert "sex, smokes, member, code, age, wage, dose, born" in missing[-1]
+    assert "read off the rows" in missing[-1]
+    ROWS.with_domain(again)
+    with pytest.raises(DomainError, match="'sex': the description does not say its values"):
+        read_code_book(written).domain()
+
+
+def test_what_is_read_is_never_public() -> None:
+    for form in FORMS:
+        text, notes = code_book_text(DOMAIN.confirmed(), form)
+        assert not any(a.public for a in read_code_book(text).domain(ROWS)[0].attributes)
+        assert f"{form} cannot say which columns are known without the rows." in notes
+
+
+def test_the_command_has_the_same_forms() -> None:
+    assert ("dpsyn", *FORMS) == IN_A_TERMINAL
+    with pytest.raises(ParameterError, match="'sdv', 'json-schema', 'pandera'"):
+        code_book(DOMAIN, "avro")
+
+
+SDV = {
+    "primary_key": "key",
+    "alternate_keys": ["card"],
+    "columns": {
+        "key": {"sdtype": "numerical"},
+        "card": {"sdtype": "categorical"},
+        "who": {"sdtype": "id", "regex_format": "U_[0-9]{3}"},
+        "town": {"sdtype": "categorical", "pii": True},
+        "mail": {"sdtype": "email"},
+        "code": {"sdtype": "categorical"},
+        "seen": {"sdtype": "datetime", "datetime_format": "%d %b %Y %H:%M"},
+    },
+}
+
+
+@pytest.mark.parametrize("found", [SDV, {"METADATA_SPEC_VERSION": "V1", "tables": {"people": SDV}, "relationships": []}])
+def test_sdv_leaves_out_what_names_people(found: Mapping[str, Any]) -> None:
+    book = read_code_book(json.dumps(found))
+    assert list(book.columns) == ["code", "seen"]
+    assert list(book.left_out) == ["key", "card", "who", "town", "mail"]
+    assert "'email'" in book.left_out["mail"]
+    frame = pd.DataFrame({"code": [3, 1, 1, 2], "seen": ["01 Jan 2020 10:00", "02 Jan 2020", "05 Feb 2020", "03 Jan 2020"]})
+    domain, notes = book.domain(dpsyn.read_table(frame))
+    assert domain["code"].categories == (1, 2, 3)  # numbers in the rows, and categories by what is said
+    assert domain["seen"].kind == "date"
+    assert "only the day" in notes[-2]
+    assert sum("was left out" in note for note in notes) == 5
+
+
+def test_of_several_tables_one_must_be_chosen() -> None:
+    with pytest.raises(DataError, match="'a', 'b'"):
+        read_code_book({"tables": {"a": SDV, "b": SDV}})
+
+
+NODES: dict[str, tuple[dict[str, Any], Attribute]] = {
+    "const": (
+        {"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}, {"type": "null"}]},
+        Attribute("x", "categorical", ("a", "b"), missing=True),
+    ),
+    "reference": ({"$ref": "#/$defs/Grade", "description": "…"}, Attribute("x", "categorical", (1, 2, 3))),
+    "reference in parts": ({"allOf": [{"$ref": "#/$defs/Grade"}], "default": 1}, Attribute("x", "categorical", (1, 2, 3))),
+    "null": ({"enum": ["u", None]}, Attribute("x", "categorical", ("u",), missing=True)),
+    "truth": ({"enum": ["Yes", "No"]}, Attribute("x", "truth", ("No", "Yes"))),
+    "boolean": ({"type": "boolean"}, Attribute("x", "truth", (False, True))),
+    "boolean or null": ({"type": ["boolean", "null"]}, Attribute("x", "categorical", (False, True), missing=True)),
+    "true first": ({"enum": [True, False]}, Attribute("x", "truth", (False, True))),
+    "exclusive": (
+        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 10},
+        Attribute("x", "numeric", lower=1, upper=9, unit=1),
+    ),
+    "narrower": (
+        {"type": "integer", "minimum": 3, "exclusiveMinimum": 0, "maximum": 9, "exclusiveMaximum": 20},
+        Attribute("x", "numeric", lower=3, upper=9, unit=1),
+    ),
+    "optional": (
+        {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "null"}], "title": "X"},
+        Attribute("x", "numeric", lower=0, upper=1, missing=True),
+    ),
+    "thousands": (
+        {"type": "number", "minimum": 0, "maximum": 9000, "multipleOf": 1000},
+        Attribute("x", "numeric", lower=0, upper=9000, unit=1000),
+    ),
+    "date": (
+        {"type": "string", "format": "date", "formatMinimum": "1970-01-01", "formatMaximum": "1970-01-31"},
+        Attribute("x", "date", lower=0, upper=30),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_properties_of_json_schema(name: str) -> None:
+    node, expected = NODES[name]
+    defs = {"Grade": {"type": "integer", "enum": [1, 2, 3]}}
+    row = {"$defs": defs, "type": "object", "properties": {"x": node}, "required": ["x"]}
+    assert read_code_book(row).domain()[0]["x"] == expected
+    rows = {"$defs": defs | {"Row": row}, "type": "array", "items": {"$ref": "#/$defs/Row"}}
+    assert read_code_book(rows).domain()[0]["x"] == expected
+
+
+def test_what_is_not_required_may_be_empty() -> None:
+    found = {"properties": {"a": {"enum": [1, 2]}, "b": {"enum": [1, 2]}}, "required": ["a"]}
+    domain, _ = read_code_book(found).domain()
+    assert [a.missing for a in domain.attributes] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [
+        ({"type": "integer", "minimum": 0}, "its bounds"),
+        ({"type": "string"}, "what its values are"),
+        ({}, "what its values are"),
+        ({"type": "array", "items": {}}, "single values, not 'array'"),
+        ({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 3}, {"enum": ["x"]}]}, "what its values are"),
+        ({"type": "integer", "minimum": "0", "maximum": 2}, "must be a number"),
+        ({"type": "string", "format": "date", "formatMinimum": "soon"}, "'soon' is not a date"),
+        ({"enum": [[1], [2]]}, "use texts, numbers or truth values"),
+    ],
+)
+def test_what_is_not_said_is_not_made_up(node: dict[str, Any], why: str) -> None:
+    with pytest.raises(DomainError, match=why) as fault:
+        read_code_book({"properties": {"odd": node}}).domain()
+    assert fault.value.column == "odd"
+
+
+def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
+    rows = dpsyn.read_table(pd.DataFrame({"n": [4, 9, 30, None], "word": ["a", "b", "a", "b"], "free": [1, 2, 3, 4]}))
+    book = read_code_book({"properties": {"n": {"type": "integer", "minimum": 0}, "word": {"enum": ["a", "b", "c"]}}})
+    domain, notes = book.domain(rows)
+    assert domain == Domain.of(
+        [
+            Attribute("n", "numeric", lower=0, upper=30, unit=1, missing=True),
+            Attribute("word", "categorical", ("a", "b", "c")),
+        ]
+    )
+    assert notes == ("The description does not say all of n: what is missing was read off the rows.",)
+    with pytest.raises(DomainError, match="no column 'gone'"):
+        read_code_book({"properties": {"gone": {"enum": [1]}}}).domain(rows)
+
+
+PANDERA: dict[str, tuple[dict[str, Any], Attribute]] = {
+    "0.35": (
+        {"dtype": "int64", "in_range": {"min_value": 0, "max_value": 9, "include_min": False, "include_max": True}},
+        Attribute("x", "numeric", lower=1, upper=9, unit=1),
+    ),
+    "0.35, texts": ({"dtype": "string[python]", "isin": ["x", "y"]}, Attribute("x", "categorical", ("x", "y"))),
+    "now": (
+        {
+            "dtype": "int64",
+            "checks": [
+                {"value": 118, "options": {"check_name": "greater_than_or_equal_to"}},
+                {"value": 200, "options": {"check_name": "less_than"}},
+            ],
+        },
+        Attribute("x", "numeric", lower=118, upper=199, unit=1),
+    ),
+    "before": (
+        {"dtype": "float64", "nullable": True, "checks": {"in_range": {"min_value": 0, "max_value": 9.5}}},
+        Attribute("x", "numeric", lower=0, upper=9.5, missing=True),
+    ),
+    "long ago": ({"pandas_dtype": "str", "checks": {"isin": ["foo", "u"]}}, Attribute("x", "categorical", ("foo", "u"))),
+    "options": (
+        {"dtype": "int64", "checks": {"greater_than": {"value": 0, "options": {}}, "less_than_or_equal_to": 9}},
+        Attribute("x", "numeric", lower=1, upper=9, unit=1),
+    ),
+    "days": (
+        {"dtype": "datetime64[ns]", "checks": {"in_range": {"min_value": "1970-01-01 00:00:00", "max_value": "1970-01-11"}}},
+        Attribute("x", "date", lower=0, upper=10),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PANDERA)
+def test_checks_of_pandera(name: str) -> None:
+    column, expected = PANDERA[name]
+    assert read_code_book({"schema_type": "dataframe", "columns": {"x": column}}).domain()[0]["x"] == expected
+
+
+def test_columns_are_chosen_by_name() -> None:
+    book = read_code_book(SDV)
+    assert list(book.project(["seen"]).columns) == ["seen"]
+    assert book.project(None) is book
+    with pytest.raises(DomainError, match="left out: it names"):
+        book.project(["who"])
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "3", '{"columns": []}', "no", '{"$ref": "#/$ref"}', '{"$ref": "http://x/y"}'])
+def test_what_describes_no_table_is_refused(text: str) -> None:
+    with pytest.raises(DpsynError):
+        read_code_book(text).domain()
+
+
+ODD = (None, True, -1, "x", [[1]], {"a": {}}, [None])
+
+
+def _with_odd_parts(found: Any) -> Iterator[Any]:
+    if isinstance(found, dict):
+        for name in found:
+            for odd in ODD:
+                yield {**found, name: odd}
+            yield from ({**found, name: part} for part in _with_odd_parts(found[name]))
+    elif isinstance(found, list):
+        for at in range(len(found)):
+            yield from ([*found[:at], part, *found[at + 1 :]] for part in (*ODD, *_with_odd_parts(found[at])))
+
+
+def said(found: Any, rows: dpsyn.Table | None) -> str:
+    try:
+        return repr(read_code_book(found).domain(rows))
+    except DpsynError as fault:
+        return str(fault)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whatever_is_wrong_in_it_is_said_in_words(form: str) -> None:
+    few = ["sex", "wage", "born"]
+    found, rows = code_book(DOMAIN.project(few), form)[0], ROWS.project(few).take(np.arange(4))
+    nested = {"primary_key": "key", "anyOf": [{"enum": ["a"]}, {"type": "string"}], "$defs": {"a": {}}}
+    for odd in _with_odd_parts({**found, **(nested if form == "sdv" else {})}):
+        assert said(odd, None)
+        assert said(odd, rows)
+
+
+def test_odd_alternatives_are_said_in_words() -> None:
+    node = {"anyOf": [{"enum": ["a", 1]}, {"type": ["null"]}, {"$ref": "#/$defs/a"}], "allOf": [{"const": "a"}]}
+    for odd in _with_odd_parts({"properties": {"x": node}, "$defs": {"a": {"const": 2}}}):
+        assert said(odd, None)

@@ -1,0 +1,119 @@
+"""The charts of a report and of a finished experiment by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.evaluation.experiments import Grid, run_grid
+from dpsyn.evaluation.report import Report, compare, evaluate, real_baseline
+from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
+
+DOMAIN = Domain.of(
+    [
+        Attribute("size", "numeric", lower=0, upper=1, bins=4),
+        Attribute("age", "numeric", lower=0, upper=9, unit=1),
+        Attribute("ill", "truth", categories=("no", "yes")),
+    ]
+)
+
+
+def rows_of(rows: int, seed: int) -> Table:
+    draw = np.random.default_rng(seed)
+    size, ill = draw.random(rows), draw.choice(["no", "yes"], rows)
+    return Table(pd.DataFrame({"size": size, "age": draw.integers(0, 10, rows), "ill": ill}), DOMAIN)
+
+
+REAL, HELD, RELEASE = rows_of(90, 1), rows_of(40, 2), rows_of(70, 3)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return evaluate(REAL, RELEASE.frame, holdout=HELD, target="ill", degrees=(1, 2))
+
+
+TITLES: Mapping[tuple[Any, ...], str] = {
+    (): "Error of the marginal tables",
+    ("marginals",): "Error of the marginal tables",
+    ("pairs",): "Synthetic rows",
+    ("pairs of a real sample",): "Sampling noise (held-out real rows)",
+    ("correlations",): "Rank correlation",
+    ("prediction",): "Predicting ill on 40 held-out real rows",
+    ("column",): "Values of size",
+    ("column", "ill"): "Values of ill",
+}
+
+
+@pytest.mark.parametrize("asked", TITLES)
+def test_every_chart_is_there(report: Report, asked: tuple[Any, ...]) -> None:
+    assert report.figure(*asked).layout.title.text == TITLES[asked]
+
+
+def test_the_worst_table_is_the_one_that_is_furthest(report: Report) -> None:
+    for asked, degree in ((None, 2), (1, 1), (2, 2)):
+        error = report.marginals[degree]
+        title = report.figure("worst table", asked).layout.title.text.replace("<br>", " ")
+        assert title.startswith(f"{' × '.join(error.worst)} (total variation {error.max:.3f}; held-out real rows:")
+
+
+def test_every_name_is_tried_here(report: Report) -> None:
+    assert set(report.figures) == {asked[0] for asked in TITLES if asked} | {"worst table"}
+
+
+@pytest.mark.parametrize("asked", [("marginal",), (["x"],), ("column", "size "), ("worst table", 3), ("pairs", "ill")])
+def test_another_name_is_told_the_choices(report: Report, asked: tuple[Any, ...]) -> None:
+    with pytest.raises(ParameterError, match=r"'marginals', 'worst table'|'size', 'age', 'ill'|1, 2|only 'worst table'"):
+        report.figure(*asked)
+
+
+def test_what_cannot_be_drawn_says_why() -> None:
+    few = REAL.project(["ill"])
+    report = evaluate(few, few.frame, degrees=(1,))
+    for name, why in (
+        ("correlations", "fewer than two"),
+        ("prediction", "no target"),
+        ("pairs of a real sample", "no held-out"),
+    ):
+        with pytest.raises(ParameterError, match=why):
+            report.figure(name)
+
+
+def test_reports_of_a_job_leave_the_rows_behind() -> None:
+    found = compare({"a": RELEASE.frame}, REAL, no_progress, degrees=(1,))["a"]
+    assert found.rows is None
+    assert found.baseline is None
+    assert found.figure().data
+    for name in ("column", "worst table"):
+        with pytest.raises(ParameterError, match="without the rows"):
+            found.figure(name)
+
+
+def test_a_report_has_what_the_next_one_needs(report: Report) -> None:
+    again = evaluate(REAL, RELEASE.frame, baseline=report.baseline)
+    assert again.to_dict() == report.to_dict()
+    assert replace(again, baseline=None, rows=None).to_dict() == report.to_dict()
+
+
+def test_the_curves_of_an_experiment() -> None:
+    grid = Grid({"b": NoisyReweighting(rows=9)}, PrivacySpec(1.0), values=(0.5, 2.0), repeats=1, draws=1)
+    baseline = real_baseline(REAL, HELD, degrees=(1, 2))
+    results = run_grid(grid, REAL, baseline=baseline, backend="here")
+    figure = results.figure()
+    assert figure.layout.title.text == "2-way error, mean"
+    assert list(figure.data[0].x) == [0.5, 2.0]
+    assert "sampling floor" in str([trace.name for trace in figure.data])
+    assert results.figure("1-way error, largest").layout.title.text == "1-way error, largest"
+    with pytest.raises(ParameterError, match="'2-way error, mean'"):
+        results.figure("error")
+    with pytest.raises(ParameterError, match="no run ended"):
+        type(results)([], grid).figure()
