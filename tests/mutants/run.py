@@ -27,17 +27,15 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 
+from tests.mutants.exchange import ROOT, marked, put, source_of
 from tests.mutants.mutate import Mutant, mutants, statements, targets
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
 KEPT = ROOT / ".mutants"
 _PATIENCE = 5.0
 """Seconds of the processor that every test gets at least, besides five times what it took: a loop without end is noticed."""
@@ -47,10 +45,6 @@ _MEMORY = 6 << 30
 
 def table(name: str) -> dict[str, Any]:
     return tomllib.loads((HERE / name).read_text())
-
-
-def source_of(path: str) -> str:
-    return (ROOT / "dpsyn" / path).read_text()
 
 
 def written_faults() -> list[Mutant]:
@@ -77,11 +71,12 @@ def all_mutants() -> list[Mutant]:
     return found
 
 
-def digest(mutant: Mutant) -> str:
-    """Of the function with the fault in it: what was found of it holds for as long as that stays."""
-    found = targets(mutant.source, [mutant.where]) if mutant.where != "fault" else {}
-    text = ast.unparse(found[mutant.where]) if found else mutant.source
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+@functools.cache
+def digest_of(path: str, where: str) -> str:
+    """Of a function or constant; of the whole file for a fault written by hand."""
+    source = source_of(path)
+    found = targets(source, [where] if where != "fault" else [])
+    return hashlib.sha256((ast.unparse(found[where]) if found else source).encode()).hexdigest()[:16]
 
 
 def reasons() -> dict[str, str]:
@@ -91,70 +86,6 @@ def reasons() -> dict[str, str]:
         for entry in table("equivalent.toml")["equivalent"]
         for where in entry["faults"]
     }
-
-
-def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
-    """The functions and methods of a module's code."""
-    for one in code.co_consts:
-        if isinstance(one, CodeType) and "<" not in one.co_qualname:  # neither <locals> nor <lambda>
-            yield one.co_qualname, one
-            yield from _codes(one)
-
-
-def _function(module: Any, qualname: str) -> FunctionType:
-    owner: Any = module
-    *outer, last = qualname.split(".")
-    for name in outer:
-        owner = getattr(owner, name)
-    found = vars(owner)[last]
-    while not isinstance(found, FunctionType):
-        found = next(getattr(found, at) for at in ("fget", "func", "__func__", "__wrapped__") if hasattr(found, at))
-    return found
-
-
-def put(path: str, source: str) -> None:
-    """Exchange the functions and constants of a module that is loaded for those of another source that differ."""
-    original = source_of(path)
-    module = importlib.import_module("dpsyn." + path.removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
-    old = dict(_codes(compile(original, path, "exec")))
-    for name, code in _codes(compile(source, path, "exec")):
-        is_class = code.co_name == name.rsplit(".")[-1] and not code.co_flags & 2
-        if code != old.get(name) and not is_class:
-            _function(module, name).__code__ = code
-    before = {ast.unparse(node) for node in ast.parse(original).body}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and ast.unparse(node) not in before:
-            name, value = node.targets[0].id, eval(ast.unparse(node.value), vars(module))
-            was = vars(module)[name]
-            for other in [m for n, m in sys.modules.items() if n.startswith("dpsyn") and vars(m).get(name) is was]:
-                setattr(other, name, value)
-    for other in [m for n, m in sys.modules.items() if n.startswith("dpsyn")]:
-        for one in list(vars(other).values()):
-            if isinstance(one, functools._lru_cache_wrapper):
-                one.cache_clear()
-
-
-def marked(path: str, source: str, names: list[str]) -> str:
-    """The source with a call before every statement that says that it is reached."""
-    lines = source.splitlines()
-    wanted = {line for found in statements(source, names).values() for line in found}
-    tree = ast.parse("\n".join(lines))
-
-    def mark(body: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for one in body:
-            if one.lineno in wanted and isinstance(one, ast.stmt):
-                made.append(ast.parse(f"statement_reached(({path!r}, {one.lineno}))").body[0])
-            made.append(one)
-        return made
-
-    for target in [node for node in targets(source, names).values() if isinstance(node, ast.FunctionDef)]:
-        inside = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.lineno == target.lineno)
-        for node in list(ast.walk(inside)):
-            for field in ("body", "orelse", "finalbody"):
-                if isinstance(getattr(node, field, None), list) and not isinstance(node, ast.ClassDef):
-                    setattr(node, field, mark(getattr(node, field)))
-    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 class Hunt:
@@ -181,18 +112,17 @@ class Hunt:
         """What fixtures take and reach that several tests share: each of these tests would have to make it, alone."""
         if fixturedef.scope == "function":
             return (yield)
-        before, begun = set(self.reached), time.perf_counter()
+        before, begun = set(self.reached), time.process_time()
         self.reached.clear()
         try:
             return (yield)
         finally:
-            seconds = time.perf_counter() - begun
+            seconds = time.process_time() - begun
             self.shared[fixturedef] = seconds, set(self.reached)
             self.seconds -= seconds
             self.reached |= before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds += report.duration
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 
@@ -200,14 +130,10 @@ class Hunt:
         items = {item.nodeid: item for item in session.items}
         KEPT.mkdir(exist_ok=True)
         self.reach = self._recorded(items)
-        self.lines = {
-            path: sorted(line for found in statements(source_of(path), names).values() for line in found)
-            for path, names in self.asked["lines"].items()
-        }
-        self.reached_by: dict[tuple[str, int], set[str]] = {}
+        self.reached_by: dict[tuple[str, str, int], set[str]] = {}
         for name, seen in self.reach.items():
-            for path, line in [] if seen["failed"] else seen["lines"]:
-                self.reached_by.setdefault((path, line), set()).add(name)
+            for path, where, at in [] if seen["failed"] else seen["places"]:
+                self.reached_by.setdefault((path, where, at), set()).add(name)
         for name in sorted({name for seen in self.reach.values() for name in seen.get("modules", ())} - set(sys.modules)):
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
@@ -221,18 +147,30 @@ class Hunt:
         return True
 
     def _recorded(self, items: dict[str, pytest.Item]) -> dict[str, Any]:
-        """Which statements each test reaches and how long it takes, kept by the files that this hangs on."""
+        """Which statements each test reaches, and the seconds of the processor that it takes.
+
+        What was recorded of a file of tests holds until that file changes, or another function is asked for: of one that has
+        changed since every statement counts as reached where one was.
+        """
         lines = self.asked["lines"]
-        sources = "".join(source_of(path) for path in sorted(lines)) + json.dumps(lines, sort_keys=True)
-        code = hashlib.sha256(sources.encode()).hexdigest()
+        self.places = {
+            path: sorted(
+                (line, where, at)
+                for where, found in statements(source_of(path), names).items()
+                for at, line in enumerate(found)
+            )
+            for path, names in lines.items()
+        }
+        functions = {
+            f"{path}::{where}": digest_of(path, where) for path, found in self.places.items() for _, where, _ in found
+        }
         kept = KEPT / "reach.json"
         known = json.loads(kept.read_text()) if kept.exists() else {}
-        found: dict[str, Any] = {}
         by_file: dict[Path, list[pytest.Item]] = {}
         for item in items.values():
             by_file.setdefault(item.path, []).append(item)
-        keys = {file: hashlib.sha256(code.encode() + file.read_bytes()).hexdigest() for file in by_file}
-        waiting = [file for file in by_file if keys[file] not in known]
+        keys = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in by_file}
+        waiting = [file for file in by_file if not functions.keys() <= known.get(keys[file], {}).get("functions", {}).keys()]
         running: dict[int, tuple[Path, Path]] = {}
         while waiting or running:
             while waiting and len(running) < self.options.workers:
@@ -243,13 +181,18 @@ class Hunt:
             told = self._answer(answer)
             if not isinstance(told, dict):
                 raise RuntimeError(f"what {file.relative_to(ROOT)} reaches could not be recorded: {told or 'it was killed'}")
-            known[keys[file]] = told
-            failed = [name for name, seen in known[keys[file]].items() if seen["failed"]]
-            seconds = sum(one["seconds"] for one in known[keys[file]].values())
+            known[keys[file]] = {"functions": functions, "tests": told}
+            failed = [name for name, seen in told.items() if seen["failed"]]
+            seconds = sum(one["seconds"] for one in told.values())
             print(f"{file.relative_to(ROOT)}: {seconds:.1f} s", *failed, flush=True)
             kept.write_text(json.dumps(known))
-        for key in keys.values():
-            found |= known[key]
+        found: dict[str, Any] = {}
+        for recorded in (known[key] for key in keys.values()):
+            changed = {one for one, of in functions.items() if recorded["functions"][one] != of}
+            for name, seen in recorded["tests"].items():
+                everywhere = {(path, where) for path, where, _ in seen["places"] if f"{path}::{where}" in changed}
+                more = [(path, where, at) for path, where in everywhere for _, one, at in self.places[path] if one == where]
+                found[name] = seen | {"places": [*map(tuple, seen["places"]), *more]}
         return found
 
     def _reached(self, here: list[pytest.Item]) -> dict[str, Any]:
@@ -257,15 +200,18 @@ class Hunt:
         for path, names in self.asked["lines"].items():
             put(path, marked(path, source_of(path), names))
         found, loaded = {}, set(sys.modules)
+        place_of = {(path, line): (path, where, at) for path, all_ in self.places.items() for line, where, at in all_}
         for item, following in zip(here, [*here[1:], None], strict=True):
             self.reached.clear()
-            self.seconds, self.failed = 0.0, None
+            self.seconds, self.failed, begun = 0.0, None, time.process_time()
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            self.seconds += time.process_time() - begun
             wanted = [one for name in item.fixturenames for one in item._fixtureinfo.name2fixturedefs.get(name, ())]
             for seconds, lines in (self.shared[one] for one in wanted if one in self.shared):
                 self.seconds += seconds
                 self.reached |= lines
-            found[item.nodeid] = {"seconds": self.seconds, "failed": bool(self.failed), "lines": sorted(self.reached)}
+            places = sorted(place_of[one] for one in self.reached)
+            found[item.nodeid] = {"seconds": self.seconds, "failed": bool(self.failed), "places": places}
         modules = sorted(name for name in set(sys.modules) - loaded if not name.startswith(("tests", "__")))
         for item in here[:1]:
             found[item.nodeid]["modules"] = modules
@@ -297,12 +243,11 @@ class Hunt:
         return answer
 
     def _tests_of(self, mutant: Mutant, items: dict[str, pytest.Item], before: str) -> list[str]:
-        lines = self.lines[mutant.path]
-        line = max((one for one in lines if one <= mutant.line), default=0)
-        places = lines if mutant.where.isupper() else [line]
-        found = {name for at in places for name in self.reached_by.get((mutant.path, at), ())}
-        here, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
-        rank = {name: at for at, name in reversed(list(enumerate([before, *here, *near])))}
+        places = self.places[mutant.path]
+        here = places if mutant.where.isupper() else [one for one in places if one[0] <= mutant.line][-1:]
+        found = {name for _, where, at in here for name in self.reached_by.get((mutant.path, where, at), ())}
+        same, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
+        rank = {name: at for at, name in reversed(list(enumerate([before, *same, *near])))}
         ordered = sorted(found & items.keys(), key=lambda name: (rank.get(name, len(rank)), self.reach[name]["seconds"]))
         spent = itertools.accumulate(self.reach[name]["seconds"] for name in ordered)
         return [name for name, total in zip(ordered, spent, strict=True) if total <= self.options.seconds]
@@ -330,7 +275,7 @@ class Hunt:
         killed: dict[str, dict[str, str]] = json.loads(kept.read_text()) if kept.exists() else {}
         known, begun = reasons(), time.monotonic()
         everything = [one for one in all_mutants() if self.options.only in one.name]
-        digests = {one.name: digest(one) for one in everything}
+        digests = {one.name: digest_of(one.path, one.where) for one in everything}
         done = {name for name in digests if killed.get(name, {}).get("digest") == digests[name]} - set(
             digests if self.options.afresh else ()
         )
@@ -388,7 +333,19 @@ def main() -> int:
     left_out = [f"--ignore={path}" for path in asked["left_out"]]
     hunt = Hunt(options)
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    pytest.main(["-q", "-s", "-p", "no:cacheprovider", *left_out, *(options.tests or asked["paths"])], plugins=[hunt])
+    pytest.main(
+        [
+            "-q",
+            "-s",
+            "--tb=native",
+            "--assert=plain",
+            "-p",
+            "no:cacheprovider",
+            *left_out,
+            *(options.tests or asked["paths"]),
+        ],
+        plugins=[hunt],
+    )
     return bool(hunt.survivors)
 
 
