@@ -12,7 +12,7 @@ import numpy as np
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
 from dpsyn.domain import Domain
-from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.errors import CalibrationError, ParameterError, quoted
 from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config, check_request
 from dpsyn.mechanisms.encoding import checked_share
 from dpsyn.mechanisms.noisy_reweighting import _spaces
@@ -295,7 +295,7 @@ class NoisyReweighting(Config):
         walsh = self.statistics == "walsh" or (self.statistics == "auto" and domain.is_binary)
         wide = next((a for a in domain.attributes if a.size != 2), None)
         if walsh and wide is not None:
-            allowed = f"column {wide.name!r} has {wide.size} values; Walsh functions need two, use 'contingency'"
+            allowed = f"column {quoted(wide.name)} has {wide.size} values; Walsh functions need two, use 'contingency'"
             raise ParameterError("statistics", "walsh", allowed)
         count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
