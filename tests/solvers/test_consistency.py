@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpsyn.solvers.consistency import agreeing, consistent, shared
 from dpsyn.solvers.coded import table_counts
+from dpsyn.solvers.consistency import agreeing, consistent, shared
 from dpsyn.solvers.noisy_tables import NoisyTables
 
 SIZES = (3, 2, 4, 2)
