@@ -16,7 +16,7 @@ import pandas as pd
 from dpsyn import checks, units
 from dpsyn.cells import floats, is_unicode, plain, settled
 from dpsyn.dates import FIRST_DAY, LAST_DAY, day_texts, days, local_moments
-from dpsyn.errors import DomainError, ParameterError, shown
+from dpsyn.errors import DomainError, ParameterError, quoted, shown
 
 Kind = Literal["truth", "categorical", "numeric", "date"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -79,7 +79,7 @@ class Attribute:
             self._check_categories()
 
     def _wrong(self, message: str) -> DomainError:
-        return DomainError(f"column {self.name!r}: {message}", column=self.name)
+        return DomainError(f"column {quoted(self.name)}: {message}", column=self.name)
 
     def _settle_unit(self) -> None:
         if self.integer or self.kind == "date":
@@ -106,9 +106,9 @@ class Attribute:
                     f"category {shown(category)} is a {type(category).__name__}; use texts, numbers or truth values"
                 )
             if isinstance(category, float) and not math.isfinite(category):
-                raise self._wrong(f"category {category!r} is not finite; use a finite number or a text")
+                raise self._wrong(f"category {quoted(category)} is not finite; use a finite number or a text")
             if isinstance(category, str) and not is_unicode(category):
-                raise self._wrong(f"category {category!r} is not Unicode text; correct it")
+                raise self._wrong(f"category {quoted(category)} is not Unicode text; correct it")
         if len(set(self.categories)) != len(self.categories):
             twice = next(c for c in self.categories if self.categories.count(c) > 1)
             raise self._wrong(f"category {shown(twice)} is listed twice")
@@ -293,7 +293,7 @@ class Attribute:
             codes, empty = self._look_up(column)
             bad = (codes < 0) & ~empty
             if bad.any():
-                shown = ", ".join(repr(c) for c in self.categories[:8]) + (", …" if len(self.categories) > 8 else "")
+                shown = ", ".join(quoted(c) for c in self.categories[:8]) + (", …" if len(self.categories) > 8 else "")
                 self._reject(column, bad, f"not one of the categories {shown}")
         if empty.any():
             if not self.missing:
@@ -412,7 +412,7 @@ class Attribute:
         unknown = sorted(map(str, data.keys() - {f.name for f in fields(cls)}))
         if unknown:
             raise DomainError(
-                f"column {data['name']!r}: {unknown[0]!r} is not a field of a column", column=str(data["name"])
+                f"column {quoted(data['name'])}: {quoted(unknown[0])} is not a field of a column", column=str(data["name"])
             )
         return cls(**data)
 

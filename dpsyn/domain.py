@@ -19,7 +19,7 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.attribute import CALENDAR, KINDS, Attribute, Codes, Kind
 from dpsyn.display import PRIVATE, PUBLIC, Shown
-from dpsyn.errors import DomainError, ParameterError, shown
+from dpsyn.errors import DomainError, ParameterError, quoted, shown
 from dpsyn.notation import counted
 
 __all__ = ["CALENDAR", "KINDS", "Attribute", "Codes", "Domain", "Kind"]
@@ -45,7 +45,7 @@ class Domain(Shown):
             raise DomainError("a domain needs at least one column")
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise DomainError(f"two columns are called {twice!r}; names must differ", column=twice)
+            raise DomainError(f"two columns are called {quoted(twice)}; names must differ", column=twice)
         object.__setattr__(self, "_index", {name: i for i, name in enumerate(names)})
 
     @classmethod
@@ -79,7 +79,7 @@ class Domain(Shown):
         """
         if name not in self:
             raise DomainError(
-                f"there is no column {shown(name)}; the columns are {', '.join(map(repr, self.names))}",
+                f"there is no column {shown(name)}; the columns are {', '.join(map(quoted, self.names))}",
                 column=name if isinstance(name, str) else None,
             )
         return self._index[name]
@@ -160,11 +160,11 @@ class Domain(Shown):
         """
         for name in self.names:
             if name not in frame.columns:
-                raise DomainError(f"the table has no column {name!r}", column=name)
+                raise DomainError(f"the table has no column {quoted(name)}", column=name)
         if not frame.columns.is_unique:
             twice = next((name for name in self.names if list(frame.columns).count(name) > 1), None)
             if twice is not None:
-                raise DomainError(f"the table has two columns {twice!r}; rename one of them", column=twice)
+                raise DomainError(f"the table has two columns {quoted(twice)}; rename one of them", column=twice)
 
     def encode(self, frame: pd.DataFrame) -> Codes:
         """Codes of the rows, shape (n, number of columns).

@@ -5,10 +5,15 @@ from __future__ import annotations
 _LONGEST = 200
 
 
+def quoted(value: object) -> str:
+    """A name or a value of the data as a sentence quotes it: as code, but with its backslashes as they are."""
+    return repr(value).replace("\\\\", "\\")
+
+
 def shown(value: object) -> str:
-    """The value as code, cut short; its type where Python cannot write it, as with a whole number of 5,000 digits."""
+    """The value as :func:`quoted`, cut short; its type where Python cannot write it, as with a number of 5,000 digits."""
     try:
-        text = repr(value)
+        text = quoted(value)
     except Exception:  # noqa: BLE001  # whatever an object of the caller's raises, the message must come
         return f"a {type(value).__name__}"
     text = "; ".join(text.splitlines())

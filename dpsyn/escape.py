@@ -20,6 +20,8 @@ _FIRST_WORD = re.compile(r"\d+(?=[.)](?: |$))|(?=[#+=-]+(?: |$))")
 _ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=\w@)(?=\w)|(?<=:)(?=//)", re.IGNORECASE)
 # So do names of icons and emoji, which Streamlit looks for once Markdown has been read.
 _ICON = re.compile(r"(?<=:)(?=[\w+/-]+:)")
+# And arrows and signs that it makes of pairs of characters that stand alone.
+_SIGN = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 _JOINER = "\N{WORD JOINER}"
 _RUN = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -32,7 +34,8 @@ def plain(text: object) -> str:
 
 def markdown(text: object) -> str:
     """The text as Markdown that shows it as it is, on one line, with all its blanks, wherever in a paragraph it stands."""
-    escaped = _MARKDOWN.sub(r"\\\g<0>", _ICON.sub(_JOINER, plain(text))).replace("  ", "\N{NO-BREAK SPACE} ")
+    kept = _SIGN.sub(lambda found: _JOINER.join(found[0]), _ICON.sub(_JOINER, plain(text)))
+    escaped = _MARKDOWN.sub(r"\\\g<0>", kept).replace("  ", "\N{NO-BREAK SPACE} ")
     first = _FIRST_WORD.match(escaped)
     if first is not None:
         escaped = f"{escaped[: first.end()]}\\{escaped[first.end() :]}"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import dpsyn
 from dpsyn import escape
+from dpsyn.data.read import read_with_notes
+from dpsyn.errors import DpsynError
 
 
 @pytest.mark.parametrize(
@@ -32,6 +37,9 @@ from dpsyn import escape
         ("a\u202eb\x1b", "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"),
         ("Reason: n = 5, at 12:30", r"Reason: n = 5, at 12\:30"),
         ("\\", r"\\"),
+        ("-> a <-> b -- c", "-\u2060\\> a \\<\u2060-\u2060\\> b -\u2060- c"),
+        ("a >= 1 <= 2 ~= 3 <-", "a \\>\u2060= 1 \\<\u2060= 2 \\~\u2060= 3 \\<\u2060-"),
+        ("a->b --c", "a-\\>b --c"),
     ],
 )
 def test_markdown_shows_the_text_as_it_is(text, written):
@@ -64,3 +72,27 @@ def test_csv_guards_text_and_headings_alone():
     assert guarded["c"].tolist() == ["'@a", "b", "b", "'@a"]
     assert escape.csv(rows, guarded=False) == rows.to_csv(index=False).encode()
     assert escape.csv(rows.iloc[:0]) == b"'=x,n,c\n"
+
+
+def test_a_sentence_quotes_names_with_the_backslashes_that_they_have():
+    name = "a\\b"
+    frame = pd.DataFrame({name: ["x\\y", "z"]})
+    domain = dpsyn.Domain.of([dpsyn.Attribute(name, "categorical", ("z",), public=True)])
+    with pytest.raises(DpsynError) as refused:
+        dpsyn.Table(frame, domain)
+    assert str(refused.value).startswith("column 'a\\b': row 1 has 'x\\y' (1 such rows)")
+    with pytest.raises(DpsynError, match=r"target = 'c\\d' is not possible"):
+        dpsyn.DPCDA("c\\d").calibrate(dpsyn.PrivacySpec(1.0, 1e-5), domain, 2)
+    (note,) = [note for note in read_with_notes(b"a\\b,c\n,1\n,2\n,3\n")[1] if "is empty" in note]
+    assert note == "Column 'a\\b' is empty."
+
+
+def test_names_of_columns_are_quoted_by_one_function():
+    root = Path(dpsyn.__file__).parent
+    by_repr = [
+        f"{file.relative_to(root)}: {line.strip()}"
+        for file in root.rglob("*.py")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.search(r"(?i)(columns?|called|class) \{[^}]*!r\}", line)
+    ]
+    assert by_repr == []

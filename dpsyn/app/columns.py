@@ -12,6 +12,7 @@ import pandas as pd
 from dpsyn import escape
 from dpsyn.data.editing import cell_shares, stated_as_in_rows
 from dpsyn.domain import Attribute, Domain, listed
+from dpsyn.errors import quoted
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
 
@@ -61,8 +62,8 @@ def bounds_of_rows(current: Dataset, names: Iterable[str]) -> str | None:
 
 def notes_in_use(current: Dataset) -> list[str]:
     """The notes of reading the file that hold for the columns in use or left out now, and the columns of one value."""
-    unused = [f"Column {name!r}" for name in current.full.domain.names if name not in current.table.domain]
-    used = [f"Column {name!r}" for name in current.table.domain.names]
+    unused = [f"Column {quoted(name)}" for name in current.full.domain.names if name not in current.table.domain]
+    used = [f"Column {quoted(name)}" for name in current.table.domain.names]
     left_out = [f"{column} was left out" for column in unused]
     gone = (*unused, *(f"{column} was left out" for column in used))
     notes = [note for note in current.notes if note.startswith(tuple(left_out)) or not note.startswith(gone)]
@@ -70,14 +71,14 @@ def notes_in_use(current: Dataset) -> list[str]:
     if single:
         one = len(single) == 1
         said = "it says nothing; leave it out" if one else "they say nothing; leave them out"
-        notes.append(f"Column{'s' * (not one)} {listed(map(repr, single))}: one value only: {said}.")
+        notes.append(f"Column{'s' * (not one)} {listed(map(quoted, single))}: one value only: {said}.")
     for attribute in current.table.domain.attributes:
         alike = _alike(attribute.categories) if attribute.kind == "categorical" else []
         if alike:
-            groups = "; ".join(listed(map(repr, group)) for group in alike[:_MOST_ALIKE])
+            groups = "; ".join(listed(map(quoted, group)) for group in alike[:_MOST_ALIKE])
             more = f"; and {len(alike) - _MOST_ALIKE} more such groups" if len(alike) > _MOST_ALIKE else ""
             notes.append(
-                f"Column {attribute.name!r}: categories that differ only in capitals or blanks count as different: "
+                f"Column {quoted(attribute.name)}: categories that differ only in capitals or blanks count as different: "
                 f"{groups}{more}. If they mean the same, write them alike in the file and load it again."
             )
     beyond = len(notes) - _SHOWN_NOTES

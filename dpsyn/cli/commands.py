@@ -29,7 +29,7 @@ from dpsyn.cli.reading import (
 )
 from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, say, say_json, wrapped
 from dpsyn.display import PRIVATE
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.places import HOME
 
@@ -100,7 +100,7 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
         try:
             path.open("rb").close()
         except OSError as fault:
-            raise DataError(f"{file!r} cannot be read: {fault.strerror}") from fault
+            raise DataError(f"{quoted(file)} cannot be read: {fault.strerror}") from fault
         environment["DPSYN_FILE"] = str(path)
     options = ["--server.port", str(port)] + (["--server.headless", "true"] if no_browser else [])
     command = [sys.executable, "-m", "streamlit", "run", str(HOME / "app.py"), *options]

@@ -13,7 +13,7 @@ import numpy as np
 from dpsyn.cli.reading import noted, schema_of
 from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
@@ -63,7 +63,7 @@ def read_plan(data: bytes) -> Plan:
     known = [each.name for each in fields(Plan)]
     unknown = sorted(found.keys() - set(known))
     if unknown:
-        raise DataError(f"{unknown[0]!r} is nothing that an experiment has; there are {', '.join(known)}")
+        raise DataError(f"{quoted(unknown[0])} is nothing that an experiment has; there are {', '.join(known)}")
     plan = checked(Plan, found)
     if (plan.data is None) == (plan.sample is None):
         raise DataError('an experiment names its data: data = "people.csv", or sample = "asia"')
@@ -75,7 +75,7 @@ def run(file: str, folder: Path, *, resume: bool, workers: int, quiet: bool) -> 
     try:
         plan = read_plan(Path(file).read_bytes())
     except OSError as fault:
-        raise DataError(f"{file!r} cannot be read: {fault.strerror}") from fault
+        raise DataError(f"{quoted(file)} cannot be read: {fault.strerror}") from fault
     table = _table(plan, Path(file).parent)
     learn, held_out = table.split(plan.held_out, np.random.default_rng(plan.split_seed))
     grid = _grid(plan, learn)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpsyn.cli.terminal import note
-from dpsyn.errors import DataError, ParameterError
+from dpsyn.errors import DataError, ParameterError, quoted
 
 if TYPE_CHECKING:
     from dpsyn.data.counted import AnyTable
@@ -95,7 +95,7 @@ def bytes_of(source: str) -> bytes:
     try:
         return Path(source).read_bytes()
     except OSError as fault:
-        raise DataError(f"{source!r} cannot be read: {fault.strerror}") from fault
+        raise DataError(f"{quoted(source)} cannot be read: {fault.strerror}") from fault
 
 
 def schema_of(path: str | None) -> Domain | None:
@@ -123,7 +123,7 @@ def settings_in(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise click.UsageError(f"--set {pair!r}: write it as NAME=VALUE")
+            raise click.UsageError(f"--set {quoted(pair)}: write it as NAME=VALUE")
         try:
             found[name.strip()] = json.loads(value)
         except ValueError:

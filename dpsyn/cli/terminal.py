@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from dpsyn import escape
-from dpsyn.errors import DataError, DpsynError, InputError
+from dpsyn.errors import DataError, DpsynError, InputError, quoted
 
 DONE, NO, USAGE, INPUT, NOTHING, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 EXIT_CODES = """\b
@@ -71,7 +71,7 @@ def _fault(said: object, code: int) -> int:
 
 
 def _of_system(fault: OSError) -> str:
-    place = "" if fault.filename is None else f"{str(fault.filename)!r}: "
+    place = "" if fault.filename is None else f"{quoted(str(fault.filename))}: "
     return f"{place}{fault.strerror or type(fault).__name__}"
 
 
@@ -159,11 +159,11 @@ def written(*paths: Path | None, force: bool) -> Iterator[None]:
                 continue
             there = path.exists()
             if there and not force:
-                raise DataError(f"{str(path)!r} is there already: take another name, or --force to write over it")
+                raise DataError(f"{quoted(str(path))} is there already: take another name, or --force to write over it")
             try:
                 path.open("ab").close()
             except OSError as fault:
-                raise DataError(f"{str(path)!r} cannot be written: {fault.strerror}") from fault
+                raise DataError(f"{quoted(str(path))} cannot be written: {fault.strerror}") from fault
             made += [] if there else [path]
         yield
     except BaseException:

@@ -14,7 +14,7 @@ from dpsyn.attribute import Attribute
 from dpsyn.data._text import Open, Text
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, fit_words, infer_words
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _OTHER_SEPARATORS = {None: "spaces", ":": "colons", "^": "circumflexes", "~": "tildes"}
@@ -190,8 +190,8 @@ class Delimited:
             parts = [len(text.split(mark)) for text in (self.names[0], first_row[0] or "")]
             if parts[0] == parts[1] > 1:
                 return (
-                    f"The file was read as one column, {self.names[0]!r}. If {by} separate its values, put commas in their "
-                    "place.",
+                    f"The file was read as one column, {quoted(self.names[0])}. If {by} separate its values, put "
+                    "commas in their place.",
                 )
         number = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
         pairs = zip(self.names, first_row, strict=True)
@@ -199,7 +199,7 @@ class Delimited:
         if all(re.fullmatch(r"(19|20)\d\d", name) for name in values):
             return ()
         return (
-            f"Line {self.text.first_line} was taken as column names, but {values[0]!r} looks like a value: "
+            f"Line {self.text.first_line} was taken as column names, but {quoted(values[0])} looks like a value: "
             "does the file lack a header?",
         )
 
@@ -223,7 +223,7 @@ def check_distinct(names: tuple[str, ...], where: str, line: int | None = None) 
     for position, name in enumerate(names, start=1):
         if name in seen:
             raise DataError(
-                f"{where}columns {seen[name]} and {position} are both called {name!r}; rename one of them",
+                f"{where}columns {seen[name]} and {position} are both called {quoted(name)}; rename one of them",
                 line=line,
                 column=name,
             )

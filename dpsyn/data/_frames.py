@@ -20,7 +20,7 @@ from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
 from dpsyn.dates import ZONE_RULE, has_zones, local_moments
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 
 PARQUET = b"PAR1"
 BATCH = 1 << 17
@@ -107,8 +107,8 @@ def usable(schema: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_nested(kind) or _is_bytes(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
             raise DataError(
-                f"column {field.name!r} has the type {field.type}; only truth values, numbers, texts and dates can be used: "
-                "split it into simple columns or leave it out",
+                f"column {quoted(field.name)} has the type {field.type}; only truth values, numbers, texts and "
+                "dates can be used: split it into simple columns or leave it out",
                 column=field.name,
             )
         _check_zone(field.name, kind)
@@ -125,8 +125,8 @@ def _check_zone(name: str, kind: Any) -> None:
             as_series(pa.array([], kind))
         except DataError as error:
             raise DataError(
-                f"column {name!r} holds times of the zone {zone!r}, which is not known; store them without a zone, or with "
-                "one such as 'Europe/Berlin' or '+02:00'",
+                f"column {quoted(name)} holds times of the zone {quoted(zone)}, which is not known; store them "
+                "without a zone, or with one such as 'Europe/Berlin' or '+02:00'",
                 column=name,
             ) from error
 
@@ -208,7 +208,9 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
         if not name.strip():
             raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
         if not is_unicode(name):
-            raise DataError(f"the name of column {position} of {len(names)}, {name!r}, is not Unicode text; correct it")
+            raise DataError(
+                f"the name of column {position} of {len(names)}, {quoted(name)}, is not Unicode text; correct it"
+            )
     check_distinct(names, "")
     if rows == 0:
         raise DataError(f"the table has {counted(len(names), 'column')} but no row")
@@ -252,7 +254,7 @@ def infer_typed(name: str, column: pd.Series[Any], weights: Weights | None = Non
     column = column.rename(name)
     if column.isna().all():
         values = pd.Series(np.full(len(column), None, dtype=object), name=name)
-        return Column(values, Attribute(name, "categorical", missing=True), (f"Column {name!r} is empty.",))
+        return Column(values, Attribute(name, "categorical", missing=True), (f"Column {quoted(name)} is empty.",))
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         return _categorical(name, column)
@@ -282,7 +284,8 @@ def unicode_only(name: str) -> Iterator[None]:
 
 def _unusable(name: str, what: str) -> DataError:
     return DataError(
-        f"column {name!r} holds {what}; only truth values, numbers, texts and dates can be used: convert it or leave it out",
+        f"column {quoted(name)} holds {what}; only truth values, numbers, texts and dates can be used: convert it "
+        "or leave it out",
         column=name,
     )
 
@@ -305,7 +308,7 @@ def _objects(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
         name,
         column.map(text_of, na_action="ignore"),
         weights,
-        (f"Column {name!r} mixes several types, and all its values were turned into text.",),
+        (f"Column {quoted(name)} mixes several types, and all its values were turned into text.",),
     )
 
 
@@ -313,8 +316,8 @@ def _dates(name: str, column: pd.Series[Any]) -> Column:
     moments = pd.Series(local_moments(column), name=name)
     lost = (moments.isna() & column.notna()).to_numpy()
     if lost.any():
-        raise DataError(f"column {name!r}, row {int(np.argmax(lost)) + 1}: the date cannot be used", column=name)
-    return infer_dates(name, moments, (f"Column {name!r}: {ZONE_RULE}.",) if has_zones(column) else ())
+        raise DataError(f"column {quoted(name)}, row {int(np.argmax(lost)) + 1}: the date cannot be used", column=name)
+    return infer_dates(name, moments, (f"Column {quoted(name)}: {ZONE_RULE}.",) if has_zones(column) else ())
 
 
 def _objects_of_numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
@@ -331,10 +334,10 @@ def _objects_of_numbers(name: str, column: pd.Series[Any], weights: Weights | No
     else:
         merged = numbers.nunique() < len(different)
     if merged:
-        said = f"Column {name!r}: some decimals differ beyond double precision, so it was turned into text."
+        said = f"Column {quoted(name)}: some decimals differ beyond double precision, so it was turned into text."
         return _texts(name, column.map(text_of, na_action="ignore"), weights, (said,))
     found = _numbers(name, numbers, weights)
-    return replace(found, notes=(f"Column {name!r}: some decimals were rounded to double precision.", *found.notes))
+    return replace(found, notes=(f"Column {quoted(name)}: some decimals were rounded to double precision.", *found.notes))
 
 
 def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None) -> npt.NDArray[np.float64]:
@@ -344,7 +347,8 @@ def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None
         row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
         where = f", row {row + 1}" if row >= 0 else ""
         raise DataError(
-            f"column {name!r}{where}: the number is infinite ({rows} such rows); make the cell empty or a finite number",
+            f"column {quoted(name)}{where}: the number is infinite ({rows} such rows); "
+            "make the cell empty or a finite number",
             column=name,
         )
     return numbers
@@ -378,7 +382,7 @@ def _numbers(name: str, column: pd.Series[Any], weights: Weights | None) -> Colu
 
 
 def _identifiers(name: str, column: pd.Series[Any], weights: Weights | None) -> Column:
-    notes = (f"Column {name!r} holds whole numbers beyond 2^53 and was turned into text.",)
+    notes = (f"Column {quoted(name)} holds whole numbers beyond 2^53 and was turned into text.",)
     return _texts(name, column.map(text_of, na_action="ignore"), weights, notes)
 
 
@@ -387,7 +391,7 @@ def _categorical(name: str, column: pd.Series[Any]) -> Column:
     listed = list(column.cat.categories)
     if len(listed) > MAX_CATEGORIES:
         raise WideColumnError(
-            f"column {name!r} has {len(listed)} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
+            f"column {quoted(name)} has {len(listed)} categories, more than {MAX_CATEGORIES}; leave it out, or group them",
             column=name,
         )
     if not all(isinstance(c, str | bool | int | float | np.generic) for c in listed):

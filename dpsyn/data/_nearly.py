@@ -15,6 +15,7 @@ from dpsyn.data._words import (
     matches,
     plainly,
 )
+from dpsyn.errors import quoted
 
 
 def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[str, ...]:
@@ -27,36 +28,39 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
     numeric = matches(texts, NUMBER) | with_comma
     thousands = matches(words.texts, THOUSANDS)
     if thousands.any() and (numeric | thousands).all():
-        return (f"Column {name!r}: numbers with thousands separators were kept as text; remove the separators.",)
+        return (f"Column {quoted(name)}: numbers with thousands separators were kept as text; remove the separators.",)
     first = words.texts.slice(0, kept)
     signed = np.flatnonzero(matches(first, WITH_SIGN))
     if len(signed) and (matches(first, WITH_SIGN) | (numeric | thousands)[: len(first)]).all():
         shown = first[int(signed[0])].as_py()
         said = "write them in digits, with a - before a negative one and nothing else beside them"
-        return (f"Column {name!r}: numbers such as {shown!r} were kept as text; {said}.",)
+        return (f"Column {quoted(name)}: numbers such as {quoted(shown)} were kept as text; {said}.",)
     spoilt = impossible_dates(words.texts)
     if spoilt:
-        return (f"Column {name!r} was kept as text, because {spoilt[0]!r} is not a date; correct it or empty the cell.",)
+        return (
+            f"Column {quoted(name)} was kept as text, because {quoted(spoilt[0])} is not a date; correct it or "
+            "empty the cell.",
+        )
     dated = np.flatnonzero(matches(first, DATE_LIKE))
     if 2 * len(dated) > len(first):
         shown = first[int(dated[0])].as_py()
         return (
-            f"Column {name!r}: values such as {shown!r} look like dates, but not all of them can be read in one way, so it "
-            "was kept as text; write them as 2024-12-31.",
+            f"Column {quoted(name)}: values such as {quoted(shown)} look like dates, but not all of them can be "
+            "read in one way, so it was kept as text; write them as 2024-12-31.",
         )
     if not numeric.any():
         return ()
     if numeric.all():
         both = with_comma.any() and matches(texts, r"\.").any()
         said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
-        return (f"Column {name!r} {said}",) if both else ()
+        return (f"Column {quoted(name)} {said}",) if both else ()
     counts = words.counts()
     others = np.flatnonzero(~numeric)
     others = others[np.argsort(-counts[others], kind="stable")]
-    listed = ", ".join(f"{words.texts[int(i)].as_py()!r} ({counts[i]})" for i in others[:3])
+    listed = ", ".join(f"{quoted(words.texts[int(i)].as_py())} ({counts[i]})" for i in others[:3])
     odd = int(counts[others].sum())
     return (
-        f"Column {name!r} mixes numbers with other values, such as {listed}, and was kept as text: "
+        f"Column {quoted(name)} mixes numbers with other values, such as {listed}, and was kept as text: "
         f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
         "in the file, or write NA in them, and load it again.",
     )

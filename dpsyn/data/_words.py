@@ -17,6 +17,7 @@ import pandas as pd
 from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
 from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, local_moments
+from dpsyn.errors import quoted
 
 Positions = npt.NDArray[np.int64]
 
@@ -291,7 +292,9 @@ def parse_dates(texts: Any) -> Parsed | None:
             continue
         both = list(read.values())
         doubtful = len(both) == 2 and (both[0] != both[1]).any()
-        note = f"dates such as {first!r} could be month/day or day/month and were read as month/day" if doubtful else ""
+        note = (
+            f"dates such as {quoted(first)} could be month/day or day/month and were read as month/day" if doubtful else ""
+        )
         return Parsed(both[0], note, next(iter(read)))
     return None
 

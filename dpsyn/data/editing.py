@@ -15,7 +15,7 @@ from dpsyn.cells import floats
 from dpsyn.data.counted import AnyTable
 from dpsyn.dates import day_texts, days, local_moments
 from dpsyn.domain import KINDS, Attribute, Domain
-from dpsyn.errors import DomainError
+from dpsyn.errors import DomainError, quoted
 from dpsyn.table import Table
 from dpsyn.units import unit_of
 
@@ -122,7 +122,7 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
 def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> Attribute:
     kind, missing, public = line["kind"], bool(line["missing"]), line["source"] in SOURCES[:-1]
     if kind not in KINDS:
-        raise DomainError(f"column {old.name!r}: choose a kind ({', '.join(KINDS)})", column=old.name)
+        raise DomainError(f"column {quoted(old.name)}: choose a kind ({', '.join(KINDS)})", column=old.name)
     if kind in ("truth", "categorical"):
         texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
         public = public and (bool(texts) or not old.is_binned)
@@ -165,9 +165,9 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
         value = float(text)
     except ValueError:
         expected = "a date such as 2024-01-31" if kind == "date" else "a number"
-        raise DomainError(f"column {name!r}: {side} bound {text!r} is not {expected}", column=name) from None
+        raise DomainError(f"column {quoted(name)}: {side} bound {quoted(text)} is not {expected}", column=name) from None
     if not math.isfinite(value):
-        raise DomainError(f"column {name!r}: {side} bound must be finite, got {text}", column=name)
+        raise DomainError(f"column {quoted(name)}: {side} bound must be finite, got {text}", column=name)
     return value
 
 
@@ -192,6 +192,6 @@ def value_range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, fl
     numbers = days(local_moments(pd.to_datetime(column, errors="coerce"))) if is_date else floats(column)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers):
-        raise DomainError(f"column {name!r} holds no {kind} values; keep it categorical", column=name)
+        raise DomainError(f"column {quoted(name)} holds no {kind} values; keep it categorical", column=name)
     low, high = float(numbers.min()), float(numbers.max())
     return (low, high) if low < high else (low - 0.5, high + 0.5)

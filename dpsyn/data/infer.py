@@ -34,7 +34,7 @@ from dpsyn.data._words import (
     read_dates,
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed, written_as_numbers
-from dpsyn.errors import DataError, DomainError
+from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.units import unit_of
 
 MAX_CATEGORIES = 10_000
@@ -85,27 +85,30 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
         return _empty(name, rows, notes)
     if has_leading_zeros(words.texts):
         notes.append(
-            f"Column {name!r}: some values start with a 0 that a number would lose, as postcodes do, so it was kept as text."
+            f"Column {quoted(name)}: some values start with a 0 that a number would lose, as postcodes do, so it "
+            "was kept as text."
         )
         return _categories(name, words, notes)
     parsed = parse_numbers(words.texts, decimal_comma=decimal_comma)
     if parsed is not None:
         if matches(words.texts, TELEPHONE).any() and parsed.values.min() >= 0:
-            notes.append(f"Column {name!r}: some values start with +, as telephone numbers do, so it was kept as text.")
+            notes.append(
+                f"Column {quoted(name)}: some values start with +, as telephone numbers do, so it was kept as text."
+            )
             return _categories(name, words, notes)
         if parsed.note:
-            notes.append(f"Column {name!r}: {parsed.note}.")
+            notes.append(f"Column {quoted(name)}: {parsed.note}.")
         if decimal_comma and len(words.texts) > 1 and matches(words.texts, POINT_AND_THREE).all():
             notes.append(
-                f"Column {name!r}: every number has a point and three digits after it, and was read as a decimal; if the "
-                "point separates thousands, take it out of the file."
+                f"Column {quoted(name)}: every number has a point and three digits after it, and was read as a "
+                "decimal; if the point separates thousands, take it out of the file."
             )
         codes = np.flatnonzero(matches(words.texts, CODE_LIKE))
         if len(codes):
             text, value = words.texts[int(codes[0])].as_py(), parsed.values[codes[0]]
             notes.append(
-                f"Column {name!r}: {text!r} was read as the number {value:.15g}; if it is a code, write a letter before "
-                "each in the file."
+                f"Column {quoted(name)}: {quoted(text)} was read as the number {value:.15g}; if it is a code, "
+                "write a letter before each in the file."
             )
         read = partial(as_floats, decimal_comma=decimal_comma)
         column = _numbers(name, words, parsed, read, locate)
@@ -114,15 +117,15 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             few = 2 * sum(count for _, count in words.taken_as_missing) <= words.cells_in(np.ones(rows, dtype=bool))
             notes = notes[len(taken) :] if few else notes
             return replace(column, notes=(*notes, *_merged(name, words, parsed), *column.notes), read=read)
-        notes.append(f"Column {name!r} holds whole numbers beyond 2^53 and was kept as text.")
+        notes.append(f"Column {quoted(name)} holds whole numbers beyond 2^53 and was kept as text.")
         return _categories(name, words, notes)
     return infer_texts(name, words, notes, typed=False, decimal_comma=decimal_comma)
 
 
 def _taken(name: str, words: Words) -> list[str]:
     """A note on words that stand for missing values."""
-    listed = ", ".join(f"{word!r} ({count})" for word, count in words.taken_as_missing)
-    return [f"Column {name!r}: cells that say {listed} were taken as missing."] if listed else []
+    listed = ", ".join(f"{quoted(word)} ({count})" for word, count in words.taken_as_missing)
+    return [f"Column {quoted(name)}: cells that say {listed} were taken as missing."] if listed else []
 
 
 def infer_texts(
@@ -133,7 +136,7 @@ def infer_texts(
         return _empty(name, len(words.codes), notes)
     dates = parse_dates(words.texts)
     if dates is not None:
-        found = [*notes, f"Column {name!r}: {dates.note}."] if dates.note else list(notes)
+        found = [*notes, f"Column {quoted(name)}: {dates.note}."] if dates.note else list(notes)
         return replace(infer_dates(name, words.spread(dates.values), found), read=partial(read_dates, written=dates.written))
     more = () if typed else nearly(name, words, MAX_CATEGORIES, decimal_comma=decimal_comma)
     return _categories(name, words, [*notes, *more], explained=bool(more))
@@ -149,14 +152,14 @@ def _merged(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
     one, other = (words.texts[int(i)].as_py() for i in np.flatnonzero(at == at[np.argmax(times[at] > 1)])[:2])
     became = f"{len(numbers)} number{'s' if len(numbers) > 1 else ''}"
     return (
-        f"Column {name!r}: {len(words.texts)} spellings became {became}, as {one!r} and {other!r} are one. "
-        "If they are codes, write a letter before each in the file.",
+        f"Column {quoted(name)}: {len(words.texts)} spellings became {became}, as {quoted(one)} and "
+        f"{quoted(other)} are one. If they are codes, write a letter before each in the file.",
     )
 
 
 def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
     values = pd.Series(np.full(rows, None, dtype=object), name=name)
-    return Column(values, Attribute(name, "categorical", missing=True), (*notes, f"Column {name!r} is empty."))
+    return Column(values, Attribute(name, "categorical", missing=True), (*notes, f"Column {quoted(name)} is empty."))
 
 
 def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any], locate: Locate) -> Column | None:
@@ -178,7 +181,7 @@ def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]
 def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, locate: Locate) -> None:
     line = locate(words.first_of(infinite))
     raise DataError(
-        f"column {name!r}, line {line}: the number is infinite or larger than double precision holds "
+        f"column {quoted(name)}, line {line}: the number is infinite or larger than double precision holds "
         f"({words.cells_in(infinite)} such rows); leave the cell empty or write a finite number",
         line=line,
         column=name,
@@ -209,8 +212,8 @@ def describe_numbers(
         some = some.astype(np.int64)
         if written_as_numbers(some.astype(np.float64)).all():
             notes = (
-                f"Column {name!r}: its whole numbers look like days, such as {some[0]}, and were read as numbers. To have "
-                "them as dates, write them as 2024-12-31.",
+                f"Column {quoted(name)}: its whole numbers look like days, such as {some[0]}, and were read as "
+                "numbers. To have them as dates, write them as 2024-12-31.",
             )
         spread = some.max() - some.min()
         distinct = np.unique(some) if spread >= len(some) else np.flatnonzero(np.bincount(some - some.min())) + some.min()
@@ -226,7 +229,7 @@ def describe_numbers(
     lower, upper = _bounds(float(some.min()), float(some.max()))
     if math.isinf(upper - lower):
         raise DataError(
-            f"column {name!r}: the range from {some.min()} to {some.max()} is wider than double precision holds; "
+            f"column {quoted(name)}: the range from {some.min()} to {some.max()} is wider than double precision holds; "
             "correct the largest numbers, or leave the column out",
             column=name,
         )
@@ -258,11 +261,11 @@ def infer_dates(name: str, values: pd.Series[Any], notes: Sequence[str] = ()) ->
     if lower < FIRST_DAY or upper > LAST_DAY:
         first, last = np.array([lower, upper], "datetime64[D]")
         raise DataError(
-            f"column {name!r}: the dates reach from {first} to {last}, beyond the years 1 to 9999 of the calendar; "
+            f"column {quoted(name)}: the dates reach from {first} to {last}, beyond the years 1 to 9999 of the calendar; "
             "correct them or empty the cells, or leave the column out",
             column=name,
         )
-    more = (f"Column {name!r}: times of day are dropped, the domain knows days only.",) if timed(moments).any() else ()
+    more = (f"Column {quoted(name)}: times of day are dropped, the domain knows days only.",) if timed(moments).any() else ()
     if lower == upper:
         lower, upper = (lower, upper + 1) if upper < LAST_DAY else (lower - 1, upper)
     attribute = Attribute(name, "date", lower=lower, upper=upper, bins=_BINS, missing=bool(empty.any()))
@@ -274,8 +277,8 @@ def _categories(name: str, words: Words, notes: Sequence[str], *, explained: boo
     texts = words.as_texts()
     if len(texts) > MAX_CATEGORIES:
         raise WideColumnError(
-            f"column {name!r} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that a categorical "
-            f"column may have (the first is {texts[0]!r}); leave it out, or group its values"
+            f"column {quoted(name)} holds {words.distinct()} different texts, more than the {MAX_CATEGORIES} that "
+            f"a categorical column may have (the first is {quoted(texts[0])}); leave it out, or group its values"
             + "".join(f". {note}" for note in notes),
             column=name,
         )
@@ -341,10 +344,11 @@ def _binned(
     first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
     if first is None:
         raise DomainError(
-            f"column {attribute.name!r} mixes several ways to write dates; write them as 2024-12-31", column=attribute.name
+            f"column {quoted(attribute.name)} mixes several ways to write dates; write them as 2024-12-31",
+            column=attribute.name,
         )
     what = "a date (write it as 2024-12-31)" if attribute.kind == "date" else "a number"
-    _refuse(attribute, words, words.codes == first, repr(words.texts[first].as_py()), f"which is not {what}", locate)
+    _refuse(attribute, words, words.codes == first, quoted(words.texts[first].as_py()), f"which is not {what}", locate)
 
 
 def category_of(attribute: Attribute) -> Callable[[str], Any]:
@@ -370,9 +374,9 @@ def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[n
     for i, text in enumerate(words.as_texts()):
         value = find(text)
         if value is None:
-            shown = ", ".join(repr(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
+            shown = ", ".join(quoted(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
             why = f"which is not one of the categories {shown}; add it to the domain or change the data"
-            _refuse(attribute, words, words.codes == i, repr(text), why, locate)
+            _refuse(attribute, words, words.codes == i, quoted(text), why, locate)
         values[i] = value
     return values
 
@@ -393,6 +397,6 @@ def _refuse(
 ) -> NoReturn:
     line, rows = locate(words.first_of(entries)), words.cells_in(entries)
     raise DomainError(
-        f"column {attribute.name!r}: line {line} has {value} ({rows} such rows), {why}",
+        f"column {quoted(attribute.name)}: line {line} has {value} ({rows} such rows), {why}",
         column=attribute.name,
     )

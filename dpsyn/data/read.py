@@ -18,7 +18,7 @@ from dpsyn.data._text import look
 from dpsyn.data._words import Words
 from dpsyn.data.infer import Column, WideColumnError
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, DomainError, ParameterError
+from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
 from dpsyn.table import Table
@@ -180,10 +180,10 @@ def announced(data: bytes) -> tuple[int, int]:
 
 def _check_size(title: str, rows: int, columns: int, most: tuple[int, int] | None) -> None:
     """Refuse what is larger than allowed, or does not fit into memory whatever its values are, before they are read."""
-    what = f"{title!r} holds {rows:,} rows of {columns:,} columns"
+    what = f"{quoted(title)} holds {rows:,} rows of {columns:,} columns"
     todo = "take a sample of its rows, or leave columns out"
     if most is not None and columns > most[1]:
-        raise DataError(f"{title!r} has {columns:,} columns, and at most {most[1]:,} are read here: leave columns out")
+        raise DataError(f"{quoted(title)} has {columns:,} columns, and at most {most[1]:,} are read here: leave columns out")
     if most is not None and rows * columns > most[0]:
         raise DataError(f"{what}, {rows * columns:,} cells, and at most {most[0]:,} are read here: {todo}")
     check_memory(title, rows, columns)
@@ -218,12 +218,12 @@ def stem(title: str) -> str:
 
 def unreadable(path: Path, error: Exception) -> DataError:
     """The refusal of a path that the system does not read."""
-    return DataError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or str(error)}")
+    return DataError(f"{quoted(str(path))} cannot be read: {getattr(error, 'strerror', None) or str(error)}")
 
 
 def parquet_only_in_name(title: str) -> DataError:
     """The refusal of another file with the name of a Parquet file."""
-    return DataError(f"{title!r} is called a Parquet file but does not start as one; it is damaged or of another kind")
+    return DataError(f"{quoted(title)} is called a Parquet file but does not start as one; it is damaged or of another kind")
 
 
 def _bytes_of(source: Any) -> tuple[bytes, str]:
@@ -263,9 +263,9 @@ def chosen_columns(present: Sequence[str], domain: Domain | None, columns: Seque
     known = set(present)
     for column in wanted:
         if column not in known:
-            shown = ", ".join(map(repr, present[:20])) + (", …" if len(present) > 20 else "")
+            shown = ", ".join(map(quoted, present[:20])) + (", …" if len(present) > 20 else "")
             kind = DataError if domain is None else DomainError
-            raise kind(f"the table has no column {column!r}; its columns are {shown}", column=column)
+            raise kind(f"the table has no column {quoted(column)}; its columns are {shown}", column=column)
     if len(set(wanted)) != len(wanted):
         raise ParameterError("columns", columns, "every name at most once")
     return wanted
@@ -321,7 +321,7 @@ def _from_frame(frame: pd.DataFrame, domain: Domain | None, name: str, columns: 
 def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     """A note on columns that are not in a given domain, if there are any."""
     others = [column for column in present if column not in wanted]
-    return (f"Not in the domain, and left out: {', '.join(map(repr, others))}.",) if others else ()
+    return (f"Not in the domain, and left out: {', '.join(map(quoted, others))}.",) if others else ()
 
 
 def _fitted(domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], pd.Series[Any]]) -> Found:
@@ -352,7 +352,7 @@ def inferred_columns(
     found = [result for result in results if isinstance(result, Column)]
     refused = [result for result in results if isinstance(result, WideColumnError)]
     if refused and (wide == "refuse" or not found):
-        others = ", ".join(repr(error.column) for error in refused[1:])
+        others = ", ".join(quoted(error.column) for error in refused[1:])
         raise WideColumnError(
             str(refused[0]) + (f" (the same holds for {others})" if others else ""), column=refused[0].column
         )
@@ -363,10 +363,10 @@ def inferred_columns(
 
 def _said_of(result: Column | WideColumnError, dropped: Sequence[str]) -> tuple[str, ...]:
     if isinstance(result, WideColumnError):
-        return (f"Column {result.column!r} was left out: {result}.",)
+        return (f"Column {quoted(result.column)} was left out: {result}.",)
     if not result.identifier:
         return result.notes
     name = result.attribute.name
     if name in dropped:
-        return (f"Column {name!r} was left out as an identifier: {result.identifier}.",)
-    return (*result.notes, f"Column {name!r} looks like an identifier, best left out: {result.identifier}.")
+        return (f"Column {quoted(name)} was left out as an identifier: {result.identifier}.",)
+    return (*result.notes, f"Column {quoted(name)} looks like an identifier, best left out: {result.identifier}.")

@@ -10,7 +10,7 @@ from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.data.read import read_table
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 from dpsyn.places import HOME
 from dpsyn.table import Table
 
@@ -106,7 +106,7 @@ def _car() -> Table:
 def _file(name: str) -> Path:
     path = HOME / "sample_data" / name
     if not path.is_file():
-        raise DataError(f"the bundled file {str(path)!r} is missing; install dpsyn again")
+        raise DataError(f"the bundled file {quoted(str(path))} is missing; install dpsyn again")
     return path
 
 

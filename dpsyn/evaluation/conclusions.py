@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpsyn.domain import listed
+from dpsyn.errors import quoted
 from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.notation import percent, short
@@ -107,7 +108,7 @@ def _prediction(found: Prediction | str) -> Finding | None:
     constant = found.real.constant.measures.get(measure, 0.0)
     value, real = score.measures[measure], constant if model is None else model.measures.get(measure, constant)
     guess = "guessing the majority class" if measure == "accuracy" else "guessing the mean"
-    target = f"Predicting {found.real.target!r}"
+    target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
     if value <= constant:
         how = "no better" if value == constant else "worse"
@@ -134,9 +135,9 @@ def _numbers(report: Report) -> Finding | None:
             "numbers",
             "good",
             figure,
-            f"{said} shape; furthest is {worst.column!r}, by {percent(worst.kolmogorov_smirnov)}.",
+            f"{said} shape; furthest is {quoted(worst.column)}, by {percent(worst.kolmogorov_smirnov)}.",
         )
-    named = listed(map(repr, ruined), most=_NAMED)
+    named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {count} column{'s' * (count != 1)} of numbers came out far from the real ones: {named}."
     return Finding("numbers", "bad" if 2 * len(ruined) > count else "fair", figure, said)
 

@@ -13,7 +13,7 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.domain import Domain
-from dpsyn.errors import DomainError, ParameterError
+from dpsyn.errors import DomainError, ParameterError, quoted
 from dpsyn.evaluation.distances import (
     QUERIES,
     MarginalError,
@@ -369,10 +369,10 @@ def _over(frame: pd.DataFrame, domain: Domain, field: str) -> Table:
         raise ParameterError(field, type(frame).__name__, "a DataFrame, such as release.rows")
     twice = [name for name in domain.names if int((frame.columns == name).sum()) > 1]
     if twice:
-        raise DomainError(f"{field}: two columns are called {twice[0]!r}", column=twice[0])
+        raise DomainError(f"{field}: two columns are called {quoted(twice[0])}", column=twice[0])
     lost = [name for name in domain.names if name not in frame.columns]
     if lost:
-        raise DomainError(f"{field}: there is no column {lost[0]!r}", column=lost[0])
+        raise DomainError(f"{field}: there is no column {quoted(lost[0])}", column=lost[0])
     if len(frame) == 0:
         raise ParameterError(field, "0 rows", "at least 1 row")
     return Table(frame, domain, field)
@@ -408,7 +408,7 @@ def _check_agreement(
     ):
         raise ParameterError("holdout", holdout.name, "the held-out rows that the baseline was made with")
     if target is not None and checks.text("target", target, "the name of a column, or None") != baseline.target:
-        raise ParameterError("target", target, f"the baseline's target, {baseline.target!r}")
+        raise ParameterError("target", target, f"the baseline's target, {quoted(baseline.target)}")
     if degrees is not None:
         degrees = _checked_degrees(degrees)
         if not {d for d in degrees if d <= len(table.domain)} == set(baseline.degrees):

@@ -16,7 +16,7 @@ import streamlit as st
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 from dpsyn.kit import faults, jobs, reading
 from dpsyn.kit.jobs import Job
 from dpsyn.privacy.spec import PrivacySpec
@@ -198,7 +198,7 @@ def _take_upload(_context: dict[str, Any], found: reading.Read) -> None:
     alone = new.single_valued
     if 0 < len(alone) < len(new.table.domain):
         rest = new.table.project([name for name in new.table.domain.names if name not in alone])
-        notes = tuple(f"Column {name!r} was left out: it has one value only." for name in alone)
+        notes = tuple(f"Column {quoted(name)} was left out: it has one value only." for name in alone)
         new = replace(new, table=rest, notes=(*found.notes, *notes))
     use(replace(new, target=new.classes[-1] if new.classes else None))
     st.session_state[SAMPLE_KEY] = None

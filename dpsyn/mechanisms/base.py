@@ -20,7 +20,7 @@ from dpsyn.calendar import with_calendar
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.display import PRIVATE, RELEASED, Shown
 from dpsyn.domain import Domain
-from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError
+from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError, quoted
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.solvers.memory import require_memory
@@ -216,7 +216,8 @@ def check_request(spec: PrivacySpec, domain: Domain, n: int, rows: int | None) -
     for attribute in domain.attributes:
         if attribute.is_binned and float(attribute.upper or 0.0) - float(attribute.lower or 0.0) < _NARROWEST:
             raise DomainError(
-                f"column {attribute.name!r}: the bounds {attribute.lower} and {attribute.upper} are closer together than "
+                f"column {quoted(attribute.name)}: the bounds {attribute.lower} and {attribute.upper} are closer "
+                "together than "
                 f"{_NARROWEST:.0e}, which arithmetic cannot scale by; take wider bounds, or measure in a smaller unit",
                 column=attribute.name,
             )

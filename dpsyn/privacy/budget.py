@@ -57,8 +57,12 @@ class Budget:
 
     def noise_scale(self, spent: float, tables: int = 1) -> float:
         """Of the noise on the cells of so many tables that cost ``spent`` together."""
-        moved = self.moved * tables
-        return (math.sqrt(moved / (2 * spent)) if self.noise == "gaussian" else moved / spent) * (1 + _ROUNDING)
+        return self.noise_scale_for(spent, self.moved * tables)
+
+    def noise_scale_for(self, spent: float, count: int, step: int = 1) -> float:
+        """Of the noise on whole numbers that cost ``spent``, so many of which a neighbour moves by ``step`` at most."""
+        unit = math.sqrt(count / (2 * spent)) if self.noise == "gaussian" else count / spent
+        return step * unit * (1 + _ROUNDING)
 
     def noise_cost(self, scale: float, tables: int = 1) -> float:
         """What noise of this scale on the cells of so many tables costs."""

@@ -89,12 +89,16 @@ def neighbours(frame: pd.DataFrame, values: dict[str, list[Any]], neighbouring: 
 
 @dataclass
 class Spent:
-    """What one neighbour costs at most: ε of Laplace noise and choices, ρ of Gaussian noise and choices, counts it moves."""
+    """What one neighbour costs at most: ε of Laplace noise and choices, ρ of Gaussian noise and choices, counts it moves.
+
+    ``step`` is how far it moves a number that gets Gaussian noise.
+    """
 
     epsilon: float = 0.0
     laplace: float = 0.0
     rho: float = 0.0
     moved: list[int] = field(default_factory=list)
+    step: int = 0
 
 
 def spent(mine: list[Call], theirs: list[Call]) -> Spent:
@@ -114,7 +118,7 @@ def spent(mine: list[Call], theirs: list[Call]) -> Spent:
             found.epsilon += float(np.abs(apart).sum()) / a.scale
             found.laplace += float(np.abs(apart).sum()) / a.scale
         else:
-            assert np.abs(apart).max() <= 1
+            found.step = max(found.step, int(np.abs(apart).max()))
             found.rho += float((apart**2).sum()) / (2 * a.scale**2)
             found.moved.append(int(np.abs(apart).sum()))
     return found

@@ -27,7 +27,10 @@ ATTRIBUTES = {
     "a": dpsyn.Attribute("a", "categorical", ("x", "y", "z"), public=True),
     "x": dpsyn.Attribute("x", "numeric", lower=0, upper=9, bins=2, integer=True, public=True),
 }
-SETTINGS: dict[str, dict[str, Any]] = {"privbayes": {"usefulness": 1e-6}}  # parents, although there are few rows
+SETTINGS: dict[str, dict[str, Any]] = {
+    "privbayes": {"usefulness": 1e-6},  # parents, although there are few rows
+    "privsyn": {"rounds": 2},
+}
 TIGHT = 0.65
 """The part of the budget that the worst neighbour uses: with half of the noise on a table or choice it would be too much."""
 
@@ -79,6 +82,7 @@ def test_no_neighbour_costs_more_than_was_asked_for(
             assert cost.rho <= rho
             worst = max(worst, cost.rho / rho)
         else:
+            assert cost.step <= 1
             (scale,) = {call.scale for call in calls if call.kind == "gaussian"}
             reached = discrete_delta((Moved(max(sum(cost.moved), 1)),), scale, left)
             assert reached <= delta

@@ -1,9 +1,10 @@
 """``make mutants``: puts faults into the lines of ``lines.toml``, one at a time, and tells which of them no test notices.
 
 The faults are those of ``mutate.py`` and those written down in ``faults.toml``. Tests are collected once; every fault gets a
-fork of that process, in which the code of the function is exchanged and the tests that reach the line are run, quick ones
-first, until one fails. Properties are tried on their explicit examples only: a random one that happens to find a fault is
-no guard. What survives has to be in ``equivalent.toml``, with its reason. Results are kept, so that a run can be resumed.
+fork of that process, in which the code of the function is exchanged and the tests that reach the line are run until one
+fails: first the one that noticed this fault before, then those that noticed others in the same function and file, then quick
+ones. Properties are tried on their explicit examples only: a random one that happens to find a fault is no guard. What
+survives has to be in ``equivalent.toml``, with its reason. What was noticed is not tried again while its function stays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import contextlib
 import functools
 import gc
 import hashlib
@@ -19,33 +21,30 @@ import itertools
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 
+from tests.mutants.exchange import ROOT, marked, put, source_of
 from tests.mutants.mutate import Mutant, mutants, statements, targets
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
 KEPT = ROOT / ".mutants"
-_PATIENCE = 20.0
-"""Seconds that every fault gets at least, besides three times what its tests took."""
+_PATIENCE = 5.0
+"""Seconds of the processor that every test gets at least, besides five times what it took: a loop without end is noticed."""
+_MEMORY = 6 << 30
+"""Bytes that a fault may ask for besides what there is."""
 
 
 def table(name: str) -> dict[str, Any]:
     return tomllib.loads((HERE / name).read_text())
-
-
-def source_of(path: str) -> str:
-    return (ROOT / "dpsyn" / path).read_text()
 
 
 def written_faults() -> list[Mutant]:
@@ -72,6 +71,14 @@ def all_mutants() -> list[Mutant]:
     return found
 
 
+@functools.cache
+def digest_of(path: str, where: str) -> str:
+    """Of a function or constant; of the whole file for a fault written by hand."""
+    source = source_of(path)
+    found = targets(source, [where] if where != "fault" else [])
+    return hashlib.sha256((ast.unparse(found[where]) if found else source).encode()).hexdigest()[:16]
+
+
 def reasons() -> dict[str, str]:
     """Why faults change nothing, by their names."""
     return {
@@ -79,70 +86,6 @@ def reasons() -> dict[str, str]:
         for entry in table("equivalent.toml")["equivalent"]
         for where in entry["faults"]
     }
-
-
-def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
-    """The functions and methods of a module's code."""
-    for one in code.co_consts:
-        if isinstance(one, CodeType) and "<locals>" not in one.co_qualname:
-            yield one.co_qualname, one
-            yield from _codes(one)
-
-
-def _function(module: Any, qualname: str) -> FunctionType:
-    owner: Any = module
-    *outer, last = qualname.split(".")
-    for name in outer:
-        owner = getattr(owner, name)
-    found = vars(owner)[last]
-    while not isinstance(found, FunctionType):
-        found = next(getattr(found, at) for at in ("fget", "func", "__func__", "__wrapped__") if hasattr(found, at))
-    return found
-
-
-def put(path: str, source: str) -> None:
-    """Exchange the functions and constants of a module that is loaded for those of another source that differ."""
-    original = source_of(path)
-    module = importlib.import_module("dpsyn." + path.removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
-    old = dict(_codes(compile(original, path, "exec")))
-    for name, code in _codes(compile(source, path, "exec")):
-        is_class = code.co_name == name.rsplit(".")[-1] and not code.co_flags & 2
-        if code != old.get(name) and not is_class:
-            _function(module, name).__code__ = code
-    before = {ast.unparse(node) for node in ast.parse(original).body}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and ast.unparse(node) not in before:
-            name, value = node.targets[0].id, eval(ast.unparse(node.value), vars(module))
-            was = vars(module)[name]
-            for other in [m for n, m in sys.modules.items() if n.startswith("dpsyn") and vars(m).get(name) is was]:
-                setattr(other, name, value)
-    for other in [m for n, m in sys.modules.items() if n.startswith("dpsyn")]:
-        for one in list(vars(other).values()):
-            if isinstance(one, functools._lru_cache_wrapper):
-                one.cache_clear()
-
-
-def marked(path: str, source: str, names: list[str]) -> str:
-    """The source with a call before every statement that says that it is reached."""
-    lines = source.splitlines()
-    wanted = {line for found in statements(source, names).values() for line in found}
-    tree = ast.parse("\n".join(lines))
-
-    def mark(body: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for one in body:
-            if one.lineno in wanted and isinstance(one, ast.stmt):
-                made.append(ast.parse(f"statement_reached(({path!r}, {one.lineno}))").body[0])
-            made.append(one)
-        return made
-
-    for target in [node for node in targets(source, names).values() if isinstance(node, ast.FunctionDef)]:
-        inside = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.lineno == target.lineno)
-        for node in list(ast.walk(inside)):
-            for field in ("body", "orelse", "finalbody"):
-                if isinstance(getattr(node, field, None), list) and not isinstance(node, ast.ClassDef):
-                    setattr(node, field, mark(getattr(node, field)))
-    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 class Hunt:
@@ -154,6 +97,9 @@ class Hunt:
         self.killers: dict[str, list[str]] = {}
         self.failed: str | None = None
         self.seconds = 0.0
+        self.survivors: list[str] = []
+        self.reached: set[tuple[str, int]] = set()
+        self.shared: dict[Any, tuple[float, set[tuple[str, int]]]] = {}
 
     def pytest_configure(self) -> None:
         from hypothesis import Phase, settings
@@ -161,8 +107,22 @@ class Hunt:
         settings.register_profile("explicit", deadline=None, phases=[Phase.explicit], database=None)
         settings.load_profile("explicit")
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Any:
+        """What fixtures take and reach that several tests share: each of these tests would have to make it, alone."""
+        if fixturedef.scope == "function":
+            return (yield)
+        before, begun = set(self.reached), time.process_time()
+        self.reached.clear()
+        try:
+            return (yield)
+        finally:
+            seconds = time.process_time() - begun
+            self.shared[fixturedef] = seconds, set(self.reached)
+            self.seconds -= seconds
+            self.reached |= before
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds += report.duration
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 
@@ -170,14 +130,13 @@ class Hunt:
         items = {item.nodeid: item for item in session.items}
         KEPT.mkdir(exist_ok=True)
         self.reach = self._recorded(items)
-        self.lines = {
-            path: sorted(line for found in statements(source_of(path), names).values() for line in found)
-            for path, names in self.asked["lines"].items()
-        }
-        self.reached_by: dict[tuple[str, int], set[str]] = {}
+        self.reached_by: dict[tuple[str, str, int], set[str]] = {}
         for name, seen in self.reach.items():
-            for path, line in [] if seen["failed"] else seen["lines"]:
-                self.reached_by.setdefault((path, line), set()).add(name)
+            for path, where, at in [] if seen["failed"] else seen["places"]:
+                self.reached_by.setdefault((path, where, at), set()).add(name)
+        for name in sorted({name for seen in self.reach.values() for name in seen.get("modules", ())} - set(sys.modules)):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
         # Forks share memory for as long as nobody writes to it, and collecting garbage does.
         gc.collect()
         gc.freeze()
@@ -188,57 +147,84 @@ class Hunt:
         return True
 
     def _recorded(self, items: dict[str, pytest.Item]) -> dict[str, Any]:
-        """Which statements each test reaches and how long it takes, kept by the files that this hangs on."""
+        """Which statements each test reaches, and the seconds of the processor that it takes.
+
+        What was recorded of a file of tests holds until that file changes, or another function is asked for: of one that has
+        changed since every statement counts as reached where one was.
+        """
         lines = self.asked["lines"]
-        sources = "".join(source_of(path) for path in sorted(lines)) + json.dumps(lines, sort_keys=True)
-        code = hashlib.sha256(sources.encode()).hexdigest()
+        self.places = {
+            path: sorted(
+                (line, where, at)
+                for where, found in statements(source_of(path), names).items()
+                for at, line in enumerate(found)
+            )
+            for path, names in lines.items()
+        }
+        functions = {
+            f"{path}::{where}": digest_of(path, where) for path, found in self.places.items() for _, where, _ in found
+        }
         kept = KEPT / "reach.json"
         known = json.loads(kept.read_text()) if kept.exists() else {}
-        found: dict[str, Any] = {}
         by_file: dict[Path, list[pytest.Item]] = {}
         for item in items.values():
             by_file.setdefault(item.path, []).append(item)
-        keys = {file: hashlib.sha256(code.encode() + file.read_bytes()).hexdigest() for file in by_file}
-        waiting = [file for file in by_file if keys[file] not in known]
+        keys = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in by_file}
+        waiting = [file for file in by_file if not functions.keys() <= known.get(keys[file], {}).get("functions", {}).keys()]
         running: dict[int, tuple[Path, Path]] = {}
         while waiting or running:
             while waiting and len(running) < self.options.workers:
                 file = waiting.pop(0)
-                child, answer = self._start(lambda here=by_file[file]: self._reached(here), 3600.0)
+                child, answer = self._start(lambda here=by_file[file]: self._reached(here))
                 running[child] = file, answer
             file, answer = running.pop(os.wait()[0])
             told = self._answer(answer)
             if not isinstance(told, dict):
                 raise RuntimeError(f"what {file.relative_to(ROOT)} reaches could not be recorded: {told or 'it was killed'}")
-            known[keys[file]] = told
-            failed = [name for name, seen in known[keys[file]].items() if seen["failed"]]
-            seconds = sum(one["seconds"] for one in known[keys[file]].values())
+            known[keys[file]] = {"functions": functions, "tests": told}
+            failed = [name for name, seen in told.items() if seen["failed"]]
+            seconds = sum(one["seconds"] for one in told.values())
             print(f"{file.relative_to(ROOT)}: {seconds:.1f} s", *failed, flush=True)
             kept.write_text(json.dumps(known))
-        for key in keys.values():
-            found |= known[key]
+        found: dict[str, Any] = {}
+        for recorded in (known[key] for key in keys.values()):
+            changed = {one for one, of in functions.items() if recorded["functions"][one] != of}
+            for name, seen in recorded["tests"].items():
+                everywhere = {(path, where) for path, where, _ in seen["places"] if f"{path}::{where}" in changed}
+                more = [(path, where, at) for path, where in everywhere for _, one, at in self.places[path] if one == where]
+                found[name] = seen | {"places": [*map(tuple, seen["places"]), *more]}
         return found
 
     def _reached(self, here: list[pytest.Item]) -> dict[str, Any]:
-        reached: set[tuple[str, int]] = set()
-        builtins.statement_reached = reached.add  # type: ignore[attr-defined]
+        builtins.statement_reached = self.reached.add  # type: ignore[attr-defined]
         for path, names in self.asked["lines"].items():
             put(path, marked(path, source_of(path), names))
-        found = {}
+        found, loaded = {}, set(sys.modules)
+        place_of = {(path, line): (path, where, at) for path, all_ in self.places.items() for line, where, at in all_}
         for item, following in zip(here, [*here[1:], None], strict=True):
-            reached.clear()
-            self.seconds, self.failed = 0.0, None
+            self.reached.clear()
+            self.seconds, self.failed, begun = 0.0, None, time.process_time()
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-            found[item.nodeid] = {"seconds": self.seconds, "failed": bool(self.failed), "lines": sorted(reached)}
+            self.seconds += time.process_time() - begun
+            wanted = [one for name in item.fixturenames for one in item._fixtureinfo.name2fixturedefs.get(name, ())]
+            for seconds, lines in (self.shared[one] for one in wanted if one in self.shared):
+                self.seconds += seconds
+                self.reached |= lines
+            places = sorted(place_of[one] for one in self.reached)
+            found[item.nodeid] = {"seconds": self.seconds, "failed": bool(self.failed), "places": places}
+        modules = sorted(name for name in set(sys.modules) - loaded if not name.startswith(("tests", "__")))
+        for item in here[:1]:
+            found[item.nodeid]["modules"] = modules
         return found
 
-    def _start(self, work: Any, seconds: float) -> tuple[int, Path]:
+    def _start(self, work: Any) -> tuple[int, Path]:
         sys.stdout.flush()
         child = os.fork()
         if child:
             return child, KEPT / f"answer-{child}"
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(int(seconds) + 1)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.alarm(3600)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
@@ -256,37 +242,44 @@ class Hunt:
         file.unlink()
         return answer
 
-    def _tests_of(self, mutant: Mutant, items: dict[str, pytest.Item]) -> list[str]:
-        lines = self.lines[mutant.path]
-        line = max((one for one in lines if one <= mutant.line), default=0)
-        places = lines if mutant.where.isupper() else [line]
-        found = {name for at in places for name in self.reached_by.get((mutant.path, at), ())}
-        # What killed in the same function comes first, then what killed in the same file.
-        here, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
-        rank = {name: at for at, name in reversed(list(enumerate([*here, *near])))}
+    def _tests_of(self, mutant: Mutant, items: dict[str, pytest.Item], before: str) -> list[str]:
+        places = self.places[mutant.path]
+        here = places if mutant.where.isupper() else [one for one in places if one[0] <= mutant.line][-1:]
+        found = {name for _, where, at in here for name in self.reached_by.get((mutant.path, where, at), ())}
+        same, near = (self.killers.get(at, []) for at in (mutant.path + mutant.where, mutant.path))
+        rank = {name: at for at, name in reversed(list(enumerate([before, *same, *near])))}
         ordered = sorted(found & items.keys(), key=lambda name: (rank.get(name, len(rank)), self.reach[name]["seconds"]))
         spent = itertools.accumulate(self.reach[name]["seconds"] for name in ordered)
         return [name for name, total in zip(ordered, spent, strict=True) if total <= self.options.seconds]
 
-    def _tried(self, mutant: Mutant, names: list[str], items: dict[str, pytest.Item]) -> str:
-        """The test that fails, or nothing."""
+    def _tried(self, mutant: Mutant, names: list[str], items: dict[str, pytest.Item]) -> list[str]:
+        """The test that fails and how, or nothing."""
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + _MEMORY, -1))
         put(mutant.path, mutant.source)
         chosen = [items[name] for name in names]
         for item, following in zip(chosen, [*chosen[1:], None][: len(chosen)], strict=True):
+            # This is what is left to read where the test runs for too long.
+            (KEPT / f"answer-{os.getpid()}").write_text(json.dumps([item.nodeid, "out of time"]))
+            seconds = _PATIENCE + 5 * self.reach[item.nodeid]["seconds"]
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            signal.alarm(60 + 10 * int(seconds))
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed:
-                return self.failed
-        return ""
+                return [self.failed, "failed"]
+        return []
 
     def hunt(self, items: dict[str, pytest.Item]) -> None:
         """Try all faults, several at a time, and tell what is left."""
         kept = KEPT / "killed.json"
-        killed: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
+        killed: dict[str, dict[str, str]] = json.loads(kept.read_text()) if kept.exists() else {}
         known, begun = reasons(), time.monotonic()
         everything = [one for one in all_mutants() if self.options.only in one.name]
-        waiting = [
-            one for one in everything if one.name not in killed and (self.options.equivalent or one.name not in known)
-        ]
+        digests = {one.name: digest_of(one.path, one.where) for one in everything}
+        done = {name for name in digests if killed.get(name, {}).get("digest") == digests[name]} - set(
+            digests if self.options.afresh else ()
+        )
+        waiting = [one for one in everything if one.name not in done and (self.options.equivalent or one.name not in known)]
         if self.options.shuffled:
             random.shuffle(waiting)
         survivors: list[str] = []
@@ -294,35 +287,36 @@ class Hunt:
         while waiting or running:
             while waiting and len(running) < self.options.workers:
                 mutant = waiting.pop(0)
-                names = self._tests_of(mutant, items)
-                allowed = _PATIENCE + 3 * sum(self.reach[name]["seconds"] for name in names)
-                child, file = self._start(lambda m=mutant, n=names: self._tried(m, n, items), allowed)
+                names = self._tests_of(mutant, items, killed.get(mutant.name, {}).get("by", ""))
+                child, file = self._start(lambda m=mutant, n=names: self._tried(m, n, items))
                 running[child] = file, mutant, names
             child, _ = os.wait()
             if child not in running:
                 continue
             file, mutant, names = running.pop(child)
             answer = self._answer(file)
-            if answer == "":
+            if answer == []:
                 survivors.append(mutant.name)
+                killed.pop(mutant.name, None)
                 spent = sum(self.reach[name]["seconds"] for name in names)
                 print(f"SURVIVES {mutant.name}   [{len(names)} tests, {spent:.1f} s]", flush=True)
                 continue
-            if answer is not None and answer not in items:
+            if not isinstance(answer, list):
                 print(f"CANNOT BE PUT IN {mutant.name}: {answer}", flush=True)
-            killed[mutant.name] = "out of time" if answer is None else answer
-            for at in (mutant.path + mutant.where, mutant.path):
-                if answer in items:
-                    first = self.killers.setdefault(at, [])
-                    self.killers[at] = [answer, *(name for name in first if name != answer)]
+            test, how = answer if isinstance(answer, list) else ("", str(answer))
+            killed[mutant.name] = {"by": test, "how": how, "digest": digests[mutant.name]}
+            done.add(mutant.name)
+            for at in (mutant.path + mutant.where, mutant.path) if how == "failed" else ():
+                self.killers[at] = [test, *(name for name in self.killers.get(at, []) if name != test)]
             beside = kept.with_suffix(".part")
             beside.write_text(json.dumps(killed, indent=0))
             beside.replace(kept)  # whole, whenever the run is stopped
-        dead, excused = (sum(one.name in names for one in everything) for names in (killed, known))
-        left = len(set(survivors) - set(known))
-        print(f"{len(everything):,} faults: {dead:,} killed, {excused:,} proven to change nothing, {left:,} survive")
-        print(f"{time.monotonic() - begun:.0f} s")
+        excused = sum(one.name in known for one in everything)
         self.survivors = [name for name in survivors if name not in known]
+        print(
+            f"{len(everything):,} faults: {len(done):,} killed, {excused:,} proven to change nothing, "
+            f"{len(self.survivors):,} survive; {time.monotonic() - begun:.0f} s"
+        )
 
 
 def main() -> int:
@@ -335,13 +329,23 @@ def main() -> int:
     parser.add_argument("--afresh", action="store_true", help="try those again that were killed before")
     parser.add_argument("--equivalent", action="store_true", help="try those too that are proven to change nothing")
     options = parser.parse_args()
-    if options.afresh:
-        (KEPT / "killed.json").unlink(missing_ok=True)
     asked = table("lines.toml")["tests"]
     left_out = [f"--ignore={path}" for path in asked["left_out"]]
     hunt = Hunt(options)
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    pytest.main(["-q", "-s", "-p", "no:cacheprovider", *left_out, *(options.tests or asked["paths"])], plugins=[hunt])
+    pytest.main(
+        [
+            "-q",
+            "-s",
+            "--tb=native",
+            "--assert=plain",
+            "-p",
+            "no:cacheprovider",
+            *left_out,
+            *(options.tests or asked["paths"]),
+        ],
+        plugins=[hunt],
+    )
     return bool(hunt.survivors)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.mutants.exchange import source_of
 from tests.mutants.mutate import mutants
-from tests.mutants.run import all_mutants, reasons, source_of, table, written_faults
+from tests.mutants.run import all_mutants, reasons, table, written_faults
 
 
 def test_every_written_fault_is_one_and_has_its_place() -> None:

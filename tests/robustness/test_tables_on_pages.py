@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpsyn.app.explorer import sections
 from dpsyn.data.read import read_table
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.noisy_reweighting.panels import VIEWS as REWEIGHTING
@@ -38,3 +39,17 @@ def test_bounds_that_arithmetic_cannot_scale_by_are_told_inside(mechanism: str, 
 
 
 WIDE_AND_NARROW = np.linspace(-8e307, 8e307, 20).tolist(), np.linspace(1e-300, 2e-300, 20).tolist()
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_fewer_rows_than_classes_are_told_by_feasibility(rows: int) -> None:
+    table = read_table(b"x,y,k\n1,2,a\n2,1,b\n3,3,c\n").take(np.arange(rows))
+    app = AppTest.from_file(str(ROUTER), default_timeout=120)
+    app.session_state["dataset"] = Dataset(table=table, full=table, revision=9_002, target="k")
+    app.switch_page("feasibility.py").run()
+    for section in sections():
+        app.segmented_control(key="f_section").set_value(section).run()
+        assert not app.exception, (section, app.exception)
+        assert not app.error, (section, app.error[0].value)
+        told = [said.value for said in app.info if "a class has none" in said.value]
+        assert bool(told) is (section == "DP-CDA")

@@ -10,7 +10,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import road, state
 from dpsyn.app.lab.measures import MODELS_HELP
-from dpsyn.errors import CalibrationError, DataError, DpsynError
+from dpsyn.errors import CalibrationError, DataError, DpsynError, quoted
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
@@ -60,7 +60,7 @@ def values_of(text: str) -> list[float]:
         except ValueError:
             found.append(math.nan)
         if not math.isfinite(found[-1]):
-            raise DataError(f"{word[:40]!r} is no number: write them as 0.3, 1, 3")
+            raise DataError(f"{quoted(word[:40])} is no number: write them as 0.3, 1, 3")
     if len(found) > _MOST_VALUES:
         raise DataError(f"{len(found)} values are too many: take at most {_MOST_VALUES}")
     return found

@@ -13,7 +13,7 @@ import pandas as pd
 from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, quoted
 
 
 def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
@@ -26,7 +26,7 @@ def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
     """
     lost = [name for name in domain.names if name not in rows]
     if lost:
-        raise DataError(f"the rows have no column {lost[0]!r}")
+        raise DataError(f"the rows have no column {quoted(lost[0])}")
     columns = [_written(a, rows[a.name]) for a in domain.attributes]
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -73,7 +73,9 @@ def _written(attribute: Attribute, column: pd.Series[Any]) -> list[str]:
 
 def _read(attribute: Attribute, cells: Sequence[str]) -> pd.Series[Any]:
     def wrong(row: int) -> DataError:
-        return DataError(f"row {row + 1}, column {attribute.name!r}: {cells[row][:60]!r} is no value of the domain")
+        return DataError(
+            f"row {row + 1}, column {quoted(attribute.name)}: {quoted(cells[row][:60])} is no value of the domain"
+        )
 
     if "" in cells and not attribute.missing:
         raise wrong(cells.index(""))
@@ -88,7 +90,7 @@ def _read(attribute: Attribute, cells: Sequence[str]) -> pd.Series[Any]:
         try:
             moments = pd.to_datetime(pd.Series([c or None for c in cells]), format="ISO8601")
         except ValueError as fault:
-            raise DataError(f"column {attribute.name!r}: a cell is no date ({fault})") from fault
+            raise DataError(f"column {quoted(attribute.name)}: a cell is no date ({fault})") from fault
         return attribute.from_numbers(attribute.numbers(moments))
     numbers = np.empty(len(cells))
     for row, cell in enumerate(cells):

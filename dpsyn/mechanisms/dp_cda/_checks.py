@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dpsyn import checks
 from dpsyn.domain import Attribute, Domain, listed
-from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.errors import CalibrationError, ParameterError, quoted
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
 
 RowsBy = Literal["size", "equal"]
@@ -40,7 +40,7 @@ def rows_of_classes(
     total = n if rows is None else rows
     if total < len(values):
         allowed = (
-            f"at least {len(values)}, one for each class of {attribute.name!r}; "
+            f"at least {len(values)}, one for each class of {quoted(attribute.name)}; "
             "or a mapping from classes to rows, where some may have none"
         )
         raise ParameterError("rows", total, allowed)
@@ -94,7 +94,8 @@ def public_class_sizes(
         remedy = f"; order_of_mixture = {smallest} would do" if smallest >= 1 else ""
         allowed = (
             f"at least order_of_mixture = {order_of_mixture} for every class that rows are made from, and "
-            f"{values[value]!r} has {smallest}: records are drawn without replacement{remedy}, or no rows of that class"
+            f"{quoted(values[value])} has {smallest}: records are drawn without replacement{remedy}, or no rows "
+            "of that class"
         )
         raise ParameterError("class_sizes", shown, allowed)
     if n is not None and sum(sizes) > n:
@@ -108,8 +109,8 @@ def _in_code_order(field: str, declared: Mapping[Any, int], attribute: Attribute
     unknown = [value for value in declared if value not in values]
     lost = [value for value in values if value not in declared]
     if unknown or lost:
-        problem = f"{unknown[0]!r} is not one of them" if unknown else f"{lost[0]!r} is missing"
-        raise ParameterError(field, _shown(declared), f"one number for every class of {attribute.name!r}; {problem}")
+        problem = f"{quoted(unknown[0])} is not one of them" if unknown else f"{quoted(lost[0])} is missing"
+        raise ParameterError(field, _shown(declared), f"one number for every class of {quoted(attribute.name)}; {problem}")
     return tuple(declared[value] for value in values)
 
 
@@ -165,7 +166,7 @@ def class_column(target: str, domain: Domain) -> Attribute:
     """
     possible = [attribute.name for attribute in domain.attributes if not attribute.is_binned]
     advice = (
-        f"one of {', '.join(map(repr, possible[:8]))}" if possible else "truth values or categories, which no column holds"
+        f"one of {', '.join(map(quoted, possible[:8]))}" if possible else "truth values or categories, which no column holds"
     )
     if target not in domain:
         raise ParameterError("target", target, advice)

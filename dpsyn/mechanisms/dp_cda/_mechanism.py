@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.errors import FailureError, InputError
+from dpsyn.errors import FailureError, InputError, quoted
 from dpsyn.mechanisms.base import Mechanism, Progress
 from dpsyn.mechanisms.dp_cda._averaging import AddNoise, averages_in_blocks, gaussian_noise
 from dpsyn.mechanisms.dp_cda._budget import Budget
@@ -223,7 +223,7 @@ class DPCDAMechanism(Mechanism):
         if self.public_sizes is not None:
             for value, size, count, rows in zip(self.classes, self.public_sizes, counts, wanted, strict=True):
                 if count < size and rows and self.config.variant == "fixed_size":
-                    raise InputError(f"class {value!r} was declared to hold at least {size} records, and it does not")
+                    raise InputError(f"class {quoted(value)} was declared to hold at least {size} records, and it does not")
             return [size if rows else None for size, rows in zip(self.public_sizes, wanted, strict=True)]
         order, margin = self.config.order_of_mixture, self.budget.count_margin
         released = noise.discrete_laplace(counts, self.budget.count_noise_scale) - margin
@@ -231,7 +231,7 @@ class DPCDAMechanism(Mechanism):
         if all(size is None for size in sizes):
             lower = max((int(size) for size, rows in zip(released, wanted, strict=True) if rows), default=0) - 1
             raise FailureError(
-                f"after noise and a margin of {margin} no class of {self.config.target!r} is known to hold more than "
+                f"after noise and a margin of {margin} no class of {quoted(self.config.target)} is known to hold more than "
                 f"{order} records: "
                 + (f"order_of_mixture = {lower} would do for one, or " if lower >= 1 else "")
                 + "lower order_of_mixture, raise epsilon or count_share, or state public class sizes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpsyn.domain import Domain, listed
+from dpsyn.errors import quoted
 from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
 
@@ -23,7 +24,9 @@ def of_run(mechanism: DPCDAMechanism) -> list[tuple[str, str]]:
         )
     dates = [attribute.name for attribute in mechanism.domain.attributes if attribute.keep]
     if dates:
-        said.append(f"DP-CDA cannot keep the weekday or month of {listed(map(repr, dates))}: averages of days have neither.")
+        said.append(
+            f"DP-CDA cannot keep the weekday or month of {listed(map(quoted, dates))}: averages of days have neither."
+        )
     return [("caption", sentence) for sentence in said]
 
 

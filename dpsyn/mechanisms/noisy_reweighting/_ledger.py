@@ -39,9 +39,9 @@ _LEVELS = 8
 
 _FINE = 4
 """From this weight on, rounding it to a whole number changes a share by an eighth at most."""
-_GAUSSIAN_POWER = 1 / 3
-_LAPLACE_POWER = 1 / 4
-"""Weights of tables grow with these powers of their number of cells."""
+_POWERS = {"gaussian": 1 / 3, "laplace": 1 / 4}
+_POWERS_ON_A_WHOLE_DOMAIN = {"gaussian": 3 / 4, "laplace": 1 / 2}
+"""Weights of tables grow with these powers of their number of cells; docs/measurements.md has what others gave."""
 _ORDER__LEVELS = 4
 _COLUMNS_BY_ORDER = 40
 _ORDERS_WEIGHED = 5
@@ -207,24 +207,26 @@ def _neighbours(parts: tuple[Part, ...], others: tuple[tuple[int, ...], ...]) ->
     return parts, *moved
 
 
-def parts_of(family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_size: bool) -> Parts:
+def parts_of(family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_size: bool, whole: bool = False) -> Parts:
     """The statistics as parts of the budget.
 
     The total variation of a table of c cells is about c times the noise on a cell, so larger tables get more of the budget:
-    a weight, in whole numbers, that grows with ∛c (Gaussian noise) or ∜c (Laplace noise). Walsh functions of lower order
-    take part in more tables and get more, too, up to degree 5 and 40 columns. Other families are one part.
+    a weight, in whole numbers, that grows with a power of c. The power is larger where the fit is on the ``whole``
+    domain, which has few columns: with many, small tables are what can still be told from the noise. Walsh functions of
+    lower order take part in more tables and get more, too, up to degree 5 and 40 columns. Other families are one part.
     """
     if by_size and isinstance(family, TableFamily):
-        return _tables_by_size(family, neighbouring, kind)
+        return _tables_by_size(family, neighbouring, kind, whole=whole)
     few = len(family.sizes) <= _COLUMNS_BY_ORDER
     if by_size and few and isinstance(family, WalshFamily) and 1 < family.degree <= _ORDERS_WEIGHED:
         return _walsh_by_order(family, neighbouring, kind)
     return Parts((_one_part(family, neighbouring),), np.zeros(family.count, dtype=np.int64))
 
 
-def _tables_by_size(family: TableFamily, neighbouring: Neighbouring, kind: NoiseKind) -> Parts:
+def _tables_by_size(family: TableFamily, neighbouring: Neighbouring, kind: NoiseKind, *, whole: bool) -> Parts:
     cells = np.array([group.stop - group.start for group in family.groups])
-    grown = cells ** (_GAUSSIAN_POWER if kind == "gaussian" else _LAPLACE_POWER)
+    powers = _POWERS_ON_A_WHOLE_DOMAIN if whole else _POWERS
+    grown = cells ** powers["gaussian" if kind == "gaussian" else "laplace"]
     weights = np.maximum(np.rint(_LEVELS * grown / grown.max()).astype(np.int64), 1)
     weights //= math.gcd(*weights.tolist())
     parts, at = [], np.empty(len(cells), dtype=np.int64)

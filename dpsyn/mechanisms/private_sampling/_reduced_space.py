@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes, Domain
-from dpsyn.errors import FailureError, ParameterError
+from dpsyn.errors import FailureError, ParameterError, quoted
 from dpsyn.mechanisms.base import Progress, no_progress
 from dpsyn.memory import available_memory
 from dpsyn.notation import gigabytes
@@ -174,8 +174,8 @@ def _kind(domain: Domain, space: str | None) -> str:
         raise ParameterError(
             "space",
             space,
-            f"the paper's cube needs columns of two values, and {other.name!r} has {other.size}. Take space = 'product': as "
-            "one-hot bits almost no point of the cube would be a row",
+            f"the paper's cube needs columns of two values, and {quoted(other.name)} has {other.size}. Take space "
+            "= 'product': as one-hot bits almost no point of the cube would be a row",
         )
     # On two-valued columns the contrasts are the Walsh functions: the product is the cube, and its theorem holds.
     return "cube" if domain.is_binary else "product"

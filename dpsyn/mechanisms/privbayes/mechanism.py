@@ -15,9 +15,10 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
-from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score, r_moved, r_score
+from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
+from dpsyn.privacy.dependence import r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -72,7 +73,8 @@ class PrivBayes(Categories):
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> PrivBayesMechanism:
         """0.3 of the budget for the network, one choice a column, 0.7 for its tables, after 0.02 for n if it is a secret.
 
-        Scores are whole numbers, and a neighbour moves them by what :mod:`dpsyn.mechanisms.privbayes.scores` proves.
+        Scores are whole numbers, and a neighbour moves them by what :mod:`dpsyn.privacy.dependence` and
+        :mod:`dpsyn.mechanisms.privbayes.scores` prove.
 
         Raises:
             ParameterError: there are so many columns that choosing one parent for each would take too long.

@@ -12,7 +12,8 @@ import pytest
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.privbayes.mechanism import BayesianNetwork, PrivBayesMechanism, candidates
-from dpsyn.mechanisms.privbayes.scores import f_score, r_score
+from dpsyn.mechanisms.privbayes.scores import f_score
+from dpsyn.privacy.dependence import r_score
 from dpsyn.solvers.coded import table_counts
 from dpsyn.table import Table
 from tests.conformance.neighbours import Exact

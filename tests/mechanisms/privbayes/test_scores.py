@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score, r_moved, r_score
+from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score
+from dpsyn.privacy.dependence import r_moved, r_score
 
 
 def tables(shape, rows):

@@ -92,14 +92,15 @@ def composed_epsilon(
 
     The grid is refined by factors of 4 until a step gains at most 8·``tolerance``·ε (what is left then is a fifteenth of it
     if the excess shrinks like the step squared, and up to 1.7·``tolerance``·ε where it does not yet) or the arrays would
-    become too long. Every step of the refinement is an upper bound, and so is the Gaussian without sampling
-    (p = 1, exact), so the smallest of all is returned. For a δ so small that the mass of single rows that is put at infinity
-    would matter (1e-17 at 100,000 rows) only the latter is left. Refining stops early once the bound is at most ``enough``,
-    or ε clearly more than ``too_much``.
+    become too long. Every step of the refinement is an upper bound, and so are the Gaussian without sampling (p = 1, exact)
+    and sampling without noise, so the smallest of all is returned. For a δ so small that the mass of single rows that is put
+    at infinity would matter (1e-17 at 100,000 rows) only these are left. Refining stops early once the bound is at most
+    ``enough``, or ε clearly more than ``too_much``.
     """
     named = [Part(*part) for part in parts]
     shift = 1 / multiplier if multiplier > 0 else math.inf
     best = gaussian_epsilon(math.hypot(*(math.sqrt(p.rows) * p.distance * p.shift(shift) for p in named)), delta)
+    best = min(best, noiseless_epsilon(named, delta))
     if not best < _MEANINGLESS or best <= enough:
         return best
     largest = max(span(part.pair, part.rate, part.shift(shift)) for part in named)
@@ -117,6 +118,25 @@ def composed_epsilon(
             return best
         previous = epsilon
         step /= 4
+
+
+def noiseless_epsilon(parts: Iterable[Part], delta: float) -> float:
+    """ε at δ of the same rows without noise; with noise, which is post-processing, it is no larger.
+
+    A row that holds the record then shows it, and one that does not is as likely by 1/(1 - p) or 1 - p in the law that never
+    holds it. So the loss is infinite but for a mass m = Π (1-p)^rows over all pairs but "add", where it is
+    l = Σ ± rows·ln(1-p), + for "remove", - for "add", 0 for the others, both of whose laws hold a record as often:
+    δ(ε) = 1 - m + m·max(1 - e^{ε-l}, 0).
+    """
+    unused = {"remove": 0.0, "add": 0.0, "replace": 0.0, "swap": 0.0}
+    for part in parts:
+        unused[part.pair] += part.rows * math.log1p(-part.rate) if part.rate < 1 else -math.inf
+    finite = unused["remove"] + unused["replace"] + unused["swap"]
+    # What rounding may take is 1e-12 of every sum.
+    if not math.isfinite(sum(unused.values())) or -math.expm1(finite * (1 + 1e-12)) > delta:
+        return math.inf
+    loss = unused["remove"] - unused["add"] + math.log1p(-delta) - finite - 1e-12 * sum(unused.values())
+    return max(0.0, loss) * (1 + 1e-12)
 
 
 def fft_allowance(rows: int) -> float:

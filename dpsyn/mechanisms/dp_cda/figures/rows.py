@@ -12,7 +12,7 @@ from scipy.sparse.linalg import svds
 
 from dpsyn import escape
 from dpsyn.data.images import pixel_range
-from dpsyn.errors import ParameterError
+from dpsyn.errors import ParameterError, quoted
 from dpsyn.kit.plotly import GRID, dot_style, shorten
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.notation import short
@@ -233,7 +233,7 @@ def points_info(
         at = records.features.single
         for name in axes:
             if name not in at:
-                raise ParameterError("axes", axes, f"two of the columns {', '.join(map(repr, at))}")
+                raise ParameterError("axes", axes, f"two of the columns {', '.join(map(quoted, at))}")
         directions = np.zeros((records.dimension, 2))
         directions[at[axes[0]], 0] = directions[at[axes[1]], 1] = 1.0
         names = axes

@@ -29,7 +29,13 @@ _ORDERS = ((1, 4, 16), (4, 8, 16), (4, 16, 64), (8, 32, 128))
 def show(explorer: Explorer) -> None:
     """Draw the section."""
     stats, focus = explorer.stats, explorer.focus
-    largest = max(1, stats.n // focus.classes)
+    if stats.n < focus.classes:
+        st.info(
+            f"n = {stats.n:,} records are fewer than K = {focus.classes:,} classes, so a class has none: there is "
+            "nothing to mix in it, and no claim to check."
+        )
+        return
+    largest = stats.n // focus.classes
     known = focus.smallest_class
     columns = st.columns(4)
     place = visit.dataset().tag if focus.loaded else largest

@@ -15,7 +15,7 @@ import pandas as pd
 from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
-from dpsyn.errors import ParameterError
+from dpsyn.errors import ParameterError, quoted
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GUIDE, HERE, YELLOW
 from dpsyn.kit.plotly import finish, shorten
@@ -99,7 +99,7 @@ def as_bits(table: Table, chosen: dict[str, str | None]) -> Table:
         column = table.domain[name]
         labels = column.labels()
         if label is not None and label not in labels:
-            raise ParameterError("label", label, f"one of the values of {name!r}")
+            raise ParameterError("label", label, f"one of the values of {quoted(name)}")
         if label is None and len(labels) != 2:
             raise ParameterError("columns", name, "a column with two values, or one of its values to set against the rest")
         one = labels.index(label) if label is not None else 1

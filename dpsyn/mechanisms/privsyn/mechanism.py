@@ -1,0 +1,172 @@
+"""PrivSyn: score pairs with noise, choose and combine tables, measure them, make them agree, change rows towards them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpsyn import checks
+from dpsyn.domain import Domain
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.base import Axis, Progress
+from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.privsyn.gum import TableModel
+from dpsyn.mechanisms.privsyn.selection import combined, dense_pairs, in_proportion
+from dpsyn.notation import counted
+from dpsyn.privacy.budget import Budget
+from dpsyn.privacy.dependence import r_moved, r_score
+from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.coded import Rows
+from dpsyn.solvers.consistency import consistent
+from dpsyn.solvers.contingency import contingency_cells
+from dpsyn.solvers.memory import require_memory
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
+
+_SCORES, _SINGLES = 0.1, 0.1
+"""Shares of the budget for scores of pairs and for tables of single columns, of the paper; the rest is for others."""
+MOST_COLUMNS = 100
+"""All pairs of them are scored, and maybe measured."""
+_BYTES = 60
+"""By cell of all tables of two columns."""
+
+
+@dataclass(frozen=True)
+class PrivSyn(Categories):
+    """Many tables, and no model between them and the rows (see :class:`~dpsyn.mechanisms.categories.Categories`).
+
+    Args:
+        table_cells: γ: pairs are combined into tables of at most so many cells.
+        rounds: how many times the rows are changed towards every table.
+    """
+
+    table_cells: int = 5_000
+    rounds: int = 100
+
+    name: ClassVar[str] = "privsyn"
+    title: ClassVar[str] = "PrivSyn"
+    paper: ClassVar[str] = "Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang 2021"
+    axes: ClassVar[Mapping[str, Axis]] = {
+        **Categories.axes,
+        "table_cells": Axis("γ (cells of a combined table)", "100, 1000, 10000"),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("table_cells", checks.whole("table_cells", self.table_cells, 1, 10**7))
+        self._set("rounds", checks.whole("rounds", self.rounds, 1, 10_000))
+
+    def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> PrivSynMechanism:
+        """A tenth of the budget for the scores of all pairs, one for single columns, the rest for the tables chosen.
+
+        A score is how far a pair is from independence, InDif, in whole numbers that a neighbour moves by what
+        :mod:`dpsyn.privacy.dependence` proves; a table is moved in one cell, or two where a row is replaced.
+
+        Raises:
+            ParameterError: too many columns, or all tables of two columns do not fit into memory.
+        """
+        domain, n, stage, left = self._begun(spec, domain, n)
+        if len(domain) > MOST_COLUMNS:
+            allowed = f"at most {MOST_COLUMNS}: all pairs are scored"
+            raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
+        require_memory("domain", f"{len(domain)} columns", _BYTES * contingency_cells(domain.shape, 2))
+        budget = Budget.of(left)
+        guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
+        return PrivSynMechanism(self, spec, domain, n, guarantee, stage, budget)
+
+
+@dataclass(frozen=True)
+class PrivSynMechanism(OnCategories):
+    """Calibrated PrivSyn.
+
+    Attributes:
+        budget: of all steps.
+    """
+
+    budget: Budget
+
+    @property
+    def pairs(self) -> list[Columns]:
+        """Of columns."""
+        return list(combinations(range(len(self.domain)), 2))
+
+    @property
+    def parts(self) -> tuple[float, float, float]:
+        """What the scores, the tables of single columns and those that are chosen cost."""
+        scores, singles = _SCORES * self.budget.total if self.pairs else 0.0, _SINGLES * self.budget.total
+        return scores, singles, self.budget.total - scores - singles
+
+    @property
+    def score_scale(self) -> float:
+        """Of the noise on all scores together."""
+        return self.budget.noise_scale_for(self.parts[0], len(self.pairs), r_moved(self.public_rows))
+
+    @property
+    def one_way_scale(self) -> float:
+        """Of the noise on counts of single columns."""
+        return self.budget.noise_scale(self.parts[1], len(self.domain))
+
+    @property
+    def _power(self) -> float:
+        """Shares in proportion to cells^2/3 make the sum of all errors smallest under Gaussian noise, 1/2 under Laplace."""
+        return 2 / 3 if self.budget.noise == "gaussian" else 1 / 2
+
+    def calibrated(self) -> dict[str, Any]:
+        """Rows, and what every step costs; the scale of the last is that of a table that has all to itself."""
+        scores, singles, tables = self.parts
+        listed = [
+            ("one-way tables", singles, self.one_way_scale),
+            ("tables chosen", tables, self.budget.noise_scale(tables)),
+        ]
+        if scores:
+            listed.insert(1, (f"scores of {len(self.pairs)} pairs", scores, self.score_scale))
+        return {**super().calibrated(), **self.budget.ledger(*listed)}
+
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[TableModel, dict[str, Any]]:
+        assert isinstance(self.config, PrivSyn)
+        sizes, budget = self.domain.shape, self.budget
+        tables = NoisyTables()
+        singles: list[Columns] = [(j,) for j in range(len(sizes))]
+        real.expect([*singles, *self.pairs])
+        for columns in singles:
+            counts = budget.released(noise, real.counts(columns), self.one_way_scale)
+            tables.add(columns, counts, budget.deviation(self.one_way_scale))
+        progress("choosing tables", 0.1)
+        chosen = self._chosen(noise, real)
+        # Where no pair is worth its noise, the columns are measured once more.
+        measured = combined(chosen, sizes, self.config.table_cells) or singles
+        parts = in_proportion(self.parts[2], measured, lambda columns: math.prod(sizes[j] for j in columns), self._power)
+        for columns, spent in zip(measured, parts, strict=True):
+            scale = budget.noise_scale(spent)
+            tables.add(columns, budget.released(noise, real.counts(columns), scale), budget.deviation(scale))
+        progress("making tables agree", 0.2)
+        rows = float(self.public_rows or tables.rows)
+        model = TableModel(sizes, consistent(tables, sizes, rows), rows, self.config.rounds)
+        names = self.domain.names
+        return model, {
+            "pairs": len(chosen),
+            "tables": [" – ".join(names[j] for j in columns) for columns in measured],
+        }
+
+    def _chosen(self, noise: NoiseSource, real: Rows) -> list[Columns]:
+        """The pairs whose dependence, by noisy scores, outweighs the noise on their tables."""
+        if not self.pairs:
+            return []
+        cells = np.array([math.prod(self.domain.shape[j] for j in pair) for pair in self.pairs], dtype=np.float64)
+        one = self.budget.mean_error(self.budget.noise_scale(self.parts[2]))
+        return dense_pairs(self.pairs, self._dependence(noise, real), cells, self._power, one)
+
+    def _dependence(self, noise: NoiseSource, real: Rows) -> Floats:
+        """InDif of all pairs with noise, in rows: Σ |count - count of independent columns|."""
+        sizes, rows = self.domain.shape, self.public_rows
+        exact = [
+            r_score(real.counts(pair).reshape(sizes[pair[0]], sizes[pair[1]]), rows_public=rows is not None)
+            for pair in self.pairs
+        ]
+        noisy = self.budget.released(noise, np.array(exact, dtype=np.int64), self.score_scale)
+        return np.asarray(noisy / (rows or 1), dtype=np.float64)

@@ -1,0 +1,157 @@
+"""PrivSyn: what it scores, chooses, combines and measures, and rows that come to have their tables."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.errors import DpsynError
+from dpsyn.mechanisms.privsyn.gum import TableModel, _update
+from dpsyn.mechanisms.privsyn.selection import combined, dense_pairs
+from dpsyn.solvers.coded import CodedRows, table_counts
+from tests.conformance.neighbours import Call, Exact
+
+ASIA = dpsyn.load_sample("asia")
+PAIRS = list(combinations(range(8), 2))
+
+
+def exact_run(spec: dpsyn.PrivacySpec, **settings: int) -> tuple[list[Call], dict]:
+    mechanism = dpsyn.PrivSyn(rounds=1, rows=50, **settings).calibrate(spec, ASIA.domain, ASIA.n)
+    noise = Exact()
+    return noise.calls, mechanism._run(noise, ASIA, lambda step, share: None)[1]
+
+
+@pytest.mark.parametrize(("neighbouring", "unit"), [("replace_one", ASIA.n), ("add_remove", 1)])
+def test_scores_are_distances_from_independence_and_all_that_is_measured_is_counted(neighbouring, unit):
+    calls, diagnostics = exact_run(dpsyn.PrivacySpec(1.0, 1e-5, neighbouring))
+    for j in range(8):
+        assert calls[j].values.tolist() == np.bincount(ASIA.codes[:, j], minlength=2).tolist()
+    scores = calls[8].values
+    for (i, j), score in zip(PAIRS, scores, strict=True):
+        joint = table_counts(ASIA.codes, (i, j), (2,) * 8).reshape(2, 2)
+        away = np.abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0)) / ASIA.n).sum()
+        assert score / unit == pytest.approx(away, abs=1 if unit == 1 else 1e-6)
+    mechanism = dpsyn.PrivSyn().calibrate(dpsyn.PrivacySpec(1.0, 1e-5, neighbouring), ASIA.domain, ASIA.n)
+    assert mechanism._dependence(Exact(), CodedRows(ASIA.codes, ASIA.domain.shape)) == pytest.approx(scores / unit)
+    names = ASIA.domain.names
+    measured = [tuple(names.index(name) for name in table.split(" – ")) for table in diagnostics["tables"]]
+    for columns, call in zip(measured, calls[9:], strict=True):
+        assert call.values.tolist() == table_counts(ASIA.codes, columns, (2,) * 8).tolist()
+    strong = [pair for pair, score in zip(PAIRS, scores, strict=True) if score / unit > 0.1 * ASIA.n]
+    assert strong
+    assert all(any(set(pair) <= set(columns) for columns in measured) for pair in strong)
+
+
+@pytest.mark.parametrize(("delta", "power", "unit"), [(1e-5, 2 / 3, "rho"), (0.0, 1 / 2, "epsilon")])
+def test_a_tenth_for_scores_a_tenth_for_columns_and_the_rest_by_cells(delta, power, unit):
+    spec = dpsyn.PrivacySpec(1.0, delta)
+    mechanism = dpsyn.PrivSyn().calibrate(spec, ASIA.domain, ASIA.n)
+    assert [entry["share"] for entry in mechanism.calibrated()["ledger"]] == pytest.approx([0.1, 0.1, 0.8])
+    calls, _ = exact_run(spec)
+    moved = 6 * ASIA.n + 4
+    if unit == "rho":
+        costs = [2 / (2 * call.scale**2) for call in calls]
+        costs[8] = 28 * moved**2 / (2 * calls[8].scale ** 2)
+    else:
+        costs = [2 / call.scale for call in calls]
+        costs[8] = 28 * moved / calls[8].scale
+    total = mechanism.budget.total
+    assert sum(costs[:8]) == pytest.approx(0.1 * total)
+    assert costs[8] == pytest.approx(0.1 * total)
+    weights = [len(call.values) ** power for call in calls[9:]]
+    assert costs[9:] == pytest.approx([0.8 * total * weight / sum(weights) for weight in weights])
+
+
+def test_where_no_pair_is_worth_its_noise_all_is_spent_on_columns():
+    for table in (ASIA, dpsyn.Table(ASIA.frame[["asia"]], ASIA.domain.project(["asia"]))):
+        mechanism = dpsyn.PrivSyn(rows=50).calibrate(dpsyn.PrivacySpec(1e-4), table.domain, ASIA.n)
+        noise = Exact()
+        diagnostics = mechanism._run(noise, table, lambda step, share: None)[1]
+        assert diagnostics["tables"] == list(table.domain.names)
+        counted = [call for call in noise.calls if len(call.values) == 2]
+        scores = 0.1 if len(table.domain) > 1 else 0.0
+        assert sum(2 / call.scale for call in counted) == pytest.approx((1 - scores) * mechanism.budget.total)
+
+
+def error(chosen, dependence, cells, rho):
+    """Of the paper: Σ c·√(1/(πρ_i)) over pairs that are taken, with ρ_i by cells^2/3, and φ over the others."""
+    together = sum(cells[i] ** (2 / 3) for i in chosen)
+    noise = sum(cells[i] / math.sqrt(math.pi * rho * cells[i] ** (2 / 3) / together) for i in chosen)
+    return noise + sum(phi for i, phi in enumerate(dependence) if i not in chosen)
+
+
+def test_dense_marg_is_greedy_in_the_error_of_the_paper():
+    random = np.random.default_rng(3)
+    for rho in (1e-4, 0.01, 1.0):
+        pairs = list(combinations(range(5), 2))
+        dependence, cells = random.uniform(0, 900, 10), random.integers(4, 90, 10).astype(float)
+        # √(2/π)·σ with σ² = 1/(2ρ).
+        found = dense_pairs(pairs, dependence, cells, 2 / 3, math.sqrt(1 / (math.pi * rho)))
+        taken: list[int] = []
+        while len(taken) < 10:
+            best = min((i for i in range(10) if i not in taken), key=lambda i: error([*taken, i], dependence, cells, rho))
+            if error([*taken, best], dependence, cells, rho) >= error(taken, dependence, cells, rho):
+                break
+            taken.append(best)
+        assert found == [pairs[i] for i in taken]
+    assert dense_pairs([(0, 1)], np.array([5.0]), np.array([4.0]), 0.5, 2.0) == []
+
+
+def test_cliques_become_one_table_the_largest_first():
+    triangle = [(0, 1), (0, 2), (1, 2)]
+    assert combined([*triangle, (2, 3)], (2,) * 4, 8) == [(0, 1, 2), (2, 3)]
+    assert combined([*triangle, (2, 3)], (2,) * 4, 7) == [*triangle, (2, 3)]
+    four = list(combinations(range(4), 2))
+    assert combined(four, (2,) * 4, 16) == [(0, 1, 2, 3)]
+    # (0, 1, 3) has two columns in common with the first one; after it the others have three.
+    assert combined(four, (2,) * 4, 15) == [(0, 1, 2), (0, 1, 3), (2, 3)]
+    assert combined([*triangle, (1, 3), (2, 3)], (2,) * 4, 8) == [(0, 1, 2), (1, 2, 3)]
+
+
+def test_an_update_moves_rows_from_full_cells_to_empty_ones():
+    generator = np.random.default_rng(0)
+    codes = np.repeat(np.array([[0, 0, 7], [1, 1, 8]], dtype=np.int32), [80, 20], axis=0)
+    wanted = np.array([50.0, 0.0, 10.0, 40.0])
+    _update(codes, (0, 1), (2, 2, 9), wanted, 1.0, generator)
+    assert table_counts(codes, (0, 1), (2, 2)).tolist() == [50, 0, 10, 40]
+    # Into a cell without rows they keep what is not in the table; into another one some are copies.
+    assert set(codes[(codes[:, 0] == 1) & (codes[:, 1] == 0), 2]) == {7}
+    third = codes[(codes[:, 0] == 1) & (codes[:, 1] == 1), 2]
+    assert 20 < (third == 8).sum() < 40
+    _update(codes, (0, 1), (2, 2, 9), np.array([100.0, 0.0, 0.0, 0.0]), 0.1, generator)
+    assert table_counts(codes, (0, 1), (2, 2)).tolist()[0] == 55
+
+
+def test_rows_come_to_have_all_tables_that_agree():
+    random = np.random.default_rng(5)
+    sizes = (3, 4, 2)
+    codes = np.stack([random.integers(0, size, 3000) for size in sizes], axis=1).astype(np.int32)
+    codes[:, 1] = np.where(random.random(3000) < 0.7, codes[:, 0], codes[:, 1])
+    tables = [(0,), (1,), (2,), (0, 1), (1, 2)]
+    counts = {columns: table_counts(codes, columns, sizes).astype(float) for columns in tables}
+    made = TableModel(sizes, counts, 3000.0, 60).codes(6000, random)
+    assert made.shape == (6000, 3)
+    for columns in tables:
+        assert np.abs(table_counts(made, columns, sizes) - 2 * counts[columns]).sum() < 0.01 * 6000
+
+
+def test_what_cannot_be_is_refused():
+    spec = dpsyn.PrivacySpec(1.0, 1e-5)
+    for columns, allowed in ((100, True), (101, False)):
+        wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "truth", (0, 1), public=True) for j in range(columns))
+        if allowed:
+            assert len(dpsyn.PrivSyn().calibrate(spec, wide, 100).pairs) == 4950
+            continue
+        with pytest.raises(DpsynError, match="all pairs"):
+            dpsyn.PrivSyn().calibrate(spec, wide, 100)
+    for columns, bins in (("abc", 2_000), ("ab", 10**5)):  # all tables of two columns count, and no larger ones
+        large = dpsyn.Domain.of(dpsyn.Attribute(c, "numeric", lower=0, upper=1, bins=bins, public=True) for c in columns)
+        if bins == 2_000:
+            assert len(dpsyn.PrivSyn(histogram_share=0.0).calibrate(spec, large, 100).pairs) == 3
+            continue
+        with pytest.raises(DpsynError, match="memory"):
+            dpsyn.PrivSyn(histogram_share=0.0).calibrate(spec, large, 100)
