@@ -257,7 +257,15 @@ def test_as_published_is_two_f_over_n_sigma():
     assert sides(line.filled) == (pytest.approx(0.7, rel=1e-3), 0.7)
 
 
-FIELD = [dpsyn.Independent(), dpsyn.MST(), dpsyn.AIM(), dpsyn.PrivBayes(), dpsyn.Contingency(), dpsyn.PrivSyn()]
+FIELD = [
+    dpsyn.Independent(),
+    dpsyn.MST(),
+    dpsyn.AIM(),
+    dpsyn.PrivBayes(),
+    dpsyn.Contingency(),
+    dpsyn.PrivSyn(),
+    dpsyn.DualQuery(),
+]
 SPECS = [dpsyn.PrivacySpec(1.0), dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")]
 
 
