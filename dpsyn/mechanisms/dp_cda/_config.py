@@ -22,7 +22,6 @@ from dpsyn.mechanisms.dp_cda._checks import (
     public_class_sizes,
     rows_of_classes,
 )
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
 from dpsyn.mechanisms.dp_cda._mechanism import (
     USUAL_AVERAGE,
     DPCDAMechanism,
@@ -30,8 +29,9 @@ from dpsyn.mechanisms.dp_cda._mechanism import (
     floating_noise_assumption,
 )
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
-from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
+from dpsyn.mechanisms.feature_map import FeatureMap
+from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 Scaling = Literal["public", "private"]

@@ -13,12 +13,12 @@ import pandas as pd
 
 from dpsyn.errors import FailureError, InputError
 from dpsyn.mechanisms.base import Mechanism, Progress
-from dpsyn.mechanisms.dp_cda._averaging import AddNoise, averages_in_blocks, gaussian_noise
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import class_values, in_proportion
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_place
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
+from dpsyn.mechanisms.feature_map import FeatureMap, Standard, clip_in_place
+from dpsyn.privacy.mixing import exact as mixing
+from dpsyn.privacy.mixing.averaging import AddNoise, averages_in_blocks, gaussian_noise
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import SYSTEM_NOISE, rounded_up
 from dpsyn.table import Table

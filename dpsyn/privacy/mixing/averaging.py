@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
+from dpsyn.privacy.mixing.pairs import Variant
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
