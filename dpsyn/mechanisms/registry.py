@@ -24,6 +24,7 @@ MECHANISMS: dict[str, str] = {
     "contingency": "dpsyn.mechanisms.contingency:Contingency",
     "privsyn": "dpsyn.mechanisms.privsyn:PrivSyn",
     "dual_query": "dpsyn.mechanisms.dual_query:DualQuery",
+    "dp_mix": "dpsyn.mechanisms.dp_mix:DPMix",
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")

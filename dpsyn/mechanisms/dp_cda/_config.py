@@ -23,14 +23,12 @@ from dpsyn.mechanisms.dp_cda._checks import (
     rows_of_classes,
 )
 from dpsyn.mechanisms.dp_cda._mechanism import (
-    USUAL_AVERAGE,
     DPCDAMechanism,
-    changed_by_floating_point,
-    floating_noise_assumption,
 )
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.mechanisms.feature_map import FeatureMap
+from dpsyn.privacy.mixing.averaging import USUAL_AVERAGE, changed_by_floating_point, floating_noise_assumption
 from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
