@@ -24,11 +24,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dpsyn.mechanisms.dp_cda.accounting import _rdp as _mixing_rdp
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting import quick
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.counterexamples import corrected_rdp_epsilon
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
+from dpsyn.privacy.mixing import exact as mixing
 
 DELTA = 1e-5
 SETTINGS = [  # name, N_k, T_k, l, sigma

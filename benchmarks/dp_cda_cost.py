@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 import dpsyn
-from dpsyn.mechanisms.dp_cda.accounting.exact import _calibrated
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.privacy.mixing.exact import _calibrated
 
 SPEC = dpsyn.PrivacySpec(10.0, 1e-5)
 CLASSES = 10

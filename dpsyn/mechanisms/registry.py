@@ -23,6 +23,8 @@ MECHANISMS: dict[str, str] = {
     "privbayes": "dpsyn.mechanisms.privbayes:PrivBayes",
     "contingency": "dpsyn.mechanisms.contingency:Contingency",
     "privsyn": "dpsyn.mechanisms.privsyn:PrivSyn",
+    "dual_query": "dpsyn.mechanisms.dual_query:DualQuery",
+    "dp_mix": "dpsyn.mechanisms.dp_mix:DPMix",
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")

@@ -69,7 +69,7 @@ class Budget:
         moved = self.moved * tables
         return moved / (2 * scale**2) if self.noise == "gaussian" else moved / scale
 
-    def choice_scale(self, spent: float, moved: int) -> float:
+    def choice_scale(self, spent: float, moved: float) -> float:
         """Of a choice that costs ``spent``, where a neighbour moves a score by ``moved`` at most."""
         return (moved / math.sqrt(2 * spent) if self.noise == "gaussian" else 2 * moved / spent) * (1 + _ROUNDING)
 

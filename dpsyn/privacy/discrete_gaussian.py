@@ -113,7 +113,7 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
     by_zcdp = length / math.sqrt(2 * zcdp_rho(epsilon, delta))
     if delta < _SMALLEST_DELTA:
         return by_zcdp, "zcdp"
-    scale = length / _continuous_mu(epsilon, delta) * (1 + 1e-9)
+    scale = length / continuous_mu(epsilon, delta) * (1 + 1e-9)
     excess = 1e-6
     while scale < by_zcdp:
         if discrete_delta(moved, scale, epsilon) <= delta:
@@ -123,7 +123,7 @@ def gaussian_scale(moved: Sequence[Moved], epsilon: float, delta: float) -> tupl
     return by_zcdp, "zcdp"
 
 
-def _continuous_mu(epsilon: float, delta: float) -> float:
+def continuous_mu(epsilon: float, delta: float) -> float:
     """Largest μ, from below, with :func:`continuous_delta` at most δ."""
     low, high = 0.0, 1.0
     while continuous_delta(high, epsilon) <= delta:

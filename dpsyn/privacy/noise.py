@@ -27,6 +27,11 @@ GAUSSIAN_ROUNDING = 2.0**-30
 """Relative allowance on a sensitivity for rounding values to the grid before Gaussian noise is added."""
 
 
+_LARGEST_WHOLE_SCALE = 2**52
+"""Beyond it choices are even, which costs nothing: the exact ones would need more than 64 bits."""
+_AT_ONCE = 8192
+
+
 class NoiseSource:
     """Noise and draws for one run.
 
@@ -102,6 +107,25 @@ class NoiseSource:
         choose = dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=scale)
         return int(choose([int(score) for score in scores]))
 
+    def exponential_choices(self, scores: Integers, scale: int, count: int) -> Integers:
+        """So many choices of :meth:`exponential_choice` from the same scores, independent of each other. Shape (count,).
+
+        Exact and quick where there are many: a position that is drawn evenly is taken with probability
+        exp(-(max - scores_i)/scale), or another one is drawn.
+        """
+        _check_scale(scale)
+        gaps = scores.max() - scores
+        if scale > _LARGEST_WHOLE_SCALE:
+            gaps, scale = np.zeros_like(gaps), 1
+        if self.seeded:
+            weights = np.exp(-gaps / scale)
+            return np.asarray(self.generator.choice(len(scores), count, p=weights / weights.sum()))
+        found = np.empty(0, dtype=np.int64)
+        while len(found) < count:
+            drawn = uniform_below(len(scores), _AT_ONCE)
+            found = np.concatenate([found, drawn[happens(gaps[drawn], scale)]])
+        return found[:count]
+
 
 def _check_scale(scale: float) -> None:
     if not (math.isfinite(scale) and scale > 0):
@@ -118,6 +142,47 @@ def _opendp() -> tuple[Any, Any]:
 def _through(measurement: Any, values: Integers) -> Integers:
     flat = [int(v) for v in values.ravel()]
     return np.array(measurement(flat), dtype=np.int64).reshape(values.shape)
+
+
+def uniform_below(limit: int, count: int) -> Integers:
+    """Whole numbers from 0 to limit - 1, all equally likely, from the system's entropy. Shape (count,); limit ≤ 2^62."""
+    bits = max(1, (limit - 1).bit_length())
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < count:
+        drawn = (np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64) >> (64 - bits)).astype(np.int64)
+        found = np.concatenate([found, drawn[drawn < limit]])
+    return found[:count]
+
+
+def happens(numerators: Integers, denominator: int) -> npt.NDArray[np.bool_]:
+    """Coins that show True with probability exp(-numerator/denominator) exactly, in whole numbers. Same shape.
+
+    Canonne, Kamath, Steinke 2020, Algorithm 1, for all coins at once: e^-1 as often as it goes in, then the rest.
+
+    Args:
+        numerators: not negative, shape (k,).
+        denominator: positive, at most 2^52.
+    """
+    up = np.ones(len(numerators), dtype=bool)
+    whole = numerators // denominator
+    turn = 0
+    while len(left := np.flatnonzero(up & (whole > turn))):
+        up[left] = _happens_once(np.full(len(left), denominator), denominator)
+        turn += 1
+    left = np.flatnonzero(up)
+    up[left] = _happens_once(numerators[left] % denominator, denominator)
+    return up
+
+
+def _happens_once(numerators: Integers, denominator: int) -> npt.NDArray[np.bool_]:
+    """The same for numerators up to the denominator: the first K with a coin of γ/K that shows False is odd."""
+    odd = np.ones(len(numerators), dtype=bool)
+    going, k = np.arange(len(numerators)), 1
+    while len(going):
+        going = going[uniform_below(denominator * k, len(going)) < numerators[going]]
+        odd[going] = ~odd[going]
+        k += 1
+    return odd
 
 
 def _discrete_gaussian(generator: np.random.Generator, scale: float, count: int) -> Integers:

@@ -210,6 +210,30 @@ def by_ledger(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimF
     return concentrated(own, ledger, moved, exact=settings["accounting"] == "exact")
 
 
+def one_gaussian(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
+    """The claim of Gaussian noise of the scale ``"noise_scale"``, once, on what moves by ``"sensitivity"``."""
+    if "sensitivity" not in settings or "noise_scale" not in settings:
+        return ()
+    moved, scale = float(settings["sensitivity"]), float(settings["noise_scale"])
+    shift = number(moved / scale)
+    epsilon = up(guarantee.epsilon)
+    filled = (
+        rf"\Phi\left(\frac{{{shift}}}{{2}} - \frac{{{epsilon}}}{{{shift}}}\right) - e^{{{epsilon}}}\,"
+        rf"\Phi\left(-\frac{{{shift}}}{{2}} - \frac{{{epsilon}}}{{{shift}}}\right) \le {up(guarantee.delta, 3)}"
+    )
+    return (
+        ClaimFormula(
+            "The claim",
+            r"\Phi\left(\frac{\mu}{2} - \frac{\varepsilon}{\mu}\right) - e^\varepsilon\,"
+            r"\Phi\left(-\frac{\mu}{2} - \frac{\varepsilon}{\mu}\right) \le \delta,\quad \mu = \frac{\Delta}{\sigma}",
+            filled,
+            OUR_PROOF,
+            f"A neighbour changes one row, by Δ = {moved:.4g} at most; σ = {scale:.4g} is the scale of its noise "
+            "(Balle, Wang 2018).",
+        ),
+    )
+
+
 def added_up(guarantee: Guarantee, ledger: Sequence[Mapping[str, Any]], moved: str) -> ClaimFormula:
     """The claim of parts whose ε add up.
 

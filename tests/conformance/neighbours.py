@@ -49,6 +49,9 @@ class Deaf(NoiseSource):
         self._noted("choice", scores, scale)
         return int(self.answers.integers(len(scores)))
 
+    def exponential_choices(self, scores: np.ndarray, scale: int, count: int) -> np.ndarray:
+        return np.array([self.exponential_choice(scores, scale) for _ in range(count)])
+
 
 class Exact(Deaf):
     """Answers without noise, and chooses the highest score."""

@@ -30,6 +30,7 @@ ATTRIBUTES = {
 SETTINGS: dict[str, dict[str, Any]] = {
     "privbayes": {"usefulness": 1e-6},  # parents, although there are few rows
     "privsyn": {"rounds": 2},
+    "dual_query": {"rounds": 3, "samples": 4},
 }
 TIGHT = 0.65
 """The part of the budget that the worst neighbour uses: with half of the noise on a table or choice it would be too much."""
@@ -109,12 +110,10 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember_fits(monkeypatch)
-    frame, made = frame_of(BITS), []
+    frame, made, config = frame_of(BITS), [], config_class(name)(**SETTINGS.get(name, {}))
     for rows in (frame, frame.drop(index=[0, 3]), pd.concat([frame] * 9)):
         table = table_of(rows.reset_index(drop=True))
-        made.append(
-            run(config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5, "add_remove"), table.domain, table.n), table)[1]
-        )
+        made.append(run(config.calibrate(dpsyn.PrivacySpec(1.0, 1e-5, "add_remove"), table.domain, table.n), table)[1])
     pd.testing.assert_frame_equal(made[0], made[1])
     pd.testing.assert_frame_equal(made[0], made[2])
 
@@ -123,7 +122,9 @@ def test_where_their_number_is_a_secret_as_many_rows_are_made_as_the_noise_says(
 def test_noise_that_drowns_all_rows_is_survived(name: str) -> None:
     table = table_of(frame_of(MIXED))
     for epsilon, delta in ((1e-14, 0.0), (1e-14, 1e-300), (1e-3, 1e-5), (1e80, 0.0)):
-        mechanism = config_class(name)(rows=9).calibrate(dpsyn.PrivacySpec(epsilon, delta), table.domain, table.n)
+        mechanism = config_class(name)(rows=9, **SETTINGS.get(name, {})).calibrate(
+            dpsyn.PrivacySpec(epsilon, delta), table.domain, table.n
+        )
         assert len(mechanism(np.random.default_rng(0), table).rows) == 9
 
 
@@ -133,6 +134,8 @@ def test_all_is_measured_in_whole_numbers_and_one_column_is_enough(name: str) ->
     for neighbouring in ("replace_one", "add_remove"):
         for delta in (0.0, 1e-6):
             spec = dpsyn.PrivacySpec(20.0, delta, neighbouring)
-            made = config_class(name)().calibrate(spec, table.domain, table.n)(np.random.default_rng(0), table)
+            made = config_class(name)(**SETTINGS.get(name, {})).calibrate(spec, table.domain, table.n)(
+                np.random.default_rng(0), table
+            )
             assert made.rows["only"].isin([0, 1]).all()
             assert 2 <= len(made.rows) <= 6

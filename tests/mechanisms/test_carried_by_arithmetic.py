@@ -12,7 +12,7 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.mechanisms.base import Config
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball
+from dpsyn.mechanisms.feature_map import FeatureMap, clip_to_ball
 from dpsyn.privacy import dp_cda_epsilon
 from dpsyn.table import Table
 

@@ -13,10 +13,10 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.claim_formulas import claim_formulas
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas, threshold_formula
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class, offered
+from dpsyn.privacy.mixing import exact as mixing
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.table import Table
 from dpsyn.theory.formulas import OTHERS, is_corrected, paper_of, power, up
@@ -257,7 +257,15 @@ def test_as_published_is_two_f_over_n_sigma():
     assert sides(line.filled) == (pytest.approx(0.7, rel=1e-3), 0.7)
 
 
-FIELD = [dpsyn.Independent(), dpsyn.MST(), dpsyn.AIM(), dpsyn.PrivBayes(), dpsyn.Contingency(), dpsyn.PrivSyn()]
+FIELD = [
+    dpsyn.Independent(),
+    dpsyn.MST(),
+    dpsyn.AIM(),
+    dpsyn.PrivBayes(),
+    dpsyn.Contingency(),
+    dpsyn.PrivSyn(),
+    dpsyn.DualQuery(),
+]
 SPECS = [dpsyn.PrivacySpec(1.0), dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")]
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.noise import NoiseSource, happens, uniform_below
 
 COUNT = 20_000
 
@@ -115,3 +115,55 @@ def test_the_exponential_mechanism_chooses_by_its_law(generator):
 def test_the_exponential_mechanism_survives_scores_far_apart():
     for made in (NoiseSource(None), NoiseSource(np.random.default_rng(1))):
         assert made.exponential_choice(np.array([0, 10**15, 5]), 0.5) == 1
+
+
+@pytest.mark.parametrize("generator", [None, np.random.default_rng(3)])
+def test_many_choices_have_the_law_of_one(generator):
+    scores, scale, runs = np.array([0, 1, 3, -40, 9]), 4, 40_000
+    chosen = np.bincount(NoiseSource(generator).exponential_choices(scores, scale, runs), minlength=5)
+    assert chosen.sum() == runs
+
+    def p_value(scale: float) -> float:
+        weights = np.exp(scores / scale)
+        seen = [chosen[0], chosen[1], chosen[2], chosen[4]]
+        expected = np.delete(weights, 3) / np.delete(weights, 3).sum() * sum(seen)
+        return float(stats.chisquare(seen, expected).pvalue)
+
+    assert p_value(scale) > 1e-4
+    assert p_value(1.3 * scale) < 1e-9
+    assert p_value(scale / 1.3) < 1e-9
+    assert chosen[3] <= 5
+
+
+def test_many_choices_survive_scores_far_apart_and_scales_beyond_64_bits():
+    for made in (NoiseSource(None), NoiseSource(np.random.default_rng(1))):
+        assert made.exponential_choices(np.array([0, 10**15, 5]), 1, 50).tolist() == [1] * 50
+        even = np.bincount(made.exponential_choices(np.array([0, 10**15]), 10**30, 4000), minlength=2)
+        assert abs(even[0] - 2000) < 200
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 5), (1, 5), (5, 5), (12, 5), (2**52 // 3, 2**52)])
+def test_a_coin_shows_true_as_often_as_its_law_says(numerator, denominator):
+    shown = happens(np.full(40_000, numerator), denominator).mean()
+    law = math.exp(-numerator / denominator)
+    assert shown == pytest.approx(law, abs=5 * math.sqrt(law * (1 - law) / 40_000))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
+def test_whole_numbers_below_a_limit_are_even(limit):
+    drawn = np.bincount(uniform_below(limit, 40_000), minlength=limit)
+    assert len(drawn) == limit
+    assert limit == 1 or stats.chisquare(drawn).pvalue > 1e-4
+    assert uniform_below(2**62, 100).max() > 2**58
+
+
+def test_a_seed_repeats_many_choices_and_without_one_no_generator_is_asked():
+    scores = np.array([0, 1, 2])
+    first, second = (NoiseSource(np.random.default_rng(3)).exponential_choices(scores, 2, 50) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    made = NoiseSource(None)
+    made.generator = None
+    assert len(made.exponential_choices(scores, 2, 50)) == 50
+    for scale in (0, -1, math.inf):
+        with pytest.raises(ParameterError, match="scale"):
+            made.exponential_choices(scores, scale, 5)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsyn.mechanisms.dp_cda._checks import count_margin
-from dpsyn.mechanisms.dp_cda._feature_map import SMALLEST_SPREAD, FeatureMap, Standard
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Part
-from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon, gaussian_multiplier
+from dpsyn.mechanisms.feature_map import SMALLEST_SPREAD, FeatureMap, Standard
+from dpsyn.privacy.mixing.pairs import Part
+from dpsyn.privacy.mixing.pld import gaussian_epsilon, gaussian_multiplier
 from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.table import Table

@@ -22,16 +22,14 @@ from dpsyn.mechanisms.dp_cda._checks import (
     public_class_sizes,
     rows_of_classes,
 )
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap
 from dpsyn.mechanisms.dp_cda._mechanism import (
-    USUAL_AVERAGE,
     DPCDAMechanism,
-    changed_by_floating_point,
-    floating_noise_assumption,
 )
 from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
-from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
+from dpsyn.mechanisms.feature_map import FeatureMap
+from dpsyn.privacy.mixing.averaging import USUAL_AVERAGE, changed_by_floating_point, floating_noise_assumption
+from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 
 Scaling = Literal["public", "private"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,13 @@ import pandas as pd
 
 from dpsyn.errors import FailureError, InputError, quoted
 from dpsyn.mechanisms.base import Mechanism, Progress
-from dpsyn.mechanisms.dp_cda._averaging import AddNoise, averages_in_blocks, gaussian_noise
 from dpsyn.mechanisms.dp_cda._budget import Budget
 from dpsyn.mechanisms.dp_cda._checks import class_values, in_proportion
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_place
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
-from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
-from dpsyn.privacy.spec import SYSTEM_NOISE, rounded_up
+from dpsyn.mechanisms.feature_map import FeatureMap, Standard, clip_in_place
+from dpsyn.privacy.mixing import exact as mixing
+from dpsyn.privacy.mixing.averaging import AddNoise, allowance, averages_in_blocks, gaussian_noise
+from dpsyn.privacy.noise import NoiseSource
 from dpsyn.table import Table
 
 if TYPE_CHECKING:
@@ -32,29 +30,6 @@ Sizes = Sequence[int | None]
 
 _SMALLEST_NOISE = 2.0**-20
 """In units of the clip norm; below it the grid of the noise would overflow 64-bit integers. More noise is always allowed."""
-
-
-USUAL_AVERAGE = 8.0
-"""Over σ: what is taken for the largest average where σ is not known before the run."""
-
-
-def changed_by_floating_point(numbers: int, largest: float) -> float:
-    """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`).
-
-    2e/step with e = 2^-50·σ + 2^-53·|average| and steps of at least σ/128; ``largest`` is the largest |average| over σ.
-    """
-    return numbers * (2.0**-42 + 2.0**-45 * largest)
-
-
-def floating_noise_assumption(numbers: int, largest: float) -> str:
-    """What a release takes for granted of noise from NumPy's generator."""
-    more = f" (more where averages are above {USUAL_AVERAGE:.0f}σ)" if largest == USUAL_AVERAGE else ""
-    return (
-        f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
-        "σ/64, so that low bits give nothing away; that floating point then changes one of the "
-        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, largest), 2)} "
-        f"in all{more}, which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
-    )
 
 
 @dataclass(frozen=True)
@@ -106,10 +81,7 @@ class DPCDAMechanism(Mechanism):
     def noise_scale_for(self, sizes: Sizes) -> float:
         """σ for classes that hold at least ``sizes`` records (None: no rows), with the allowances for floating point.
 
-        Rounding both of two averages to a grid of step 2^-40·σ moves their difference by at most 2^-40·σ·√dimension, so the
-        multiplier z that accounting asks for is met by σ = zΔ(1 + 2^-30)(1 + z·2^-39·√dimension). Summing m records in any
-        order errs by at most m·2^-53·c·m/l in an average, so by m²·2^-53 of Δ = 2c/l in the difference of two; m = l, and
-        under Poisson sampling m ≤ 64·l + 1024 with a probability that no computer can tell from 1.
+        Of l records, and under Poisson sampling of at most 64·l + 1024 with a probability that no computer can tell from 1.
         """
         made = [
             (size, rows) for size, rows in zip(sizes, self.rows_for(sizes), strict=True) if size is not None and rows > 0
@@ -128,10 +100,8 @@ class DPCDAMechanism(Mechanism):
         )
         multiplier = sigma / self.sensitivity
         summed = 64 * self.config.order_of_mixture + 1024 if poisson else self.config.order_of_mixture
-        allowance = (1 + GAUSSIAN_ROUNDING + summed**2 * 2.0**-52) * (
-            1 + multiplier * 2.0**-39 * math.sqrt(max(self.features.dimension, 1))
-        )
-        return max(sigma * allowance, _SMALLEST_NOISE * self.radius)
+        sigma *= allowance(multiplier, summed, self.features.dimension)
+        return max(sigma, _SMALLEST_NOISE * self.radius)
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, sensitivity, the ledger, and rows per class, σ and sampling rates, or when they will be known."""

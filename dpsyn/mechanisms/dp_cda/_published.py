@@ -16,11 +16,11 @@ from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import InputError, ParameterError
 from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, check_request, no_progress
-from dpsyn.mechanisms.dp_cda._averaging import class_averages
 from dpsyn.mechanisms.dp_cda._checks import check_delta, class_column, class_values, rows_of_classes
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_in_place
-from dpsyn.mechanisms.dp_cda.accounting._pairs import check_clip_norm
 from dpsyn.mechanisms.dp_cda.counterexamples import published_sigma
+from dpsyn.mechanisms.feature_map import FeatureMap, clip_in_place
+from dpsyn.privacy.mixing.averaging import class_averages
+from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.table import Table

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting.exact import TOLERANCE, change_epsilon, checked_multiplier
+from dpsyn.privacy.mixing.exact import TOLERANCE, change_epsilon, checked_multiplier
+from dpsyn.privacy.mixing.pairs import Change, mixed_classes
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
 REMARK_2_ORDERS = (8, 16, 32, 64, 512)

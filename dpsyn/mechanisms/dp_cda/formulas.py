@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting.exact import change_epsilon
 from dpsyn.notation import short
+from dpsyn.privacy.mixing.exact import change_epsilon
+from dpsyn.privacy.mixing.pairs import Change, Variant, mixed_classes
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
 

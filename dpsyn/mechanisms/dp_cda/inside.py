@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.mechanisms.dp_cda._averaging import repeated_averages
 from dpsyn.mechanisms.dp_cda._checks import class_column, class_values, in_proportion
 from dpsyn.mechanisms.dp_cda._config import DPCDA
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball
 from dpsyn.mechanisms.dp_cda._mechanism import DPCDAMechanism
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
+from dpsyn.mechanisms.feature_map import FeatureMap, clip_to_ball
+from dpsyn.privacy.mixing.averaging import repeated_averages
+from dpsyn.privacy.mixing.pairs import Variant
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda._feature_map import changed_by_noise
 from dpsyn.mechanisms.dp_cda.accounting.quick import TOLERANCE, Sizes, epsilon_at, sigma_for
+from dpsyn.mechanisms.feature_map import changed_by_noise
 from dpsyn.notation import short
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec, rounded_down, rounded_up
 from dpsyn.privacy.zcdp import zcdp_rho

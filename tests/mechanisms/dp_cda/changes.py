@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
-from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon
-from dpsyn.mechanisms.dp_cda.accounting.exact import noise_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
+from dpsyn.privacy.mixing.exact import noise_multiplier
+from dpsyn.privacy.mixing.pairs import Variant
+from dpsyn.privacy.mixing.pld import Part, composed_epsilon
 
 TOLERANCE = 1e-3
 

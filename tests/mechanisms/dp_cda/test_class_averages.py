@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from dpsyn.mechanisms.dp_cda._averaging import (
+from dpsyn.privacy.mixing.averaging import (
     _distinct_flat,
     class_averages,
     distinct_draws,

@@ -152,7 +152,7 @@ def test_z_score_attack_on_digits():
     found = dp_cda.z_score_attack_epsilon(n=1797, features=64, order_of_mixture=4, sigma=0.272, delta=DELTA)
     assert 1795 <= found < 2000
     # Rows of the other classes alone are exactly Gaussian, 2·√(64/1796) apart: a weaker bound.
-    from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
+    from dpsyn.privacy.mixing.pld import gaussian_epsilon
 
     others = gaussian_epsilon(math.sqrt(9 * 179) * 2 * math.sqrt(64 / 1796) / 0.272, DELTA)
     assert 1780 < others < found
@@ -162,8 +162,8 @@ def test_z_score_attack_holds_in_a_simulation():
     """The two worst datasets are z-scored and mixed for real; the refuted ε is about what counting finds, and not more."""
     from scipy.stats import beta
 
-    from dpsyn.mechanisms.dp_cda._averaging import class_averages
-    from dpsyn.mechanisms.dp_cda._feature_map import clip_to_ball
+    from dpsyn.mechanisms.feature_map import clip_to_ball
+    from dpsyn.privacy.mixing.averaging import class_averages
 
     n, features, order, sigma, delta, classes = 40, 3, 2, 6.0, 0.05, 2
     claimed = dp_cda.z_score_attack_epsilon(

@@ -13,8 +13,7 @@ from scipy import stats
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.mechanisms.dp_cda._averaging import gaussian_noise, grid_step
-from dpsyn.mechanisms.dp_cda._mechanism import changed_by_floating_point
+from dpsyn.privacy.mixing.averaging import changed_by_floating_point, gaussian_noise, grid_step
 from dpsyn.table import Table
 
 SHIFT = 2.0**-3

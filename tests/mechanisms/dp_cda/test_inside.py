@@ -6,10 +6,10 @@ import pytest
 import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda._averaging import class_averages
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.figures.noise import clipping_of
 from dpsyn.mechanisms.dp_cda.inside import Drawn, Inside, Records
+from dpsyn.privacy.mixing.averaging import class_averages
 
 
 def at(records: Records, order: int = 4, radius: float = 1.0, variant: Variant = "fixed_size") -> Inside:

@@ -19,12 +19,12 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, InputError, ParameterError
 from dpsyn.mechanisms.dp_cda import _mechanism
-from dpsyn.mechanisms.dp_cda._averaging import averages_in_blocks, class_averages
 from dpsyn.mechanisms.dp_cda._checks import count_margin
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, clip_to_ball, simplex
-from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.mechanisms.dp_cda.expectations import of_run
+from dpsyn.mechanisms.feature_map import FeatureMap, clip_to_ball, simplex
+from dpsyn.privacy.mixing.averaging import averages_in_blocks, class_averages
+from dpsyn.privacy.mixing.exact import calibrate_sigma
 from dpsyn.privacy.noise import NoiseSource
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)

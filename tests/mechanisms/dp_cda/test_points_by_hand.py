@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard, clip_in_place, clip_to_ball, simplex
+from dpsyn.mechanisms.feature_map import FeatureMap, Standard, clip_in_place, clip_to_ball, simplex
 from dpsyn.table import Table
 
 DOMAIN = Domain.of(

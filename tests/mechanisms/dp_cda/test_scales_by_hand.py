@@ -13,12 +13,12 @@ import pytest
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import FailureError
-from dpsyn.mechanisms.dp_cda._averaging import averages_in_blocks, gaussian_noise, grid_step
 from dpsyn.mechanisms.dp_cda._budget import Budget, StandardRelease
 from dpsyn.mechanisms.dp_cda._checks import count_margin
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Part
-from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
-from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma
+from dpsyn.privacy.mixing.averaging import averages_in_blocks, gaussian_noise, grid_step
+from dpsyn.privacy.mixing.exact import calibrate_sigma
+from dpsyn.privacy.mixing.pairs import Part
+from dpsyn.privacy.mixing.pld import gaussian_epsilon
 from dpsyn.privacy.noise import NoiseSource
 
 DOMAIN = Domain.of(

@@ -9,7 +9,6 @@ import pytest
 
 from dpsyn.data.samples import load_sample
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, changed_by_noise
 from dpsyn.mechanisms.dp_cda.theorems import (
     MixingSetting,
     conditions,
@@ -19,6 +18,7 @@ from dpsyn.mechanisms.dp_cda.theorems import (
     plain_gaussian_sigma,
     verdict,
 )
+from dpsyn.mechanisms.feature_map import FeatureMap, changed_by_noise
 from dpsyn.privacy.spec import PrivacySpec
 from tests.mechanisms.dp_cda import changes
 

@@ -16,13 +16,13 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError
 from dpsyn.mechanisms.dp_cda import noisy_averages
 from dpsyn.mechanisms.dp_cda._budget import StandardRelease
-from dpsyn.mechanisms.dp_cda._feature_map import FeatureMap, Standard
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.figures.noise import clipping_of
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
+from dpsyn.mechanisms.feature_map import FeatureMap, Standard
+from dpsyn.privacy.mixing import exact as mixing
+from dpsyn.privacy.mixing.pairs import mixed_classes
+from dpsyn.privacy.mixing.pld import gaussian_epsilon
 from dpsyn.privacy.noise import NoiseSource
 
 SPEC = dpsyn.PrivacySpec(epsilon=5.0, delta=1e-5)

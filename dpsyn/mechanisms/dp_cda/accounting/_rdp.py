@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, MixedClass, Part, Variant, dominating
+from dpsyn.privacy.mixing.pairs import Change, MixedClass, Part, Variant, dominating
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,11 +22,11 @@ import numpy as np
 
 from dpsyn import checks
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
+from dpsyn.privacy.mixing import exact as mixing
+from dpsyn.privacy.mixing.pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
+from dpsyn.privacy.mixing.pld import smallest_multiplier
 from dpsyn.privacy.spec import rounded_down, rounded_up
 
 Accountant = Literal["published", "rdp", "exact"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from dpsyn import checks
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
+from dpsyn.privacy.mixing.pairs import Change, Variant, mixed_classes
 
 PLAN_TOLERANCE = 1e-2
 """Relative excess of σ in a plan. A release is calibrated more finely."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from dpsyn import checks
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting.exact import likely_multiplier, noise_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.counterexamples import published_epsilon, published_sigma
+from dpsyn.privacy.mixing.exact import likely_multiplier, noise_multiplier
+from dpsyn.privacy.mixing.pairs import Change, Variant, check_clip_norm, dominating, mixed_classes
 
 QUICK = 60_000
 """Records and rows of a class up to which exact accounting is quick: about 0.2 s for a σ. At a million it takes a second."""

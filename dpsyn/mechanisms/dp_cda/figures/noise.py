@@ -14,11 +14,11 @@ import pandas as pd
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GREEN, GUIDE, HERE, SKY
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Change
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, TOLERANCE, Sizes, attained_epsilon, epsilon_at, sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import percent, short
+from dpsyn.privacy.mixing.pairs import Change
 from dpsyn.privacy.spec import rounded_down, rounded_up
 from dpsyn.theory.logarithms import format_log
 

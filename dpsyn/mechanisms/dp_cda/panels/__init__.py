@@ -13,11 +13,11 @@ from dpsyn.domain import listed
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Variant
 from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
 from dpsyn.mechanisms.dp_cda.panels._views import code_of_noise, noise, offer_digits, order, pictures
+from dpsyn.privacy.mixing.pairs import Variant
 from dpsyn.privacy.spec import rounded_up
 
 VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {

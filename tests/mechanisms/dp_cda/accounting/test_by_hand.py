@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpsyn.mechanisms.dp_cda.accounting import exact
-from dpsyn.mechanisms.dp_cda.accounting._pairs import MixedClass, Part, _relevant, discretised, dominating, mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._pld import compose, epsilon_of_losses, fft_allowance, gaussian_epsilon
+from dpsyn.privacy.mixing import exact
+from dpsyn.privacy.mixing.pairs import MixedClass, Part, _relevant, discretised, dominating, mixed_classes
+from dpsyn.privacy.mixing.pld import compose, epsilon_of_losses, fft_allowance, gaussian_epsilon
 
 COUNTS, ROWS = (10, 20, 40, 5), (3, 5, 9, 0)
 
@@ -139,12 +139,12 @@ def test_the_epsilon_of_gaussian_noise_solves_its_equation() -> None:
 
 
 def test_rounding_of_the_transforms_is_taken_off_delta(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpsyn.mechanisms.dp_cda.accounting import _pld
+    from dpsyn.privacy.mixing import pld
 
     asked = []
-    real = _pld.epsilon_of_losses
-    monkeypatch.setattr(_pld, "epsilon_of_losses", lambda *a: (asked.append(a[-1]), real(*a))[1])
-    _pld.composed_epsilon([("remove", 0.1, 100), ("add", 0.2, 50)], 2.0, 1e-6, 1e-2)
+    real = pld.epsilon_of_losses
+    monkeypatch.setattr(pld, "epsilon_of_losses", lambda *a: (asked.append(a[-1]), real(*a))[1])
+    pld.composed_epsilon([("remove", 0.1, 100), ("add", 0.2, 50)], 2.0, 1e-6, 1e-2)
     assert asked
     assert set(asked) == {1e-6 - fft_allowance(150)}
     assert fft_allowance(150) == 1e-13 + 600 * 2.0**-52

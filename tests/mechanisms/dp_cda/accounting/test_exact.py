@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.dp_cda._averaging import class_averages
-from dpsyn.mechanisms.dp_cda.accounting import _pld
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
+from dpsyn.privacy.mixing import exact as mixing
+from dpsyn.privacy.mixing import pld
+from dpsyn.privacy.mixing.averaging import class_averages
 from tests.mechanisms.dp_cda import changes
 
 # An independent computation at delta = 1e-5 and c = 1: dataset, epsilon, l, the published sigma, sigma by exact add/remove,
@@ -125,7 +125,7 @@ def test_one_row_has_a_closed_form():
 
 def test_without_sampling_it_is_the_gaussian_mechanism():
     shared = {"order_of_mixture": 7, "sigma": 0.5, "clip_norm": 2.0, "class_size": 7, "rows": 9, "delta": 1e-6}
-    exact = _pld.gaussian_epsilon(math.sqrt(9) * (4 / 7) / 0.5, 1e-6)
+    exact = pld.gaussian_epsilon(math.sqrt(9) * (4 / 7) / 0.5, 1e-6)
     assert changes.add_remove_epsilon(**shared) == pytest.approx(exact, rel=1e-9)
     assert changes.replace_same_class_epsilon(**shared) == pytest.approx(exact, rel=1e-9)
 
@@ -133,7 +133,7 @@ def test_without_sampling_it_is_the_gaussian_mechanism():
 @pytest.mark.parametrize(("shift", "delta", "epsilon"), [(1.0, 1e-5, 4.37717), (1e-3, 1e-5, 0.0019387), (0.1, 0.5, 0.0)])
 def test_gaussian_epsilon(shift, delta, epsilon):
     """Against Balle and Wang's formula, evaluated directly."""
-    found = _pld.gaussian_epsilon(shift, delta)
+    found = pld.gaussian_epsilon(shift, delta)
     assert found == pytest.approx(epsilon, rel=2e-4)
     if found:
         back = norm.cdf(shift / 2 - found / shift) - math.exp(found) * norm.cdf(-shift / 2 - found / shift)
@@ -146,7 +146,7 @@ def test_both_directions_agree_with_another_discretisation(rate, multiplier, row
     from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
     theirs = from_gaussian_mechanism(multiplier, sampling_prob=rate, value_discretization_interval=5e-4).self_compose(rows)
-    ours = [_pld.composed_epsilon([(pair, rate, rows)], multiplier, DELTA, 1e-4) for pair in ("remove", "add")]
+    ours = [pld.composed_epsilon([(pair, rate, rows)], multiplier, DELTA, 1e-4) for pair in ("remove", "add")]
     assert max(ours) == pytest.approx(theirs.get_epsilon_for_delta(DELTA), rel=5e-3)
     assert ours[1] == pytest.approx(theirs._pmf_add.get_epsilon_for_delta(DELTA), rel=5e-3)
 
@@ -170,7 +170,7 @@ def test_the_discretised_distribution_never_understates(pair, rate, shift, step)
         negative = np.array([np.maximum(a - math.exp(e) * b, 0).sum() * (x[1] - x[0]) for e in epsilon])
         return np.where(epsilon >= 0, values, negative)
 
-    lower, masses, infinity = _pld.discretised(pair, rate, shift, step)
+    lower, masses, infinity = pld.discretised(pair, rate, shift, step)
     losses = (lower + np.arange(len(masses))) * step
     assert masses.min() >= 0
     assert masses.sum() + infinity == pytest.approx(1, abs=1e-12)
@@ -194,7 +194,7 @@ def test_poisson_replacement_agrees_with_another_discretisation(rate, multiplier
         value_discretization_interval=5e-4,
         neighboring_relation=NeighboringRelation.REPLACE_ONE,
     ).self_compose(rows)
-    ours = _pld.composed_epsilon([("swap", rate, rows)], multiplier, DELTA, 1e-4)
+    ours = pld.composed_epsilon([("swap", rate, rows)], multiplier, DELTA, 1e-4)
     assert ours == pytest.approx(theirs.get_epsilon_for_delta(DELTA), rel=1e-3)
 
 
@@ -211,15 +211,15 @@ def test_composition_and_conversion_agree_with_dp_accounting(parts, shift, step)
     """The same discretised losses, composed and turned into ε by dp_accounting's arithmetic."""
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
-    losses = [_pld.discretised(pair, rate, shift, step) for pair, rate, _ in parts]
+    losses = [pld.discretised(pair, rate, shift, step) for pair, rate, _ in parts]
     theirs = None
     for (lower, masses, infinity), (_, _, rows) in zip(losses, parts, strict=True):
         many = DensePLDPmf(step, lower, masses, infinity, True).self_compose(rows, 1e-15)
         theirs = many if theirs is None else theirs.compose(many)
-    composed = _pld.compose(losses, [rows for _, _, rows in parts], 1e-12)
+    composed = pld.compose(losses, [rows for _, _, rows in parts], 1e-12)
     assert composed is not None
     for delta in (0.3, 1e-2, 1e-5, 1e-7):
-        ours = _pld.epsilon_of_losses(*composed, step, delta)
+        ours = pld.epsilon_of_losses(*composed, step, delta)
         assert ours == pytest.approx(theirs.get_epsilon_for_delta(delta), rel=1e-5, abs=1e-9)
         assert ours >= theirs.get_epsilon_for_delta(delta) * (1 - 1e-7)
 
@@ -229,10 +229,10 @@ def test_epsilon_of_losses_by_hand():
     masses = np.array([0.5, 0.25, 0.125])
     for epsilon in (0.1, 0.7, 1.0, 1.3, 1.9):
         delta = 0.125 + 0.125 * (1 - math.exp(epsilon - 2)) + 0.25 * max(0.0, 1 - math.exp(epsilon - 1))
-        assert _pld.epsilon_of_losses(0, masses, 0.125, 1.0, delta) == pytest.approx(epsilon, rel=1e-9)
-    assert _pld.epsilon_of_losses(0, masses, 0.125, 1.0, 0.125) == math.inf
-    assert _pld.epsilon_of_losses(0, masses, 0.125, 1.0, 0.6) == 0.0
-    assert _pld.epsilon_of_losses(-5, np.ones(3) / 3, 0.0, 1.0, 0.1) == 0.0
+        assert pld.epsilon_of_losses(0, masses, 0.125, 1.0, delta) == pytest.approx(epsilon, rel=1e-9)
+    assert pld.epsilon_of_losses(0, masses, 0.125, 1.0, 0.125) == math.inf
+    assert pld.epsilon_of_losses(0, masses, 0.125, 1.0, 0.6) == 0.0
+    assert pld.epsilon_of_losses(-5, np.ones(3) / 3, 0.0, 1.0, 0.1) == 0.0
 
 
 def test_full_replace_one_is_the_largest_over_all_pairs_of_classes():

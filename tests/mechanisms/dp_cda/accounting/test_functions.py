@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda._checks import in_proportion
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Part, mixed_classes
-from dpsyn.mechanisms.dp_cda.accounting._pld import composed_epsilon
 from dpsyn.mechanisms.dp_cda.accounting.functions import (
     ACCOUNTANTS,
     dp_cda_epsilon,
@@ -24,6 +21,9 @@ from dpsyn.mechanisms.dp_cda.accounting.functions import (
     dp_cda_rows,
 )
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
+from dpsyn.privacy.mixing import exact as mixing
+from dpsyn.privacy.mixing.pairs import Part, mixed_classes
+from dpsyn.privacy.mixing.pld import composed_epsilon
 
 DELTA = 1e-5
 CHANGES = ("add_remove", "replace_same_class", "label_change")
@@ -240,7 +240,7 @@ def test_what_no_rows_or_order_reaches_names_the_noise_that_does():
 
 def test_what_is_released_beside_the_rows_is_composed_with_them():
     """Two Gaussian releases of fixed noise beside rows that all hold the record: one Gaussian of the lengths' hypotenuse."""
-    from dpsyn.mechanisms.dp_cda.accounting._pld import gaussian_epsilon
+    from dpsyn.privacy.mixing.pld import gaussian_epsilon
 
     beside = (Part("remove", 1.0, 1, 2.0), Part("remove", 1.0, 1, 4.0))
     made = mixed_classes(10, [10], [4], "fixed_size")
@@ -370,7 +370,7 @@ def test_the_plan_has_the_largest_ratio_of_averages_to_noise():
 
 def test_the_variance_of_averages_in_the_plan_is_that_of_averages():
     """Averages of l records of norm 1 around 0, one dimension: (1/l)(N-l)/(N-1), and (1/l)(1-l/N) for Poisson sums."""
-    from dpsyn.mechanisms.dp_cda._averaging import class_averages, poisson_averages
+    from dpsyn.privacy.mixing.averaging import class_averages, poisson_averages
 
     members = np.where(np.arange(30) % 2 == 0, 1.0, -1.0)[:, None]
     random = np.random.default_rng(4)

@@ -6,11 +6,11 @@ import math
 from itertools import product
 
 import pytest
+from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, noiseless_epsilon
+from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma, change_epsilon, mixed_classes
 
 import dpsyn
 from dpsyn.mechanisms.dp_cda.accounting import _pld
-from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, noiseless_epsilon
-from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma, change_epsilon, mixed_classes
 
 ASIA = dpsyn.load_sample("asia")
 

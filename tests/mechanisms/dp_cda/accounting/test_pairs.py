@@ -8,7 +8,7 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpsyn.mechanisms.dp_cda.accounting import _pld
+from dpsyn.privacy.mixing import pld
 
 SIGMA = 0.9
 EPSILONS = np.array([-1.5, -0.4, 0.0, 0.2, 0.7, 1.5, 3.0])
@@ -42,8 +42,8 @@ def excess(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def allowed(parts: list[tuple[str, float, int]], multiplier: float) -> np.ndarray:
     """δ(ε) of the composed pairs on a fine grid, which is never too small."""
     step = 2e-3
-    losses = [_pld.discretised(pair, rate, 1 / multiplier, step) for pair, rate, _ in parts]
-    lower, masses, infinity = _pld.compose(losses, [rows for _, _, rows in parts], 1e-13)
+    losses = [pld.discretised(pair, rate, 1 / multiplier, step) for pair, rate, _ in parts]
+    lower, masses, infinity = pld.compose(losses, [rows for _, _, rows in parts], 1e-13)
     at = (lower + np.arange(len(masses))) * step
     return np.array([infinity + (masses * np.maximum(-np.expm1(e - at), 0)).sum() for e in EPSILONS])
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting._pld import smallest_multiplier
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.accounting.quick import FINE, Sizes, attained_epsilon, epsilon_at, first_guess, sigma_for
+from dpsyn.privacy.mixing.pld import smallest_multiplier
 from tests.mechanisms.dp_cda import changes
 
 MNIST = Sizes.stated(n=60_000, classes=10, smallest_class=6000, rows=60_000, delta=1e-5)

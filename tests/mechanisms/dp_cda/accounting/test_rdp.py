@@ -8,9 +8,9 @@ from decimal import Decimal, localcontext
 import pytest
 
 from dpsyn.errors import CalibrationError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import mixed_classes
 from dpsyn.mechanisms.dp_cda.accounting._rdp import ORDERS, _of_a_row, rdp_epsilon, rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.privacy.mixing.pairs import mixed_classes
 
 TINY = 1e-12
 

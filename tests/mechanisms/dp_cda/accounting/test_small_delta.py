@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from dpsyn.mechanisms.dp_cda.accounting import _pld
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon, dp_cda_noise_scale
+from dpsyn.privacy.mixing import pld
 
-Parts = list[tuple[_pld.Pair, float, int]]
+Parts = list[tuple[pld.Pair, float, int]]
 
 
-def on_grid(parts: Parts, multiplier: float, delta: float, *, refined: int = 64) -> tuple[list[_pld.Loss], list[int], float]:
+def on_grid(parts: Parts, multiplier: float, delta: float, *, refined: int = 64) -> tuple[list[pld.Loss], list[int], float]:
     """Losses of one row of each part, how many there are, and the step."""
-    step = max(_pld.span(pair, rate, 1 / multiplier) for pair, rate, _ in parts) / refined
-    losses = [_pld.discretised(pair, rate, 1 / multiplier, step) for pair, rate, _ in parts]
+    step = max(pld.span(pair, rate, 1 / multiplier) for pair, rate, _ in parts) / refined
+    losses = [pld.discretised(pair, rate, 1 / multiplier, step) for pair, rate, _ in parts]
     return losses, [rows for *_, rows in parts], step
 
 
@@ -24,17 +24,17 @@ def on_grid(parts: Parts, multiplier: float, delta: float, *, refined: int = 64)
 @pytest.mark.parametrize("pair", ["remove", "add", "replace"])
 def test_rows_that_all_hold_the_record_are_one_gaussian(pair, rows, multiplier, delta):
     losses, times, step = on_grid([(pair, 1.0, rows)], multiplier, delta, refined=2000)
-    found = _pld.tilted_epsilon(losses, times, step, delta)
-    assert found == pytest.approx(_pld.gaussian_epsilon(math.sqrt(rows) / multiplier, delta), rel=2e-4)
-    assert found >= _pld.gaussian_epsilon(math.sqrt(rows) / multiplier, delta)
+    found = pld.tilted_epsilon(losses, times, step, delta)
+    assert found == pytest.approx(pld.gaussian_epsilon(math.sqrt(rows) / multiplier, delta), rel=2e-4)
+    assert found >= pld.gaussian_epsilon(math.sqrt(rows) / multiplier, delta)
 
 
 @pytest.mark.parametrize("delta", [1e-14, 1e-17])
 def test_one_row_has_the_epsilon_of_amplification_by_sampling(delta):
     """δ(ε) = p·δ_Gauss(ln(1 + (e^ε - 1)/p))."""
     rate, multiplier = 0.01, 0.5
-    found = _pld.composed_epsilon([("remove", rate, 1)], multiplier, delta, 1e-4)
-    expected = math.log1p(rate * math.expm1(_pld.gaussian_epsilon(1 / multiplier, delta / rate)))
+    found = pld.composed_epsilon([("remove", rate, 1)], multiplier, delta, 1e-4)
+    expected = math.log1p(rate * math.expm1(pld.gaussian_epsilon(1 / multiplier, delta / rate)))
     assert found == pytest.approx(expected, rel=1e-3)
     assert found >= expected * (1 - 1e-9)
 
@@ -50,8 +50,8 @@ def test_the_same_losses_composed_without_transforms(parts, delta):
     for (lower, row, infinity), times in zip(losses, rows, strict=True):
         for _ in range(times):
             masses, lowest, finite = np.convolve(masses, row), lowest + lower, finite * (1 - infinity)
-    expected = _pld.epsilon_of_losses(lowest, masses, 1 - finite, step, delta)
-    found = _pld.tilted_epsilon(losses, rows, step, delta)
+    expected = pld.epsilon_of_losses(lowest, masses, 1 - finite, step, delta)
+    found = pld.tilted_epsilon(losses, rows, step, delta)
     assert found == pytest.approx(expected, rel=2e-3)
     assert found >= expected * (1 - 1e-9)
 
@@ -64,10 +64,10 @@ def test_the_same_losses_composed_without_transforms(parts, delta):
 @pytest.mark.parametrize("delta", [1e-5, 1e-7])
 def test_both_ways_agree_where_both_work(parts, multiplier, delta):
     losses, rows, step = on_grid(parts, multiplier, delta, refined=2000)
-    composed = _pld.compose(losses, rows, delta * 1e-5)
+    composed = pld.compose(losses, rows, delta * 1e-5)
     assert composed is not None
-    plain = _pld.epsilon_of_losses(*composed, step, delta)
-    assert _pld.tilted_epsilon(losses, rows, step, delta) == pytest.approx(plain, rel=1e-3)
+    plain = pld.epsilon_of_losses(*composed, step, delta)
+    assert pld.tilted_epsilon(losses, rows, step, delta) == pytest.approx(plain, rel=1e-3)
 
 
 def test_a_smaller_delta_never_needs_more_noise_by_a_leap():
@@ -82,6 +82,6 @@ def test_a_smaller_delta_never_needs_more_noise_by_a_leap():
 
 def test_losses_that_drown_in_rounding_are_bounded_by_the_gaussian_without_sampling():
     # By the central limit theorem the rows are one Gaussian with μ = p√T/z = 1e-12: its δ(0) is 4e-13, so ε cannot be 0.
-    found = _pld.composed_epsilon([_pld.Part("remove", 1e-8, 10**6)], 1e7, 1e-15, 1e-2)
-    assert 2e-12 < found <= _pld.gaussian_epsilon(1e-4, 1e-15)
+    found = pld.composed_epsilon([pld.Part("remove", 1e-8, 10**6)], 1e7, 1e-15, 1e-2)
+    assert 2e-12 < found <= pld.gaussian_epsilon(1e-4, 1e-15)
     assert math.isfinite(dp_cda_epsilon(2e7, 1e-15, 1, 1.0, [10**9], [10**6], neighbouring="add_remove"))

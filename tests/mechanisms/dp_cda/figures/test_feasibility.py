@@ -7,7 +7,6 @@ import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
-from dpsyn.mechanisms.dp_cda.accounting import exact as mixing
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, sigma_for
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
@@ -24,6 +23,7 @@ from dpsyn.mechanisms.dp_cda.figures.feasibility import (
     with_run,
 )
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
+from dpsyn.privacy.mixing import exact as mixing
 from tests.mechanisms.dp_cda import changes
 
 DIGITS = Sizes.stated(n=1797, classes=10, smallest_class=174, rows=1790, delta=1e-5)

@@ -101,6 +101,14 @@ class FeatureMap:
         return {attribute.name: at.start for attribute, at in self._blocks if at.stop == at.start + 1}
 
     @cached_property
+    def diameter(self) -> float:
+        """No two points are further apart, scaled by public bounds: √(mean of the squares), 2 a number and √(2c/(c-1)) a
+        category of c codes. At least 1, which no point is further than from 0."""
+        widths = [at.stop - at.start for _, at in self._blocks if at.stop > at.start]
+        squares = sum(2 * (width + 1) / width for width in widths)
+        return max(1.0, math.sqrt(squares) / self.length)
+
+    @cached_property
     def length(self) -> float:
         """Square root of the number of columns with coordinates: what points are divided by."""
         return math.sqrt(max(1, sum(at.stop > at.start for _, at in self._blocks)))

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr, ndtri
 
 from dpsyn.errors import CalibrationError
-from dpsyn.mechanisms.dp_cda.accounting._pairs import Floats, Pair, Part, discretised, span
+from dpsyn.privacy.mixing.pairs import Floats, Pair, Part, discretised, span
 
 __all__ = [
     "Pair",

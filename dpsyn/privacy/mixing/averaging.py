@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
+from dpsyn.privacy.mixing.pairs import Variant
+from dpsyn.privacy.noise import GAUSSIAN_ROUNDING
+from dpsyn.privacy.spec import SYSTEM_NOISE, rounded_up
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -52,6 +54,44 @@ def gaussian_noise(noise_scale: float, generator: np.random.Generator, *, on_gri
 def grid_step(noise_scale: float) -> float:
     """The largest power of two that is at most σ/64: rounding to it adds a variance of σ²/49,000 at most."""
     return 2.0 ** (math.frexp(noise_scale / _STEPS)[1] - 1)
+
+
+USUAL_AVERAGE = 8.0
+"""Over σ: what is taken for the largest average where σ is not known before the run."""
+
+
+def changed_by_floating_point(numbers: int, largest: float) -> float:
+    """About the probability that floating point changes one of so many noisy, rounded numbers (:func:`gaussian_noise`).
+
+    2e/step with e = 2^-50·σ + 2^-53·|average| and steps of at least σ/128; ``largest`` is the largest |average| over σ.
+    """
+    return numbers * (2.0**-42 + 2.0**-45 * largest)
+
+
+def floating_noise_assumption(numbers: int, largest: float) -> str:
+    """What a release takes for granted of noise from NumPy's generator."""
+    more = f" (more where averages are above {USUAL_AVERAGE:.0f}σ)" if largest == USUAL_AVERAGE else ""
+    return (
+        f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
+        "σ/64, so that low bits give nothing away; that floating point then changes one of the "
+        f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, largest), 2)} "
+        f"in all{more}, which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
+    )
+
+
+def allowance(multiplier: float, summed: int, dimension: int) -> float:
+    """The factor by which σ is larger than accounting asks for, for what floating point does to sums before the noise.
+
+    Rounding both of two averages to a grid of step 2^-40·σ moves their difference by at most 2^-40·σ·√dimension, so the
+    multiplier z that accounting asks for is met by σ = zΔ(1 + 2^-30)(1 + z·2^-39·√dimension). Summing m records in any
+    order errs by at most m·2^-53·c·m/l in an average, so by m²·2^-53 of Δ = 2c/l in the difference of two.
+
+    Args:
+        multiplier: z = σ/Δ.
+        summed: m, records in an average, at most.
+        dimension: of a record.
+    """
+    return (1 + GAUSSIAN_ROUNDING + summed**2 * 2.0**-52) * (1 + multiplier * 2.0**-39 * math.sqrt(max(dimension, 1)))
 
 
 def noisy_averages(

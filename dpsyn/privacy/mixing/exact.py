@@ -50,7 +50,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dpsyn import checks
-from dpsyn.mechanisms.dp_cda.accounting._pairs import (
+from dpsyn.privacy.mixing.pairs import (
     Change,
     MixedClass,
     Variant,
@@ -58,7 +58,7 @@ from dpsyn.mechanisms.dp_cda.accounting._pairs import (
     dominating,
     mixed_classes,
 )
-from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, gaussian_multiplier, smallest_multiplier
+from dpsyn.privacy.mixing.pld import Part, composed_epsilon, gaussian_multiplier, smallest_multiplier
 
 TOLERANCE = 1e-3
 """About the relative excess of ε that the discretisation causes, and of σ that a calibration has."""
