@@ -25,11 +25,15 @@ from dpsyn.mechanisms.base import (
     check_request,
 )
 from dpsyn.mechanisms.encoding import Stage, checked_share, staged
+from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory
 from dpsyn.table import Table
+
+COUNTING = 0.02
+"""Share of a budget for the number of rows, where it is a secret and a mechanism has to know it."""
 
 
 class Model(Protocol):
@@ -128,3 +132,35 @@ class OnCategories(Mechanism):
             require_memory("rows", rows, 16 * len(self.domain) * rows)
             found = encoding.decode(model.codes(rows, noise.generator), noise.generator)
         return found, {**diagnostics, "model": model, "encoding": encoding}
+
+
+@dataclass(frozen=True)
+class OnBudget(OnCategories):
+    """One whose steps share a budget that adds up.
+
+    Attributes:
+        budget: of all steps.
+    """
+
+    budget: Budget
+
+    @property
+    def counting(self) -> float:
+        """What it costs to learn the number of rows: nothing where it is public."""
+        return 0.0 if self.public_rows else COUNTING * self.budget.total
+
+    @property
+    def _count_scale(self) -> float:
+        # A row that is added moves the one count there is by 1.
+        return self.budget.noise_scale(self.counting)
+
+    def counted(self, noise: NoiseSource, codes: Codes) -> int:
+        """How many rows there are: n where it is public, else a count with noise, at least 1."""
+        if self.public_rows:
+            return self.public_rows
+        return max(1, int(self.budget.released(noise, np.array([len(codes)]), self._count_scale)[0]))
+
+    def ledger(self, *parts: tuple[str, float, float]) -> dict[str, Any]:
+        """What a record says of parts with their name, cost and scale, after the count of rows if there is one."""
+        counting = [("number of rows", self.counting, self._count_scale)] if self.counting else []
+        return self.budget.ledger(*counting, *parts)

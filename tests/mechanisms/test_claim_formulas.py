@@ -257,7 +257,15 @@ def test_as_published_is_two_f_over_n_sigma():
     assert sides(line.filled) == (pytest.approx(0.7, rel=1e-3), 0.7)
 
 
-FIELD = [dpsyn.Independent(), dpsyn.MST(), dpsyn.AIM(), dpsyn.PrivBayes(), dpsyn.Contingency()]
+FIELD = [
+    dpsyn.MWEM(),
+    dpsyn.MWEM(measured="cells", start_share=0.2),
+    dpsyn.Independent(),
+    dpsyn.MST(),
+    dpsyn.AIM(),
+    dpsyn.PrivBayes(),
+    dpsyn.Contingency(),
+]
 SPECS = [dpsyn.PrivacySpec(1.0), dpsyn.PrivacySpec(1.0, 1e-5), dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")]
 
 
@@ -522,11 +530,10 @@ def last_number(line) -> float:
 def test_no_number_on_the_way_to_a_claim_is_rounded_down(rounds, epsilon):
     domain = Domain.of([Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
     mechanism, lines = lines_of(dpsyn.MWEM(degree=1, rounds=rounds, histogram_share=0.3), dpsyn.PrivacySpec(epsilon), domain)
-    once, rest, together = lines
+    claim, together = lines
     # The scales are larger than they have to be by 1e-12.
-    exactly = 2 / mechanism.choice_scale + 1 / mechanism.noise_scale
-    assert last_number(once) >= exactly * (1 - 1e-11)
-    assert last_number(rest) >= rounds * exactly * (1 - 1e-11)
+    exactly = 4 / mechanism.choice_scale + 2 / mechanism.noise_scale
+    assert last_number(claim) >= rounds * exactly * (1 - 1e-11)
     above, histograms = (value(part) for part in together.filled.split(" = ")[1].split(" + "))
     assert above >= rounds * exactly * (1 - 1e-11)
     assert histograms >= mechanism.stage.epsilon * (1 - 1e-11)

@@ -13,7 +13,7 @@ from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
@@ -89,14 +89,8 @@ class Round:
 
 
 @dataclass(frozen=True)
-class AIMMechanism(OnCategories):
-    """Calibrated AIM.
-
-    Attributes:
-        budget: of all rounds.
-    """
-
-    budget: Budget
+class AIMMechanism(OnBudget):
+    """Calibrated AIM."""
 
     @property
     def first(self) -> Round:

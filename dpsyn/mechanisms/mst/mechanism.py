@@ -11,7 +11,7 @@ import numpy as np
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
@@ -63,14 +63,8 @@ class MST(Categories):
 
 
 @dataclass(frozen=True)
-class MSTMechanism(OnCategories):
-    """Calibrated MST.
-
-    Attributes:
-        budget: of all three steps.
-    """
-
-    budget: Budget
+class MSTMechanism(OnBudget):
+    """Calibrated MST."""
 
     @property
     def edges(self) -> int:

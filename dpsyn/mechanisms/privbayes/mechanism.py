@@ -14,7 +14,7 @@ from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score, r_moved, r_score
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
@@ -27,10 +27,8 @@ from dpsyn.solvers.rounding import drawn_given
 Network = list[tuple[int, Columns]]
 """Columns in the order in which they are drawn, each with its parents, ascending."""
 
-_COUNTING = 0.02
-"""Share of the budget for the number of rows, where it is a secret."""
 _CHOOSING = 0.3
-"""Share of the rest for the network: β of the paper."""
+"""Share of the budget, less what the number of rows costs, for the network: β of the paper."""
 _MOST_PARENTS = 4
 _MOST_CELLS = 2**22
 """Of a table, however useful it may be."""
@@ -87,23 +85,21 @@ class PrivBayes(Categories):
 
 
 @dataclass(frozen=True)
-class PrivBayesMechanism(OnCategories):
+class PrivBayesMechanism(OnBudget):
     """Calibrated PrivBayes.
 
     Attributes:
-        budget: of all steps.
         most_parents: of a column.
     """
 
-    budget: Budget
     most_parents: int
 
     @property
-    def parts(self) -> tuple[float, float, float]:
-        """What counting the rows, choosing the network and measuring its tables cost."""
-        counting = 0.0 if self.public_rows else _COUNTING * self.budget.total
-        choosing = _CHOOSING * (self.budget.total - counting) if len(self.domain) > 1 else 0.0
-        return counting, choosing, self.budget.total - counting - choosing
+    def parts(self) -> tuple[float, float]:
+        """What choosing the network and measuring its tables cost."""
+        left = self.budget.total - self.counting
+        choosing = _CHOOSING * left if len(self.domain) > 1 else 0.0
+        return choosing, left - choosing
 
     @property
     def binary(self) -> bool:
@@ -114,34 +110,24 @@ class PrivBayesMechanism(OnCategories):
     def choice_scale(self) -> float:
         """Of the choice of one column with its parents."""
         moved = F_MOVED if self.binary else r_moved(self.public_rows)
-        return self.budget.choice_scale(self.parts[1] / (len(self.domain) - 1), moved)
+        return self.budget.choice_scale(self.parts[0] / (len(self.domain) - 1), moved)
 
     def table_scale(self, tables: int) -> float:
         """Of the noise on so many tables."""
-        return self.budget.noise_scale(self.parts[2], tables)
+        return self.budget.noise_scale(self.parts[1], tables)
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, parents, and what every step costs."""
-        counting, choosing, measuring = self.parts
+        choosing, measuring = self.parts
         listed = [("tables of the network", measuring, self.table_scale(len(self.domain)))]
         if choosing:
             listed.insert(0, (f"choice of {len(self.domain) - 1} columns and parents", choosing, self.choice_scale))
-        if counting:
-            listed.insert(0, ("number of rows", counting, self._count_scale))
         score = "F" if self.binary else "R"
-        return {**super().calibrated(), "most_parents": self.most_parents, "score": score, **self.budget.ledger(*listed)}
-
-    @property
-    def _count_scale(self) -> float:
-        # A row that is added moves the one count there is by 1.
-        return self.budget.noise_scale(self.parts[0])
+        return {**super().calibrated(), "most_parents": self.most_parents, "score": score, **self.ledger(*listed)}
 
     def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[BayesianNetwork, dict[str, Any]]:
         sizes, budget = self.domain.shape, self.budget
-        rows = self.public_rows
-        if rows is None:
-            rows = int(budget.released(noise, np.array([len(codes)]), self._count_scale)[0])
-        network = self._network(noise, codes, self._largest_table(rows), progress)
+        network = self._network(noise, codes, self._largest_table(self.counted(noise, codes)), progress)
         progress("measuring the network", 0.7)
         joint = [tuple(sorted((column, *parents))) for column, parents in network]
         # A table that is part of another one is read off it.
