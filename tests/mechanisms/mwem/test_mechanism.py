@@ -333,6 +333,7 @@ def test_a_noisy_start_begins_at_the_counts_of_all_possible_rows() -> None:
     assert call.values.tolist() == counts
     assert call.scale == pytest.approx(2 / 0.25)
     np.testing.assert_allclose(start, np.array(counts) / 14, atol=1e-3)
+    assert start.sum() == pytest.approx(1, abs=1e-12)
     assert start.min() > 0
     assert mechanism.choice_scale == pytest.approx(4 / 0.75)
 
@@ -355,3 +356,32 @@ def test_whole_tables_beat_cells() -> None:
         return float(mechanism_of(table, measured=measured)(np.random.default_rng(1), table).diagnostics["mean_error"])
 
     assert error("tables") < 0.8 * error("cells")
+
+
+def test_what_was_measured_is_kept_with_its_place() -> None:
+    table = table_of([5, 1, 3, 2, 0, 4])
+    mechanism = mechanism_of(table, degree=1, rounds=1)
+    real = mechanism.queries.counts(table.codes)
+    found = mechanism._measured(Exact(), np.array([0, 0, 0, 0, 7]), real)
+    assert (found.table, found.cells, found.counts.tolist()) == ((1,), slice(1, 2), [7.0])
+    found = mechanism_of(table, measured="tables", degree=1)._measured(Exact(), np.array([3, 3, 3, 5, 7]), real)
+    assert (found.table, found.cells, found.counts.tolist()) == ((1,), slice(0, 2), [8.0, 7.0])
+
+
+def test_where_n_is_a_secret_the_scales_do_not_follow_from_it() -> None:
+    spec = dpsyn.PrivacySpec(1.0, 0.0, "add_remove")
+    made = [dpsyn.MWEM(measured="cells", start_share=0.5).calibrate(spec, DOMAIN, n) for n in (6, 10**9)]
+    for one in made:
+        assert one.rounds == 4
+        assert one.starting == pytest.approx(0.49)
+        assert one.part == pytest.approx(0.49 / 8)
+
+
+def test_errors_are_shares_of_the_rows() -> None:
+    table = table_of([12, 0, 0, 0, 0, 3])
+    found = mechanism_of(table, rounds=3)._run(Exact(), table, lambda step, share: None)[1]
+    off = np.abs(found["model"].weights - np.array([12, 0, 0, 0, 0, 3]) / 15)
+    assert found["largest_error"] == pytest.approx(off.max())
+    assert found["mean_error"] == pytest.approx(off.mean())
+    assert found["largest_error_by_round"][0] == 10 / 15
+    assert len(found["largest_error_by_round"]) == 3
