@@ -23,6 +23,7 @@ from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.junction_tree import model_cells
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables, table_counts
+from dpsyn.theory.formulas import Paper
 
 _ROUNDS_A_COLUMN = 16
 _MEASURING = 0.9
@@ -50,7 +51,11 @@ class AIM(Categories):
 
     name: ClassVar[str] = "aim"
     title: ClassVar[str] = "AIM"
-    paper: ClassVar[str] = "McKenna, Mullins, Sheldon, Miklau 2022"
+    paper: ClassVar[Paper] = Paper(
+        "McKenna, Mullins, Sheldon, Miklau 2022",
+        "AIM: An adaptive and iterative mechanism for differentially private synthetic data",
+        "https://arxiv.org/abs/2201.12677",
+    )
     axes: ClassVar[Mapping[str, Axis]] = {
         **Categories.axes,
         "model_cells": Axis("M (cells of the model)", "1000, 10000, 100000"),

@@ -21,6 +21,7 @@ from dpsyn.solvers.contingency import Integers
 from dpsyn.solvers.least_squares import onto_simplex
 from dpsyn.solvers.noisy_tables import Floats, table_counts
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.theory.formulas import CALIBRATED_NOISE, Paper
 
 Cells = Literal["auto", "all", "present"]
 
@@ -44,7 +45,7 @@ class Contingency(Categories):
 
     name: ClassVar[str] = "contingency"
     title: ClassVar[str] = "Contingency table"
-    paper: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006"
+    paper: ClassVar[Paper] = CALIBRATED_NOISE
 
     def __post_init__(self) -> None:
         super().__post_init__()

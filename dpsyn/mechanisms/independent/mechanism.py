@@ -15,6 +15,7 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.noisy_tables import Floats, NoisyTables, table_counts
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.theory.formulas import CALIBRATED_NOISE, Paper
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Independent(Categories):
 
     name: ClassVar[str] = "independent"
     title: ClassVar[str] = "Independent columns"
-    paper: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006"
+    paper: ClassVar[Paper] = CALIBRATED_NOISE
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> IndependentMechanism:
         """Noise on the counts of all columns, which are one vector.

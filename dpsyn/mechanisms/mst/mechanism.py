@@ -19,6 +19,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import NoisyTables, table_counts
+from dpsyn.theory.formulas import Paper
 
 Edge = tuple[int, int]
 
@@ -40,7 +41,11 @@ class MST(Categories):
 
     name: ClassVar[str] = "mst"
     title: ClassVar[str] = "MST"
-    paper: ClassVar[str] = "McKenna, Miklau, Sheldon 2021"
+    paper: ClassVar[Paper] = Paper(
+        "McKenna, Miklau, Sheldon 2021",
+        "Winning the NIST Contest: A scalable and general approach to differentially private synthetic data",
+        "https://arxiv.org/abs/2108.04978",
+    )
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MSTMechanism:
         """A third of the budget for the tables of single columns, for the choice of the tree, and for its tables.

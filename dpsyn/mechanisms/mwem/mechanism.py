@@ -25,6 +25,7 @@ from dpsyn.solvers.contingency import Integers, cell_offsets
 from dpsyn.solvers.least_squares import onto_simplex
 from dpsyn.solvers.noisy_tables import Columns, Floats, table_counts
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.theory.formulas import Paper
 
 Measured = Literal["tables", "cells"]
 Output = Literal["last", "average"]
@@ -127,7 +128,11 @@ class MWEM(Categories):
 
     name: ClassVar[str] = "mwem"
     title: ClassVar[str] = "MWEM"
-    paper: ClassVar[str] = "Hardt, Ligett, McSherry 2012"
+    paper: ClassVar[Paper] = Paper(
+        "Hardt, Ligett, McSherry 2012",
+        "A simple and practical algorithm for differentially private data release",
+        "https://arxiv.org/abs/1012.4763",
+    )
     added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0, "measured": "cells", "start_share": 0.0}
     axes: ClassVar[Mapping[str, Axis]] = {
         **Categories.axes,

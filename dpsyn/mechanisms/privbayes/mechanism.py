@@ -23,6 +23,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import cell_numbers
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables, table_counts
 from dpsyn.solvers.rounding import drawn_given
+from dpsyn.theory.formulas import Paper
 
 Network = list[tuple[int, Columns]]
 """Columns in the order in which they are drawn, each with its parents, ascending."""
@@ -55,7 +56,11 @@ class PrivBayes(Categories):
 
     name: ClassVar[str] = "privbayes"
     title: ClassVar[str] = "PrivBayes"
-    paper: ClassVar[str] = "Zhang, Cormode, Procopiuc, Srivastava, Xiao 2017"
+    paper: ClassVar[Paper] = Paper(
+        "Zhang, Cormode, Procopiuc, Srivastava, Xiao 2017",
+        "PrivBayes: Private data release via Bayesian networks",
+        "https://doi.org/10.1145/3134428",
+    )
     axes: ClassVar[dict[str, Axis]] = {
         **Categories.axes,
         "parents": Axis("parents (of a column)", "1, 2, 3", logarithmic=False),
