@@ -202,6 +202,14 @@ def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
             key=f"record_{made.number}",
             icon="description",
         )
+        if release.diagnostics.get("noisy_tables"):
+            widgets.download(
+                "Noisy tables as CSV",
+                lambda: escape.csv(pd.concat(release.tables.values(), ignore_index=True), guarded=guarded),
+                f"{stem}_tables.csv",
+                key=f"tables_{made.number}",
+                icon="table",
+            )
         if not shared:
             st.page_link("comparison.py", label="Compare in detail", icon=":material/compare:")
             csv_guard()

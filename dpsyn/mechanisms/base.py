@@ -84,6 +84,13 @@ class Release(Shown):
         lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:3]), f"  {may}; the diagnostics never."]
         return RELEASED if proven else PRIVATE, lines
 
+    @property
+    def tables(self) -> dict[tuple[str, ...], pd.DataFrame]:
+        """Noisy tables that the rows were made from, by the names of their columns; safe to publish as the rows are."""
+        from dpsyn.mechanisms.categories import released_tables
+
+        return released_tables(self)
+
     def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 

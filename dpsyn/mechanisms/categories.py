@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import product
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -79,6 +81,30 @@ class Categories(Config):
         domain = with_calendar(domain)
         stage, left = staged(self.histogram_share, spec, domain, n)
         return domain, n, stage, left
+
+
+def released_tables(release: Release) -> dict[tuple[str, ...], pd.DataFrame]:
+    """The noisy counts that a release was made from, by the names of their columns: as private as its rows.
+
+    Each has a text for the value of every column, the noisy count, which may be negative, and the standard deviation of its
+    noise. Empty where a mechanism measures none, or where the release was read from a file.
+    """
+    noisy, encoding = release.diagnostics.get("noisy_tables"), release.diagnostics.get("encoding")
+    if noisy is None or encoding is None:
+        return {}
+    names, found = encoding.domain.names, {}
+    count, deviation = (next(free for free in _unlike(text) if free not in names) for text in ("count", "deviation"))
+    for columns, counts in noisy.counts.items():
+        values = list(product(*(encoding.labels(j) for j in columns)))
+        table = pd.DataFrame(values, columns=[names[j] for j in columns])
+        spread = noisy.variances[columns] ** 0.5
+        found[tuple(table.columns)] = table.assign(**{count: counts, deviation: spread})
+    return found
+
+
+def _unlike(text: str) -> Iterator[str]:
+    """The text, and with more and more underscores."""
+    return (text + "_" * many for many in count_from())
 
 
 def claimed(spec: PrivacySpec, stage: Stage, source: str, delta: float) -> Guarantee:

@@ -157,6 +157,7 @@ class AIMMechanism(OnBudget):
         model = GraphicalModel.fitted(sizes, tables, rows, noise.generator)
         names = self.domain.names
         return model, {
+            "noisy_tables": tables,
             "rounds": len(chosen),
             "tables": [" – ".join(names[j] for j in columns) for columns in dict.fromkeys(chosen)],
             "model_cells": model.tree.points,

@@ -19,7 +19,7 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import Integers
 from dpsyn.solvers.least_squares import onto_simplex
-from dpsyn.solvers.noisy_tables import Floats, table_counts
+from dpsyn.solvers.noisy_tables import Floats, NoisyTables, table_counts
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.theory.formulas import CALIBRATED_NOISE, Paper
 
@@ -113,13 +113,16 @@ class ContingencyMechanism(OnCategories):
     def _model(self, noise: NoiseSource, codes: Codes, progress: Progress) -> tuple[CellModel, dict[str, Any]]:
         sizes = self.domain.shape
         if self.threshold is None:
-            exact = table_counts(codes, tuple(range(len(sizes))), sizes)
+            every = tuple(range(len(sizes)))
+            exact = table_counts(codes, every, sizes)
             noisy = self.release.released(noise, exact).astype(np.float64)
+            tables = NoisyTables()
+            tables.add(every, noisy, self.release.deviation)
             progress("fitting", 0.8)
             rows = max(1.0, float(self.public_rows or noisy.sum()))
             shares = onto_simplex(noisy / rows)
             cells = np.stack(np.unravel_index(np.flatnonzero(shares), sizes), axis=1).astype(np.int32)
-            return CellModel(sizes, cells, shares[shares > 0], rows), {"cells_released": len(exact)}
+            return CellModel(sizes, cells, shares[shares > 0], rows), {"noisy_tables": tables, "cells_released": len(exact)}
         present, exact = _present(codes)
         noisy = self.release.released(noise, exact).astype(np.float64)
         progress("leaving out rare cells", 0.8)

@@ -120,7 +120,7 @@ class MSTMechanism(OnBudget):
         progress("fitting", 0.3)
         model = GraphicalModel.fitted(sizes, tables, float(self.public_rows or tables.rows), noise.generator)
         names = self.domain.names
-        return model, {"tree": [f"{names[i]} – {names[j]}" for i, j in tree]}
+        return model, {"noisy_tables": tables, "tree": [f"{names[i]} – {names[j]}" for i, j in tree]}
 
     def _tree(self, noise: NoiseSource, codes: Codes, tables: NoisyTables) -> list[Edge]:
         """Kruskal's algorithm, each edge chosen by how far its table is from that of independent columns."""

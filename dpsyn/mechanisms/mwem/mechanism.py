@@ -23,7 +23,7 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.contingency import Integers, cell_offsets
 from dpsyn.solvers.least_squares import onto_simplex
-from dpsyn.solvers.noisy_tables import Columns, Floats, table_counts
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables, table_counts
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.theory.formulas import Paper
 
@@ -235,6 +235,7 @@ class MWEMMechanism(OnBudget):
         real = self.queries.counts(codes)
         total = np.zeros_like(density)
         measured: list[Measurement] = []
+        tables = NoisyTables()
         furthest: list[int] = []
         for round_ in range(self.rounds):
             progress(f"round {round_ + 1} of {self.rounds}", 0.9 * round_ / self.rounds)
@@ -242,12 +243,15 @@ class MWEMMechanism(OnBudget):
             distances = np.abs(np.rint(rows * self.queries.shares(density)).astype(np.int64) - real)
             furthest.append(int(distances.max()))
             measured.append(self._measured(noise, distances, real))
+            if self.settings.measured == "tables":
+                tables.add(measured[-1].table, measured[-1].counts, self.measuring.deviation(self.noise_scale))
             for one in measured[-1:] + measured * self.settings.replays:
                 self._reweight(density, one, rows)
             total += density
         kept = density if self.settings.output == "last" else total / self.rounds
         left = np.abs(rows * self.queries.shares(kept) - real)
         return Density(self.domain.shape, kept, float(rows)), {
+            "noisy_tables": tables,
             "largest_error": float(left.max() / rows),
             "mean_error": float(left.mean() / rows),
             "largest_error_by_round": [distance / rows for distance in furthest],

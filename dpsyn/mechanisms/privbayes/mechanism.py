@@ -145,7 +145,8 @@ class PrivBayesMechanism(OnBudget):
         laws = [self._law(tables, column, parents) for column, parents in network]
         names = self.domain.names
         shown = [f"{names[column]} ← {', '.join(names[j] for j in parents)}" for column, parents in network]
-        return BayesianNetwork(sizes, network, laws, float(self.public_rows or tables.rows)), {"network": shown}
+        found = {"noisy_tables": tables, "network": shown}
+        return BayesianNetwork(sizes, network, laws, float(self.public_rows or tables.rows)), found
 
     def _largest_table(self, rows: int) -> float:
         """Cells up to which a table is θ-useful: an average count is at least θ times the noise on it."""
