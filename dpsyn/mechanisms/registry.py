@@ -22,6 +22,7 @@ MECHANISMS: dict[str, str] = {
     "aim": "dpsyn.mechanisms.aim:AIM",
     "privbayes": "dpsyn.mechanisms.privbayes:PrivBayes",
     "contingency": "dpsyn.mechanisms.contingency:Contingency",
+    "dp_merf": "dpsyn.mechanisms.dp_merf:DPMERF",
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")
