@@ -15,7 +15,7 @@ from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
 from dpsyn.kit.verdicts import show_verdict, verdict_card
 from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side, verdict_json, verdict_markdown, verdict_of
-from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, config_class, offered, title
 from dpsyn.notation import percent
 from dpsyn.privacy.private_statistics import private_statistics
 from dpsyn.privacy.spec import PrivacySpec, rounded_up
@@ -128,7 +128,7 @@ def show_verdicts(explorer: Explorer) -> None:
         found = verdicts(explorer, explorer.focus, **further)
         for verdict in found:
             with tabs[verdict.mechanism]:
-                show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
+                show_verdict(verdict, config_class(verdict.mechanism).paper)
         without = [title(name) for name in MECHANISMS if name not in judged]
         if without:
             *others, last = without
@@ -159,7 +159,7 @@ def _overview(explorer: Explorer, found: Feasibility, further: Mapping[str, Any]
     for row in range(0, len(every), 2):
         for column, verdict in zip(st.columns(2), every[row : row + 2], strict=False):
             with column:
-                paper = offered(verdict.mechanism, "formulas:PAPER")
+                paper = config_class(verdict.mechanism).paper
                 change = _change_of(explorer, verdict, further)
                 verdict_card(verdict, explorer.focus.domain_warning, paper, change, expected.get(verdict.mechanism, ""))
     if len(explorer.chosen) > 1:

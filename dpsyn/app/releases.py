@@ -16,9 +16,10 @@ from dpsyn.app import road
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
-from dpsyn.kit import verdicts, widgets
+from dpsyn.kit import categories, verdicts, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
+from dpsyn.mechanisms.categories import Categories
 from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.mechanisms.registry import config_class, offered
 from dpsyn.notation import worded
@@ -29,11 +30,18 @@ _DIGITS, _MOST_DECIMALS = 5, 10
 
 
 def form_of(name: str) -> Callable[[Dataset, float, float], tuple[Config, PrivacySpec]]:
-    """The form of a mechanism, which takes ε and δ; one that offers none runs with the settings that nobody chose."""
+    """The form of a mechanism, which takes ε and δ.
+
+    One that offers none has the settings that mechanisms on categories share, or runs with those that nobody chose.
+    """
 
     def plain(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
+        of = config_class(name)
+        if issubclass(of, Categories):
+            settings, spec = categories.settings(current, name, epsilon, delta)
+            return of(**settings), spec
         st.caption("It has no form of its own yet: it runs with the settings that it has when nobody chooses any.")
-        config = config_class(name).as_it_comes(current.parts[0].n, current.target)
+        config = of.as_it_comes(current.parts[0].n, current.target)
         if config is None:
             raise ParameterError("target", None, "a column to predict; choose one on the page Data")
         return config, PrivacySpec(epsilon, delta)
@@ -62,7 +70,7 @@ def show_claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]
         guarantee: the claim.
         settings: as :func:`~dpsyn.mechanisms.claim_formulas.claim_formulas` takes them.
     """
-    verdicts.expander(claim_formulas(mechanism, guarantee, settings), offered(mechanism, "formulas:PAPER"))
+    verdicts.expander(claim_formulas(mechanism, guarantee, settings), config_class(mechanism).paper)
 
 
 def show_budget(mechanism: str, settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
@@ -194,6 +202,14 @@ def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
             key=f"record_{made.number}",
             icon="description",
         )
+        if release.diagnostics.get("noisy_tables"):
+            widgets.download(
+                "Noisy tables as CSV",
+                lambda: escape.csv(pd.concat(release.tables.values(), ignore_index=True), guarded=guarded),
+                f"{stem}_tables.csv",
+                key=f"tables_{made.number}",
+                icon="table",
+            )
         if not shared:
             st.page_link("comparison.py", label="Compare in detail", icon=":material/compare:")
             csv_guard()

@@ -16,27 +16,37 @@ _NEIGHBOURS: Mapping[Neighbouring, str] = {"replace_one": "replaced (n is public
 
 def settings(current: Dataset, name: str, epsilon: float, delta: float) -> tuple[dict[str, Any], PrivacySpec]:
     """Rows, histograms, neighbours and whether δ is used, from widgets whose keys begin with the mechanism's name."""
-    n = current.parts[0].n
     left, right = st.columns(2, gap="medium")
     with left:
-        rows = st.number_input(
-            "k (rows)",
-            1,
-            max(1_000_000, n),
-            n,
-            key=f"{name}_rows_{current.tag}",
-            **current.kept,
-            help="As many as you like: rows cost no privacy here.",
-        )
+        count = rows(current, name)
         share = bins.histogram_share(current.table.domain, f"{name}_histograms", 0.1, bind="query-params")
     with right:
-        neighbouring = st.selectbox(
-            "Protected is a row that is",
-            list(_NEIGHBOURS),
-            format_func=_NEIGHBOURS.__getitem__,
-            key=f"{name}_neighbouring",
-            bind="query-params",
-        )
+        neighbouring = neighbours(name)
         pure = st.toggle("Pure ε: leave δ unused", False, key=f"{name}_pure", bind="query-params")
-    made = {"rows": None if rows == n else int(rows), "histogram_share": share}
-    return made, PrivacySpec(epsilon, 0.0 if pure else delta, neighbouring)
+    return {"rows": count, "histogram_share": share}, PrivacySpec(epsilon, 0.0 if pure else delta, neighbouring)
+
+
+def rows(current: Dataset, name: str) -> int | None:
+    """How many rows to make; None for as many as there are."""
+    n = current.parts[0].n
+    count = st.number_input(
+        "k (rows)",
+        1,
+        max(1_000_000, n),
+        n,
+        key=f"{name}_rows_{current.tag}",
+        **current.kept,
+        help="As many as you like: rows cost no privacy here.",
+    )
+    return None if count == n else int(count)
+
+
+def neighbours(name: str) -> Neighbouring:
+    """What a neighbour does to a row."""
+    return st.selectbox(
+        "Protected is a row that is",
+        list(_NEIGHBOURS),
+        format_func=_NEIGHBOURS.__getitem__,
+        key=f"{name}_neighbouring",
+        bind="query-params",
+    )

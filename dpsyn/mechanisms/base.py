@@ -25,6 +25,7 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.solvers.memory import require_memory
 from dpsyn.table import Table
+from dpsyn.theory.formulas import Paper
 
 Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
@@ -84,6 +85,13 @@ class Release(Shown):
         lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:3]), f"  {may}; the diagnostics never."]
         return RELEASED if proven else PRIVATE, lines
 
+    @property
+    def tables(self) -> dict[tuple[str, ...], pd.DataFrame]:
+        """Noisy tables that the rows were made from, by the names of their columns; safe to publish as the rows are."""
+        from dpsyn.mechanisms.categories import released_tables
+
+        return released_tables(self)
+
     def record(self) -> dict[str, Any]:
         """A machine-readable record of the run: settings, versions, guarantee. No diagnostics, they are not private.
 
@@ -130,7 +138,7 @@ class Config(ABC):
     """A frozen configuration, validated when made. It cannot run: calibrate it.
 
     Attributes:
-        name, title, paper: as registered, on screen, and the source.
+        name, title, paper: as registered, on screen, and where it and its theorems stand.
         axes: its fields that an experiment can vary.
         added_later: fields that earlier versions lack, with the value that says what these did: what a file without them
             means.
@@ -140,7 +148,7 @@ class Config(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    paper: ClassVar[str]
+    paper: ClassVar[Paper]
     axes: ClassVar[Mapping[str, Axis]] = {}
     added_later: ClassVar[Mapping[str, Any]] = {}
     removed: ClassVar[Mapping[str, Any]] = {}

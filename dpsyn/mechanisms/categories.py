@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import product
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -26,11 +28,15 @@ from dpsyn.mechanisms.base import (
     check_request,
 )
 from dpsyn.mechanisms.encoding import Stage, checked_share, staged
+from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.executors import one_blas_thread
 from dpsyn.solvers.memory import require_memory
+
+COUNTING = 0.02
+"""Share of a budget for the number of rows, where it is a secret and a mechanism has to know it."""
 
 
 class Model(Protocol):
@@ -76,6 +82,30 @@ class Categories(Config):
         domain = with_calendar(domain)
         stage, left = staged(self.histogram_share, spec, domain, n)
         return domain, n, stage, left
+
+
+def released_tables(release: Release) -> dict[tuple[str, ...], pd.DataFrame]:
+    """The noisy counts that a release was made from, by the names of their columns: as private as its rows.
+
+    Each has a text for the value of every column, the noisy count, which may be negative, and the standard deviation of its
+    noise. Empty where a mechanism measures none, or where the release was read from a file.
+    """
+    noisy, encoding = release.diagnostics.get("noisy_tables"), release.diagnostics.get("encoding")
+    if noisy is None or encoding is None:
+        return {}
+    names, found = encoding.domain.names, {}
+    count, deviation = (next(free for free in _unlike(text) if free not in names) for text in ("count", "deviation"))
+    for columns, counts in noisy.counts.items():
+        values = list(product(*(encoding.labels(j) for j in columns)))
+        table = pd.DataFrame(values, columns=[names[j] for j in columns])
+        spread = noisy.variances[columns] ** 0.5
+        found[tuple(table.columns)] = table.assign(**{count: counts, deviation: spread})
+    return found
+
+
+def _unlike(text: str) -> Iterator[str]:
+    """The text, and with more and more underscores."""
+    return (text + "_" * many for many in count_from())
 
 
 def claimed(spec: PrivacySpec, stage: Stage, source: str, delta: float) -> Guarantee:
@@ -131,3 +161,35 @@ class OnCategories(Mechanism):
             require_memory("rows", rows, 16 * len(self.domain) * rows)
             found = encoding.decode(model.codes(rows, noise.generator), noise.generator)
         return found, {**diagnostics, "model": model, "encoding": encoding}
+
+
+@dataclass(frozen=True)
+class OnBudget(OnCategories):
+    """One whose steps share a budget that adds up.
+
+    Attributes:
+        budget: of all steps.
+    """
+
+    budget: Budget
+
+    @property
+    def counting(self) -> float:
+        """What it costs to learn the number of rows: nothing where it is public."""
+        return 0.0 if self.public_rows else COUNTING * self.budget.total
+
+    @property
+    def _count_scale(self) -> float:
+        # A row that is added moves the one count there is by 1.
+        return self.budget.noise_scale(self.counting)
+
+    def counted(self, noise: NoiseSource, real: Rows) -> int:
+        """How many rows there are: n where it is public, else a count with noise, at least 1."""
+        if self.public_rows:
+            return self.public_rows
+        return max(1, int(self.budget.released(noise, np.array([real.n]), self._count_scale)[0]))
+
+    def ledger(self, *parts: tuple[str, float, float]) -> dict[str, Any]:
+        """What a record says of parts with their name, cost and scale, after the count of rows if there is one."""
+        counting = [("number of rows", self.counting, self._count_scale)] if self.counting else []
+        return self.budget.ledger(*counting, *parts)

@@ -25,6 +25,7 @@ MECHANISMS: dict[str, str] = {
     "privsyn": "dpsyn.mechanisms.privsyn:PrivSyn",
     "dual_query": "dpsyn.mechanisms.dual_query:DualQuery",
     "dp_mix": "dpsyn.mechanisms.dp_mix:DPMix",
+    "dp_merf": "dpsyn.mechanisms.dp_merf:DPMERF",
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")

@@ -28,6 +28,16 @@ class Paper:
     title: str
     address: str
 
+    def __str__(self) -> str:
+        return self.name
+
+
+CALIBRATED_NOISE = Paper(
+    "Dwork, McSherry, Nissim, Smith 2006",
+    "Calibrating noise to sensitivity in private data analysis",
+    "https://doi.org/10.1007/11681878_14",
+)
+
 
 OTHERS = (
     Paper(
@@ -41,7 +51,7 @@ OTHERS = (
         "https://arxiv.org/abs/2004.00010",
     ),
 )
-"""That claims on several mechanisms rest on; each mechanism's own stands with its formulas."""
+"""That claims on several mechanisms rest on; each mechanism's own is its configuration's."""
 
 
 def paper_of(source: str, paper: Paper | None) -> Paper | None:

@@ -13,7 +13,8 @@ from dpsyn.mechanisms.base import Config
 class Case:
     """A mechanism, a specification that it can meet, one at which noise is negligible, and wrong parameters.
 
-    ``keeps_dependence`` says what its rows promise at negligible noise: tables of two columns, or of one alone.
+    ``keeps_dependence`` says what its rows promise at negligible noise: tables of two columns, or of one alone; ``error``
+    by how much one of these may be off.
     """
 
     config: Config
@@ -22,3 +23,4 @@ class Case:
     faithful_spec: dpsyn.PrivacySpec
     wrong: dict[str, Any]
     keeps_dependence: bool = True
+    error: float = 0.04

@@ -21,6 +21,7 @@ from dpsyn.privacy.zcdp import zcdp_rho
 from tests.conformance.neighbours import neighbours, remember_fits, run, spent
 
 NAMES = [name for name in MECHANISMS if issubclass(config_class(name), Categories)]
+VARIANTS = [*((name, {}) for name in NAMES), ("mwem", {"start_share": 0.3}), ("independent", {"degree": 2})]
 BITS: dict[str, list[Any]] = {"a": [0, 1], "b": [0, 1], "c": [0, 1]}
 MIXED: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "x": [0, 4, 9]}
 ATTRIBUTES = {
@@ -54,13 +55,18 @@ def frame_of(values: dict[str, list[Any]]) -> pd.DataFrame:
     [(BITS, "replace_one", 0.0), (MIXED, "replace_one", 1e-5), (MIXED, "add_remove", 0.0), (BITS, "add_remove", 1e-5)],
     ids=["bits, replace, pure", "mixed, replace", "mixed, add, pure", "bits, add"],
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_no_neighbour_costs_more_than_was_asked_for(
-    name: str, values: dict[str, list[Any]], neighbouring: Any, delta: float, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    settings: dict[str, Any],
+    values: dict[str, list[Any]],
+    neighbouring: Any,
+    delta: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     remember_fits(monkeypatch)
     table, spec = table_of(frame_of(values)), dpsyn.PrivacySpec(1.7, delta, neighbouring)
-    config = config_class(name)(rows=3, **SETTINGS.get(name, {}))
+    config = config_class(name)(rows=3, **SETTINGS.get(name, {}), **settings)
     mechanism = config.calibrate(spec, table.domain, table.n)
     assert isinstance(mechanism, OnCategories)
     calls, rows = run(mechanism, table)

@@ -21,7 +21,7 @@ from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.table import Table
 from dpsyn.theory.formulas import OTHERS, is_corrected, paper_of, power, up
 
-PAPERS = {name: offered(name, "formulas:PAPER") for name in MECHANISMS}
+PAPERS = {name: config_class(name).paper for name in MECHANISMS}
 N = 20_000
 CUBE = Domain.of(Attribute(f"b{j}", "truth", (0, 1), public=True) for j in range(8))
 WIDE = Domain.of(
@@ -258,6 +258,8 @@ def test_as_published_is_two_f_over_n_sigma():
 
 
 FIELD = [
+    dpsyn.MWEM(),
+    dpsyn.MWEM(measured="cells", start_share=0.2),
     dpsyn.Independent(),
     dpsyn.MST(),
     dpsyn.AIM(),
@@ -467,7 +469,8 @@ def test_a_release_says_the_same_as_before_the_run(config):
 
 
 def test_every_mechanism_has_formulas_and_the_refuted_one_says_so():
-    assert all(offered(name, "formulas:claim") is not None for name in (*MECHANISMS, *DEMONSTRATIONS))
+    for name in (*MECHANISMS, *DEMONSTRATIONS):
+        assert offered(name, "formulas:claim") is not None or lines_of(config_class(name)())[1], name
     _, (line,) = lines_of(dpsyn.DPCDA.as_published(target="b0"), dpsyn.PrivacySpec(10.0, 1e-5))
     assert line.note.startswith("It is no guarantee")
     assert line.filled == ""
@@ -516,7 +519,6 @@ def test_sources_name_their_paper():
             else:
                 assert paper is PAPERS[verdict.mechanism]
     assert ours == {"Bounded ratio", "Stability (experimental)", "Gaussian noise", "Exact accountant"}
-    assert {config_class(name).paper for name in MECHANISMS} == {PAPERS[name].name for name in MECHANISMS}
     pages = r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|doi\.org/10\.\d{4,5}/\S+)"
     assert all(re.fullmatch(pages, paper.address) for paper in (*PAPERS.values(), *OTHERS))
 
@@ -530,11 +532,10 @@ def last_number(line) -> float:
 def test_no_number_on_the_way_to_a_claim_is_rounded_down(rounds, epsilon):
     domain = Domain.of([Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
     mechanism, lines = lines_of(dpsyn.MWEM(degree=1, rounds=rounds, histogram_share=0.3), dpsyn.PrivacySpec(epsilon), domain)
-    once, rest, together = lines
+    claim, together = lines
     # The scales are larger than they have to be by 1e-12.
-    exactly = 2 / mechanism.choice_scale + 1 / mechanism.noise_scale
-    assert last_number(once) >= exactly * (1 - 1e-11)
-    assert last_number(rest) >= rounds * exactly * (1 - 1e-11)
+    exactly = 4 / mechanism.choice_scale + 2 / mechanism.noise_scale
+    assert last_number(claim) >= rounds * exactly * (1 - 1e-11)
     above, histograms = (value(part) for part in together.filled.split(" = ")[1].split(" + "))
     assert above >= rounds * exactly * (1 - 1e-11)
     assert histograms >= mechanism.stage.epsilon * (1 - 1e-11)

@@ -91,7 +91,7 @@ def test_mwem_takes_the_codes_of_the_stage():
     rows, diagnostics = mechanism._run(noise, data, no_progress)
     codes = diagnostics["encoding"].codes(data)
     real = mechanism.queries.counts(CodedRows(codes, mechanism.domain.shape))
-    left = np.abs(mechanism.n * mechanism.answers(diagnostics["density"]) - real).max() / mechanism.n
+    left = np.abs(mechanism.n * mechanism.queries.shares(diagnostics["model"].weights) - real).max() / mechanism.n
     assert diagnostics["largest_error"] == pytest.approx(left)
     assert not np.array_equal(codes, data.codes)
     assert set(rows.columns) == set(DOMAIN.names)
@@ -148,7 +148,7 @@ def test_nothing_is_spent_where_there_are_no_numbers():
     bits = dpsyn.load_sample("asia")
     mechanism = dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1.0), bits.domain, n=bits.n)
     assert mechanism.stage.histograms is None
-    assert mechanism.epsilon == 1.0
+    assert mechanism.budget.total == pytest.approx(1.0)
     assert "epsilon_for_histograms" not in mechanism.calibrated()
 
 

@@ -19,9 +19,3 @@ def test_it_says_how_long_a_run_takes_and_longer_on_larger_tables(name: str) -> 
     if name != "mwem":  # it keeps a weight for every possible row
         large = config_class(name)().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), WIDE, 10**6)
         assert seconds(large) > seconds(small)
-
-
-@pytest.mark.parametrize("name", FIELD)
-def test_its_paper_is_the_one_of_its_formulas(name: str) -> None:
-    assert offered(name, "formulas:PAPER").name == config_class(name).paper
-    assert offered(name, "form:form") is not None

@@ -16,7 +16,7 @@ def test_names_and_titles(name: str) -> None:
     assert issubclass(found, Config)
     assert found.name == name
     assert title(name) == found.title
-    assert found.paper
+    assert found.paper.name
 
 
 def test_unknown_names_list_the_known_ones() -> None:

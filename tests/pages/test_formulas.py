@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpsyn.mechanisms.registry import offered
+from dpsyn.mechanisms.registry import config_class
 from dpsyn.theory.formulas import OTHERS
 
 
@@ -25,7 +25,7 @@ def test_the_generator_works_out_the_claim(open_page, mechanism, formula, link):
     app = open_page("generator", epsilon="3.16")
     shown = texts(app.segmented_control(key="mechanism").set_value(mechanism).run())
     assert formula in shown
-    paper = OTHERS[1] if link == "discrete_gaussian" else offered(link, "formulas:PAPER")
+    paper = OTHERS[1] if link == "discrete_gaussian" else config_class(link).paper
     assert f"]({paper.address})" in shown
     assert ("](lessons?read=What+is+guaranteed)" in shown) is (mechanism != "noisy_reweighting")
 
@@ -38,7 +38,7 @@ def test_every_condition_of_a_verdict_has_a_link(open_page):
         app.session_state[f"formulas_{name}"] = True
     shown = texts(app.run())
     for name in mechanisms:
-        assert f"]({offered(name, 'formulas:PAPER').address})" in shown
+        assert f"]({config_class(name).paper.address})" in shown
     assert "](lessons?read=Where+the+papers+are+wrong)" in shown
     assert "[Theorem 4.2, Boedihardjo, Strohmer, Vershynin 2021a](" in shown
 

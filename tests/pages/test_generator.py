@@ -132,6 +132,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
 def test_other_data_have_no_score_card_of_these(open_page, score_cards):
     app = run(open_page("generator", data="car", mechanism="MWEM"))
     assert card(app)
+    assert "Noisy tables as CSV" in {button.label for button in app.get("download_button")}
     app = app.switch_page("data.py").run()
     app.pills(key="sample").set_value("asia").run()
     app = app.switch_page("generator.py").run()

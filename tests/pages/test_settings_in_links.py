@@ -46,7 +46,7 @@ EXCEPTIONS = {
     r"lab_(name|measure|wish|wish_on)_\d": "an experiment's name, measure and wish",
     # Names of folders and files on somebody's machine do not belong into a link.
     r"workspace_folder": "folder",
-    r"f_(path|connection)": "file, or connection of the secrets",
+    r"f_path": "file",
     # A guess is the visitor's own; who opens the link guesses for himself.
     r"\w+_guess|_key\(lesson, at, 'guess'\)": "the answer to a question of a lesson",
 }
@@ -58,6 +58,7 @@ def view(key: str, name: str, names: Iterable[str]) -> dict[str, str]:
 
 
 # Of the mechanisms, a link does not name the recommended one, which is noisy reweighting here.
+FIELD = ("AIM", "PrivBayes", "Contingency table", "PrivSyn", "DualQuery", "DP-Mix", "DP-MERF", "Independent columns")
 STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     "data": ("data", {}),
     "data, numeric": ("data", {"data": "breast_cancer"}),
@@ -96,10 +97,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     ),
     "dp-cda, class by class": ("generator", {"mechanism": "DP-CDA", "cda_by_class_asia": "true"}),
     "dp-cda as published": ("generator", {"mechanism": "DP-CDA", "cda_way": "As published"}),
-    **{
-        name: ("generator", {"mechanism": name})
-        for name in ("AIM", "PrivBayes", "Contingency table", "PrivSyn", "DualQuery", "DP-Mix")
-    },
+    **{name: ("generator", {"mechanism": name}) for name in FIELD},
     **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING)) for name in SAMPLING},
     "inside sampling, draws": ("inside", {"is_space": "m uniform draws"}),
     "inside sampling, categories": ("inside", {"data": "car", "is_section": "3 · Density"}),

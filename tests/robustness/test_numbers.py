@@ -57,7 +57,7 @@ COLUMNS = {
 }
 CONFIGS = {
     "MWEM": dpsyn.MWEM(rows=10, rounds=2),
-    "MWEM, all for histograms": dpsyn.MWEM(rounds=1, histogram_share=0.9999999, output="average"),
+    "MWEM, all for histograms": dpsyn.MWEM(rows=9, rounds=1, histogram_share=0.9999999, output="average"),
     "noisy reweighting": dpsyn.NoisyReweighting(rows=10),
     "least squares, one row": dpsyn.NoisyReweighting(degree=1, rows=1, objective="least_squares", histogram_share=1e-4),
     "DP-CDA": dpsyn.DPCDA("k", rows=7),

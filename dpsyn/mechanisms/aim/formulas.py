@@ -7,14 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, Paper, number, up, zcdp_law
-
-PAPER = Paper(
-    "McKenna, Mullins, Sheldon, Miklau 2022",
-    "AIM: An adaptive and iterative mechanism for differentially private synthetic data",
-    "https://arxiv.org/abs/2201.12677",
-)
-"""Where it stands."""
+from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, number, up, zcdp_law
 
 
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:

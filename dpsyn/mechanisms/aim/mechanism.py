@@ -13,7 +13,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
@@ -24,6 +24,7 @@ from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.junction_tree import model_cells
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
+from dpsyn.theory.formulas import Paper
 
 _ROUNDS_A_COLUMN = 16
 _MEASURING = 0.9
@@ -51,7 +52,11 @@ class AIM(Categories):
 
     name: ClassVar[str] = "aim"
     title: ClassVar[str] = "AIM"
-    paper: ClassVar[str] = "McKenna, Mullins, Sheldon, Miklau 2022"
+    paper: ClassVar[Paper] = Paper(
+        "McKenna, Mullins, Sheldon, Miklau 2022",
+        "AIM: An adaptive and iterative mechanism for differentially private synthetic data",
+        "https://arxiv.org/abs/2201.12677",
+    )
     axes: ClassVar[Mapping[str, Axis]] = {
         **Categories.axes,
         "model_cells": Axis("M (cells of the model)", "1000, 10000, 100000"),
@@ -90,14 +95,8 @@ class Round:
 
 
 @dataclass(frozen=True)
-class AIMMechanism(OnCategories):
-    """Calibrated AIM.
-
-    Attributes:
-        budget: of all rounds.
-    """
-
-    budget: Budget
+class AIMMechanism(OnBudget):
+    """Calibrated AIM."""
 
     @property
     def first(self) -> Round:
@@ -160,6 +159,7 @@ class AIMMechanism(OnCategories):
         model = GraphicalModel.fitted(sizes, tables, rows, noise.generator)
         names = self.domain.names
         return model, {
+            "noisy_tables": tables,
             "rounds": len(chosen),
             "tables": [" – ".join(names[j] for j in columns) for columns in dict.fromkeys(chosen)],
             "model_cells": model.tree.points,

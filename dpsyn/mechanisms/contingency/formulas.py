@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, Paper, by_ledger, number, up, whole
-
-PAPER = Paper(
-    "Dwork, McSherry, Nissim, Smith 2006",
-    "Calibrating noise to sensitivity in private data analysis",
-    "https://doi.org/10.1007/11681878_14",
-)
-"""Where its noise stands."""
+from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, by_ledger, number, up, whole
 
 
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:

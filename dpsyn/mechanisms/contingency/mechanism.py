@@ -19,8 +19,9 @@ from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.least_squares import onto_simplex
-from dpsyn.solvers.noisy_tables import Floats
+from dpsyn.solvers.noisy_tables import Floats, NoisyTables
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.theory.formulas import CALIBRATED_NOISE, Paper
 
 Cells = Literal["auto", "all", "present"]
 
@@ -44,7 +45,7 @@ class Contingency(Categories):
 
     name: ClassVar[str] = "contingency"
     title: ClassVar[str] = "Contingency table"
-    paper: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006"
+    paper: ClassVar[Paper] = CALIBRATED_NOISE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,13 +113,16 @@ class ContingencyMechanism(OnCategories):
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[CellModel, dict[str, Any]]:
         sizes = self.domain.shape
         if self.threshold is None:
-            exact = real.counts(tuple(range(len(sizes))))
+            every = tuple(range(len(sizes)))
+            exact = real.counts(every)
             noisy = self.release.released(noise, exact).astype(np.float64)
+            tables = NoisyTables()
+            tables.add(every, noisy, self.release.deviation)
             progress("fitting", 0.8)
             rows = max(1.0, float(self.public_rows or noisy.sum()))
             shares = onto_simplex(noisy / rows)
             cells = np.stack(np.unravel_index(np.flatnonzero(shares), sizes), axis=1).astype(np.int32)
-            return CellModel(sizes, cells, shares[shares > 0], rows), {"cells_released": len(exact)}
+            return CellModel(sizes, cells, shares[shares > 0], rows), {"noisy_tables": tables, "cells_released": len(exact)}
         present, exact = real.different()
         noisy = self.release.released(noise, exact).astype(np.float64)
         progress("leaving out rare cells", 0.8)

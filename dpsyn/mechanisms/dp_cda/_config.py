@@ -25,12 +25,13 @@ from dpsyn.mechanisms.dp_cda._checks import (
 from dpsyn.mechanisms.dp_cda._mechanism import (
     DPCDAMechanism,
 )
-from dpsyn.mechanisms.dp_cda._published import PublishedDPCDA
+from dpsyn.mechanisms.dp_cda._published import PAPER, PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.accounting.functions import Variant
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.privacy.mixing.averaging import USUAL_AVERAGE, changed_by_floating_point, floating_noise_assumption
 from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.theory.formulas import Paper
 
 Scaling = Literal["public", "private"]
 Sampler = Literal["system", "exact"]
@@ -101,7 +102,7 @@ class DPCDA(Config):
 
     name: ClassVar[str] = "dp_cda"
     title: ClassVar[str] = "DP-CDA"
-    paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
+    paper: ClassVar[Paper] = PAPER
     axes: ClassVar[Mapping[str, Axis]] = {"order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64"), "rows": ROWS}
     added_later: ClassVar[Mapping[str, Any]] = {"rows_by": "equal"}
     noise_is_draw: ClassVar[bool] = True

@@ -24,6 +24,7 @@ from dpsyn.privacy.mixing.pairs import check_clip_norm
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.table import Table
+from dpsyn.theory.formulas import Paper
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -33,6 +34,13 @@ REASONS = (
     "The published formula samples l of all N records; the algorithm draws them from one class.",
     "The published formula has a misprint that can make it too small even for what it describes.",
     "Class sizes and the list of classes are used as they are.",
+)
+
+
+PAPER = Paper(
+    "Saha, Tonoy, Imtiaz 2024",
+    "DP-CDA: An Algorithm for Enhanced Privacy Preservation in Dataset Synthesis Through Randomized Mixing",
+    "https://arxiv.org/abs/2411.16121",
 )
 
 
@@ -57,7 +65,7 @@ class PublishedDPCDA(Config):
 
     name: ClassVar[str] = "dp_cda_as_published"
     title: ClassVar[str] = "DP-CDA as published (no guarantee)"
-    paper: ClassVar[str] = "Saha, Tonoy, Imtiaz 2024"
+    paper: ClassVar[Paper] = PAPER
 
     def __post_init__(self) -> None:
         checks.text("target", self.target, "the name of a column")

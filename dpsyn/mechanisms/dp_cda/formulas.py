@@ -10,14 +10,8 @@ from dpsyn.notation import short
 from dpsyn.privacy.mixing.exact import change_epsilon
 from dpsyn.privacy.mixing.pairs import Change, Variant, mixed_classes
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
 
-PAPER = Paper(
-    "Saha, Tonoy, Imtiaz 2024",
-    "DP-CDA: An Algorithm for Enhanced Privacy Preservation in Dataset Synthesis Through Randomized Mixing",
-    "https://arxiv.org/abs/2411.16121",
-)
-"""Where its theorems stand."""
 _COUNTS, _STANDARD, _AVERAGES = "class counts", "means and deviations", "averages"
 
 

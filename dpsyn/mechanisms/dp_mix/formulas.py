@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, Paper, number, power, up, whole
-
-PAPER = Paper(
-    "Lee, Kim, Lee, Suh, Ramchandran 2019",
-    "Synthesizing differentially private datasets using random mixing",
-    "https://doi.org/10.1109/ISIT.2019.8849381",
-)
-"""Where it stands."""
+from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, number, power, up, whole
 
 
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:

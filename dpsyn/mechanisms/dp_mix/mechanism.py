@@ -16,6 +16,7 @@ from dpsyn.mechanisms.points import Floats, OnPoints, begun, carried, claimed, r
 from dpsyn.privacy.mixing.averaging import AddNoise, averages_in_blocks
 from dpsyn.privacy.mixing.exact import calibrate_sigma
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.theory.formulas import Paper
 
 _STATED = "It is public knowledge that there are at least as many records as was stated."
 
@@ -42,7 +43,11 @@ class DPMix(Config):
 
     name: ClassVar[str] = "dp_mix"
     title: ClassVar[str] = "DP-Mix"
-    paper: ClassVar[str] = "Lee, Kim, Lee, Suh, Ramchandran 2019"
+    paper: ClassVar[Paper] = Paper(
+        "Lee, Kim, Lee, Suh, Ramchandran 2019",
+        "Synthesizing differentially private datasets using random mixing",
+        "https://doi.org/10.1109/ISIT.2019.8849381",
+    )
     axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64")}
     noise_is_draw: ClassVar[bool] = True
 

@@ -23,6 +23,7 @@ from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.contingency import Integers, contingency_cells
 from dpsyn.solvers.noisy_tables import Columns
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.theory.formulas import Paper
 
 _COUNTING = 0.02
 """Share of the budget for the number of rows, where it is a secret."""
@@ -51,7 +52,11 @@ class DualQuery(Categories):
 
     name: ClassVar[str] = "dual_query"
     title: ClassVar[str] = "DualQuery"
-    paper: ClassVar[str] = "Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014"
+    paper: ClassVar[Paper] = Paper(
+        "Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014",
+        "Dual query: Practical private query release for high dimensional data",
+        "https://arxiv.org/abs/1402.1526",
+    )
     axes: ClassVar[Mapping[str, Axis]] = {
         **Categories.axes,
         "rounds": Axis("T (rounds)", "30, 100, 300"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from dpsyn.kit import categories
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
@@ -12,4 +14,14 @@ from dpsyn.privacy.spec import PrivacySpec
 def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
     """Settings of independent columns."""
     settings, spec = categories.settings(current, "independent", epsilon, delta)
-    return Independent(**settings), spec
+    degree = st.slider(
+        "Columns of a table",
+        1,
+        3,
+        1,
+        key="independent_columns",
+        bind="query-params",
+        help="With more than one, noisy tables of all such sets are released, as in Barak et al. (2007), and rows changed "
+        "until theirs are near. Both can be downloaded.",
+    )
+    return Independent(**settings, degree=degree), spec

@@ -11,7 +11,7 @@ import numpy as np
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
@@ -20,6 +20,7 @@ from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.graphical_model import GraphicalModel
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import NoisyTables
+from dpsyn.theory.formulas import Paper
 
 Edge = tuple[int, int]
 
@@ -41,7 +42,11 @@ class MST(Categories):
 
     name: ClassVar[str] = "mst"
     title: ClassVar[str] = "MST"
-    paper: ClassVar[str] = "McKenna, Miklau, Sheldon 2021"
+    paper: ClassVar[Paper] = Paper(
+        "McKenna, Miklau, Sheldon 2021",
+        "Winning the NIST Contest: A scalable and general approach to differentially private synthetic data",
+        "https://arxiv.org/abs/2108.04978",
+    )
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MSTMechanism:
         """A third of the budget for the tables of single columns, for the choice of the tree, and for its tables.
@@ -64,14 +69,8 @@ class MST(Categories):
 
 
 @dataclass(frozen=True)
-class MSTMechanism(OnCategories):
-    """Calibrated MST.
-
-    Attributes:
-        budget: of all three steps.
-    """
-
-    budget: Budget
+class MSTMechanism(OnBudget):
+    """Calibrated MST."""
 
     @property
     def edges(self) -> int:
@@ -123,7 +122,7 @@ class MSTMechanism(OnCategories):
         progress("fitting", 0.3)
         model = GraphicalModel.fitted(sizes, tables, float(self.public_rows or tables.rows), noise.generator)
         names = self.domain.names
-        return model, {"tree": [f"{names[i]} – {names[j]}" for i, j in tree]}
+        return model, {"noisy_tables": tables, "tree": [f"{names[i]} – {names[j]}" for i, j in tree]}
 
     def _tree(self, noise: NoiseSource, real: Rows, tables: NoisyTables) -> list[Edge]:
         """Kruskal's algorithm, each edge chosen by how far its table is from that of independent columns."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from dpsyn.kit import bins, widgets
+from dpsyn.kit import categories, widgets
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.mwem import MWEM
-from dpsyn.mechanisms.mwem.mechanism import MOST_ROUNDS, Output
+from dpsyn.mechanisms.mwem.mechanism import MOST_ROUNDS, Measured, Output
 from dpsyn.privacy.spec import PrivacySpec
 
+_MEASURED: Mapping[Measured, str] = {"tables": "a whole table", "cells": "one cell (the paper)"}
 _OUTPUT: Mapping[Output, str] = {
     "last": "the density after the last round",
     "average": "the average over all rounds (the paper)",
@@ -20,25 +21,23 @@ _OUTPUT: Mapping[Output, str] = {
 
 
 def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, PrivacySpec]:
-    """Settings of MWEM; pure ε: it leaves δ unused."""
+    """Settings of MWEM."""
+    settings, spec = categories.settings(current, "mwem", epsilon, delta)
     left, right = st.columns(2, gap="medium")
-    n = current.parts[0].n
     with left:
         degree = widgets.degree_slider()
-        rows = st.number_input(
-            "k (rows)",
-            1,
-            max(1_000_000, n),
-            n,
-            key=f"mwem_rows_{current.tag}",
-            **current.kept,
-            help="As many as you like: rows cost no privacy here.",
+        measured = st.selectbox(
+            "A round measures", list(_MEASURED), format_func=_MEASURED.__getitem__, key="mwem_measured", bind="query-params"
         )
-    with right:
         best = st.toggle(
-            "T: the best of the theorem", True, key="mwem_best", bind="query-params", help="Where its bound is smallest."
+            "T: the usual",
+            True,
+            key="mwem_best",
+            bind="query-params",
+            help="Two rounds a column; with cells the T at which the theorem's bound is smallest.",
         )
         rounds = st.number_input("T (rounds)", 1, MOST_ROUNDS, 20, key="mwem_rounds", disabled=best, bind="query-params")
+    with right:
         replays = st.slider(
             "Re-use of all measurements in a round",
             0,
@@ -48,16 +47,26 @@ def form(current: Dataset, epsilon: float, delta: float) -> tuple[Config, Privac
             bind="query-params",
             help="Costs no privacy and helps; the paper's theorem is about 0.",
         )
+        start = st.slider(
+            "Share of the budget for a noisy start",
+            0.0,
+            0.9,
+            0.0,
+            0.05,
+            key="mwem_start",
+            bind="query-params",
+            help="Noise on the count of every possible row, in place of equal weights. It helps where there are few.",
+        )
         output = st.selectbox(
             "Rows are drawn from", list(_OUTPUT), format_func=_OUTPUT.__getitem__, key="mwem_output", bind="query-params"
         )
-        share = bins.histogram_share(current.table.domain, "mwem_histograms", 0.1, bind="query-params")
     config = MWEM(
+        **settings,
         degree=degree,
+        measured=measured,
         rounds=None if best else int(rounds),
-        rows=None if rows == n else int(rows),
         replays=replays,
+        start_share=start,
         output=output,
-        histogram_share=share,
     )
-    return config, PrivacySpec(epsilon)
+    return config, spec

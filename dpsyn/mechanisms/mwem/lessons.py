@@ -7,6 +7,6 @@ from dpsyn.statistics import DatasetStatistics
 
 
 def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[MWEM, float]:
-    """Twenty rounds, and the largest error of a cell that the theorem promises at its best T, as a share of n."""
+    """Twenty rounds of cells, and the largest error of a cell that the theorem promises at its best T, as a share of n."""
     facts = verdict(stats, PrivacySpec(epsilon), degree=degree).facts
-    return MWEM(degree=degree, rounds=20), float(facts["cell_error"])
+    return MWEM(degree=degree, measured="cells", rounds=20), float(facts["cell_error"])

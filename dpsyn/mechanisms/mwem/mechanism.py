@@ -1,54 +1,45 @@
-"""MWEM: the exponential mechanism, Laplace noise and multiplicative weights over the tables of d columns."""
+"""MWEM: the exponential mechanism, noise and multiplicative weights over the cells, or the tables, of d columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from dpsyn import checks
-from dpsyn.calendar import with_calendar
-from dpsyn.data.counted import AnyTable
-from dpsyn.domain import Domain
-from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import (
-    DEGREE,
-    N_IS_PUBLIC,
-    PUBLIC_DOMAIN_ASSUMPTION,
-    ROWS,
-    Axis,
-    Config,
-    Mechanism,
-    Progress,
-    Release,
-    check_request,
-)
-from dpsyn.mechanisms.encoding import Stage, checked_share, staged
+from dpsyn.domain import Codes, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.base import DEGREE, Axis, Progress
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.mwem.theorems import best_rounds
 from dpsyn.notation import counted
-from dpsyn.privacy.histograms import Encoding
+from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
-from dpsyn.privacy.spec import Guarantee, PrivacySpec
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
-from dpsyn.solvers.contingency import cell_offsets
+from dpsyn.solvers.contingency import Integers, cell_offsets
+from dpsyn.solvers.least_squares import onto_simplex
+from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.solvers.rounding import systematic_rows
+from dpsyn.theory.formulas import Paper
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+Measured = Literal["tables", "cells"]
 Output = Literal["last", "average"]
 
 MOST_POINTS = 2**22
 """Rows of the domain: a weight is kept for each."""
+MOST_NOISY = 2**20
+"""Of them that may get noise at the start: exact noise takes some microseconds each."""
 MOST_ROUNDS = 200
-_ROUNDING = 1e-12
-"""By how much the noise is larger than it has to be, so that rounding in its scale cannot cost more than ε."""
+ROUNDS_A_COLUMN = 2
+"""Of one, two and three, two was as good on ASIA and half as slow on Adult's eight columns as three."""
+_FIRST = 1e-3
+"""Weight at the start that no possible row has less of, in parts of the average: 0 times a factor would stay 0."""
 _LONGEST_STEP = 300.0
 """Exponent of a weight, as far as it goes without overflow; noise can ask for more where n·ε is small."""
 
@@ -61,7 +52,7 @@ class Queries:
     degree: int
 
     @cached_property
-    def tables(self) -> list[tuple[int, ...]]:
+    def tables(self) -> list[Columns]:
         """The sets of columns."""
         return list(combinations(range(len(self.sizes)), self.degree))
 
@@ -80,184 +71,253 @@ class Queries:
         real.expect(self.tables)
         return np.concatenate([real.counts(table) for table in self.tables])
 
-    def place_of(self, cell: int) -> tuple[int | slice, ...]:
-        """An index of an array over the domain: the rows that lie in a cell."""
-        at = int(np.searchsorted(self.offsets, cell, side="right")) - 1
-        table = self.tables[at]
-        codes = np.unravel_index(cell - int(self.offsets[at]), [self.sizes[j] for j in table])
-        fixed = {column: int(code) for column, code in zip(table, codes, strict=True)}
-        return tuple(fixed.get(j, slice(None)) for j in range(len(self.sizes)))
+    def shares(self, density: Floats) -> Floats:
+        """Every cell's share under a density on the domain, shape (Π sizes,). Shape (cells,)."""
+        return np.concatenate([shares_of(density, table, self.sizes) for table in self.tables])
+
+
+def shares_of(density: Floats, table: Columns, sizes: tuple[int, ...]) -> Floats:
+    """The share of every cell of a table under a density on the domain, shape (cells,)."""
+    kept, found = 1, density
+    for j, size in enumerate(sizes):
+        found = found.reshape(kept, size, -1)
+        if j in table:
+            kept *= size
+        else:
+            found = np.ones(size) @ found
+    return found.ravel()
 
 
 @dataclass(frozen=True)
-class MWEM(Config):
-    """Multiplicative weights with the exponential mechanism.
+class Measurement:
+    """Noisy counts of some cells of a table.
+
+    Attributes:
+        table: its columns.
+        cells: which ones; all of them, or one.
+        counts: shape (cells,).
+    """
+
+    table: Columns
+    cells: slice
+    counts: Floats
+
+
+@dataclass(frozen=True)
+class MWEM(Categories):
+    """Weights that are multiplied (see :class:`~dpsyn.mechanisms.categories.Categories` for what is not listed here).
+
+    The algorithm as it is printed measures ``"cells"``, has no ``replays`` and puts out the ``"average"``: Theorem 2.2 is
+    about that. The paper's section 2.3.2 has ``replays``, ``start_share`` and the ``"last"`` density.
 
     Args:
-        degree: d, columns of the tables whose cells are the queries.
-        rounds: T; None takes the T at which the bound of Theorem 2.2 is smallest, at most 200.
-        rows: k; None makes as many rows as there are. Rows cost no privacy.
-        replays: how many times more all measurements so far are used in every round (0 in the paper's algorithm; its
-            experiments re-use them). Post-processing.
-        output: ``"last"`` density, or the ``"average"`` over all rounds, which Theorem 2.2 is about.
-        histogram_share: share of ε for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`), which choose
-            their bins and what is drawn inside; 0 takes bins of equal width. Nothing is spent where there is no such column.
-
-    Raises:
-        ParameterError: a value is outside its range.
+        degree: d, columns of the tables; all, where there are fewer.
+        measured: what a round chooses and measures: one of the ``"tables"``, or one of their ``"cells"``.
+        rounds: T; None takes two a column where tables are measured or n is a secret, and else the T at which the bound of
+            Theorem 2.2 is smallest, at most 200.
+        replays: how many times more all measurements so far are used in every round. Post-processing.
+        start_share: share of the budget for noise on all possible rows, whose counts are the weights at the start; 0 starts
+            from equal weights.
+        output: the ``"last"`` density, or the ``"average"`` over all rounds.
     """
 
     degree: int = 2
+    measured: Measured = "tables"
     rounds: int | None = None
-    rows: int | None = None
     replays: int = 10
+    start_share: float = 0.0
     output: Output = "last"
-    histogram_share: float = 0.1
 
     name: ClassVar[str] = "mwem"
     title: ClassVar[str] = "MWEM"
-    paper: ClassVar[str] = "Hardt, Ligett, McSherry 2012"
-    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0}
-    axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "rounds": Axis("T (rounds)", "3, 10, 30, 100"), "rows": ROWS}
+    paper: ClassVar[Paper] = Paper(
+        "Hardt, Ligett, McSherry 2012",
+        "A simple and practical algorithm for differentially private data release",
+        "https://arxiv.org/abs/1012.4763",
+    )
+    added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0, "measured": "cells", "start_share": 0.0}
+    axes: ClassVar[Mapping[str, Axis]] = {
+        **Categories.axes,
+        "degree": DEGREE,
+        "rounds": Axis("T (rounds)", "3, 10, 30, 100"),
+    }
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._set("degree", checks.whole("degree", self.degree))
-        self._set("replays", checks.whole("replays", self.replays, 0, 1_000))
+        checks.choice("measured", self.measured, get_args(Measured))
         self._set("rounds", checks.whole_or_none("rounds", self.rounds, 1, 100_000))
-        self._set("rows", checks.whole_or_none("rows", self.rows))
+        self._set("replays", checks.whole("replays", self.replays, 0, 1_000))
+        self._set("start_share", checks.number("start_share", self.start_share, 0.0, below=1.0))
         checks.choice("output", self.output, get_args(Output))
-        self._set("histogram_share", checked_share(self.histogram_share))
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> MWEMMechanism:
-        """T rounds, each with ε/2T for choosing a cell and ε/2T for measuring it, of the ε that fine histograms leave.
+        """T rounds, half for choosing and half for measuring, with what the number of rows and the start leave.
 
-        Replacing one of n records moves every count of a cell by at most 1, and so the distance of a count from a public
-        number: each choice and each measurement is (ε/2T)-DP, all together ε-DP (Theorem 2.1).
+        A row is in one cell of a table. A neighbour moves a count, and so its distance from a public number, by 1; and the
+        counts of a table, and so the sum of their distances, by 1 together, or 2 where a row is replaced.
 
         Raises:
-            CalibrationError: neighbours that add or remove a record: n, which the weights take as known, is then a secret.
-            ParameterError: n < 1, or the domain has too many rows to keep a weight for each.
+            ParameterError: the domain has too many rows to keep a weight for each, or to add noise to each.
         """
-        n = check_request(spec, domain, n, self.rows)
-        if spec.neighbouring != "replace_one":
-            raise CalibrationError(
-                "MWEM takes the number of rows as public, which it is not where neighbours add or remove one: "
-                "ask for neighbouring='replace_one'"
-            )
-        domain = with_calendar(domain)
-        if domain.size > MOST_POINTS:
-            allowed = (
-                f"at most {MOST_POINTS:,} rows that are possible: MWEM keeps a weight for each. Leave out columns or bins"
-            )
+        domain, n, stage, left = self._begun(spec, domain, n)
+        most, why = (MOST_NOISY, "adds noise to") if self.start_share else (MOST_POINTS, "keeps a weight for")
+        if domain.size > most:
+            allowed = f"at most {most:,} rows that are possible: MWEM {why} each. Leave out columns or bins"
             raise ParameterError("domain", f"{counted(domain.size)} rows", allowed)
-        if self.degree > len(domain):
-            raise ParameterError("degree", self.degree, f"at most the number of columns, {len(domain)}")
-        stage, left = staged(self.histogram_share, spec, domain, n)
-        queries = Queries(domain.shape, self.degree)
-        log_sizes = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
-        rounds = self.rounds or best_rounds(n * left.epsilon, *log_sizes, most=MOST_ROUNDS)
-        source = stage.source(f"Theorem 2.1 of {self.paper}")
-        guarantee = Guarantee(spec.epsilon, 0.0, spec.neighbouring, source, (PUBLIC_DOMAIN_ASSUMPTION, N_IS_PUBLIC))
-        return MWEMMechanism(self, spec, domain, n, guarantee, self, int(rounds), queries, stage, left.epsilon)
+        queries = Queries(domain.shape, min(self.degree, len(domain)))
+        rounds = self.rounds or ROUNDS_A_COLUMN * len(domain)
+        if self.rounds is None and self.measured == "cells" and spec.neighbouring == "replace_one":
+            logs = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
+            rounds = best_rounds(n * left.epsilon, *logs, most=MOST_ROUNDS)
+        budget = Budget.of(left)
+        guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
+        return MWEMMechanism(self, spec, domain, n, guarantee, stage, budget, self, rounds, queries)
 
 
 @dataclass(frozen=True)
-class MWEMMechanism(Mechanism):
+class MWEMMechanism(OnBudget):
     """Calibrated MWEM.
 
     Attributes:
         settings: the configuration.
         rounds: T.
         queries: the cells of all tables of d columns.
-        stage: what comes first, for numbers and dates.
-        epsilon: of all rounds.
     """
 
     settings: MWEM
     rounds: int
     queries: Queries
-    stage: Stage
-    epsilon: float
+
+    @property
+    def starting(self) -> float:
+        """What noise on all possible rows costs."""
+        return self.settings.start_share * (self.budget.total - self.counting)
+
+    @property
+    def part(self) -> float:
+        """What one choice costs, and one measurement."""
+        return (self.budget.total - self.counting - self.starting) / (2 * self.rounds)
+
+    @property
+    def measuring(self) -> Budget:
+        """The budget as one round spends it: a neighbour moves one cell by 1, as far as there is but one."""
+        return self.budget if self.settings.measured == "tables" else replace(self.budget, moved=1)
+
+    @property
+    def start_scale(self) -> float:
+        """Of the noise on all possible rows."""
+        return self.budget.noise_scale(self.starting)
 
     needs_counts_alone: ClassVar[bool] = True
 
     @property
     def choice_scale(self) -> float:
-        """Of the exponential mechanism: 2·1/(ε/2T)."""
-        return 4 * self.rounds / self.epsilon * (1 + _ROUNDING)
+        """Of one choice, by distances that move no further than the counts."""
+        return self.measuring.choice_scale(self.part, self.measuring.moved)
 
     @property
     def noise_scale(self) -> float:
-        """Of the Laplace noise on a count: 1/(ε/2T)."""
-        return 2 * self.rounds / self.epsilon * (1 + _ROUNDING)
+        """Of the noise on what was chosen."""
+        return self.measuring.noise_scale(self.part)
 
     def calibrated(self) -> dict[str, Any]:
-        """Rounds, queries and the scales of choice and noise."""
-        return {
-            "rows": self.settings.rows or self.n,
-            "rounds": self.rounds,
-            "queries": self.queries.cells,
-            "choice_scale": self.choice_scale,
-            "noise_scale": self.noise_scale,
-            **self.stage.facts(),
-        }
+        """Rows, rounds, queries, and what every step costs."""
+        what, spent = self.settings.measured, self.rounds * self.part
+        parts = [
+            (f"choice of {self.rounds} {what}", spent, self.choice_scale),
+            (f"{self.rounds} {what}", spent, self.noise_scale),
+        ]
+        if self.starting:
+            parts.insert(0, ("all possible rows", self.starting, self.start_scale))
+        facts = {"rounds": self.rounds, "queries": self.queries.cells}
+        return {**super().calibrated(), **facts, **self.ledger(*parts)}
 
-    def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
-        """As many rows again from the same density."""
-        density, encoding = release.diagnostics.get("density"), release.diagnostics.get("encoding")
-        return None if density is None or encoding is None else self._drawn(density, len(release.rows), encoding, generator)
-
-    def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
-        encoding = self.stage.encoding(noise, table)
-        real = self.queries.counts(encoding.rows(table))
-        density = np.full(self.domain.size, 1 / self.domain.size)
+    def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[Density, dict[str, Any]]:
+        rows = self.counted(noise, real)
+        density = self._start(noise, real, rows)
+        exact = self.queries.counts(real)
         total = np.zeros_like(density)
-        measured: list[tuple[int, float]] = []
+        measured: list[Measurement] = []
+        tables = NoisyTables()
         furthest: list[int] = []
         for round_ in range(self.rounds):
-            progress(f"round {round_ + 1} of {self.rounds}", round_ / self.rounds)
+            progress(f"round {round_ + 1} of {self.rounds}", 0.9 * round_ / self.rounds)
             # Whole numbers on both sides: a neighbour moves the distance by 1 at most, exactly.
-            distances = np.abs(np.rint(self.n * self.answers(density)).astype(np.int64) - real)
+            distances = np.abs(np.rint(rows * self.queries.shares(density)).astype(np.int64) - exact)
             furthest.append(int(distances.max()))
-            cell = noise.exponential_choice(distances, self.choice_scale)
-            answer = noise.discrete_laplace(real[cell : cell + 1], self.noise_scale)[0]
-            measured.append((cell, float(answer)))
-            for at, wanted in measured[-1:] + measured * self.settings.replays:
-                self._reweight(density, at, wanted)
+            measured.append(self._measured(noise, distances, exact))
+            if self.settings.measured == "tables":
+                tables.add(measured[-1].table, measured[-1].counts, self.measuring.deviation(self.noise_scale))
+            for one in measured[-1:] + measured * self.settings.replays:
+                self._reweight(density, one, rows)
             total += density
-        progress("drawing the rows", 1.0)
         kept = density if self.settings.output == "last" else total / self.rounds
-        rows = self._drawn(kept, self.settings.rows or self.n, encoding, noise.generator)
-        left = np.abs(self.n * self.answers(kept) - real)
-        diagnostics = {
-            "largest_error": float(left.max() / self.n),
-            "mean_error": float(left.mean() / self.n),
-            "largest_error_by_round": [distance / self.n for distance in furthest],
-            "cells_measured": len({cell for cell, _ in measured}),
-            "density": kept,
-            "encoding": encoding,
+        left = np.abs(rows * self.queries.shares(kept) - exact)
+        return Density(self.domain.shape, kept, float(rows)), {
+            "noisy_tables": tables,
+            "largest_error": float(left.max() / rows),
+            "mean_error": float(left.mean() / rows),
+            "largest_error_by_round": [distance / rows for distance in furthest],
+            "measured": len({(one.table, one.cells.start) for one in measured}),
         }
-        return rows, diagnostics
 
-    def answers(self, density: Floats) -> Floats:
-        """Every cell's share under a density on the domain (shape of ``domain.size``, in C order). Shape (cells,)."""
-        box = density.reshape(self.domain.shape)
-        columns = range(len(self.domain))
-        return np.concatenate(
-            [box.sum(axis=tuple(j for j in columns if j not in table)).ravel() for table in self.queries.tables]
-        )
+    def _start(self, noise: NoiseSource, real: Rows, rows: int) -> Floats:
+        """Equal weights, or those nearest to noisy counts of all possible rows."""
+        size = self.domain.size
+        if not self.starting:
+            return np.full(size, 1 / size)
+        exact = real.counts(tuple(range(len(self.domain))))
+        shares = onto_simplex(self.budget.released(noise, exact, self.start_scale) / rows)
+        shares = np.maximum(shares, _FIRST / size)
+        return np.asarray(shares / shares.sum())
 
-    def _reweight(self, density: Floats, cell: int, wanted: float) -> None:
-        """A ∝ A·exp(q·(m - q(A))/2n), in counts, in place: only the rows of the cell gain or lose against the others."""
-        box, inside = density.reshape(self.domain.shape), self.queries.place_of(cell)
-        share = float(box[inside].sum())
-        step = min(max((wanted / self.n - share) / 2, -_LONGEST_STEP), _LONGEST_STEP)
-        factor = math.exp(step)
-        box[inside] *= factor
-        # Where noise drowns the count the sum is nearly that of one side alone, and no difference would be left of it.
-        density /= 1 + share * (factor - 1) if abs(step) <= 1 else density.sum()
+    def _measured(self, noise: NoiseSource, distances: Integers, exact: Integers) -> Measurement:
+        """What is furthest off, by the exponential mechanism, and its counts with noise."""
+        queries, first = self.queries, self.queries.offsets[:-1]
+        if self.settings.measured == "tables":
+            table = noise.exponential_choice(np.add.reduceat(distances, first), self.choice_scale)
+            cells = slice(int(first[table]), int(queries.offsets[table + 1]))
+        else:
+            cell = noise.exponential_choice(distances, self.choice_scale)
+            table = int(np.searchsorted(queries.offsets, cell, side="right")) - 1
+            cells = slice(cell, cell + 1)
+        counts = self.budget.released(noise, exact[cells], self.noise_scale)
+        start = int(first[table])
+        return Measurement(queries.tables[table], slice(cells.start - start, cells.stop - start), counts.astype(np.float64))
 
-    def _drawn(self, density: Floats, rows: int, encoding: Encoding, generator: np.random.Generator) -> pd.DataFrame:
-        chosen = systematic_rows(density, rows, generator)
-        codes = np.stack(np.unravel_index(chosen, self.domain.shape), axis=1).astype(np.int32)
-        return encoding.decode(codes[generator.permutation(rows)], generator)
+    def _reweight(self, density: Floats, measurement: Measurement, rows: int) -> None:
+        """A ∝ A·exp(q·(m - q(A))/2n) for a cell q, in counts, in place; for a table in longer steps.
+
+        Cells of a table have no row in common, so that exponents (m - q(A))/nL, where L is the largest share, overstep no
+        count, up to the sum of all: 1 - p/m ≤ ln(m/p) ≤ m/p - 1.
+        """
+        shape, table = self.domain.shape, measurement.table
+        shares, wanted = shares_of(density, table, shape), measurement.counts / rows
+        largest = 2.0 if self.settings.measured == "cells" else max(shares.max(), wanted.max())
+        step = (wanted - shares[measurement.cells]) / largest
+        factors = np.ones_like(shares)
+        factors[measurement.cells] = np.exp(np.clip(step, -_LONGEST_STEP, _LONGEST_STEP))
+        factors /= shares @ factors
+        box = density.reshape(shape)
+        box *= factors.reshape([size if j in table else 1 for j, size in enumerate(shape)])
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Weights of all possible rows.
+
+    Attributes:
+        sizes: number of codes of each column.
+        weights: summing to 1, shape (Π sizes,), the last column running fastest.
+        rows: how many there are.
+    """
+
+    sizes: tuple[int, ...]
+    weights: Floats
+    rows: float
+
+    def codes(self, count: int, generator: np.random.Generator) -> Codes:
+        """Every possible row as often as it should be up to rounding."""
+        chosen = systematic_rows(self.weights, count, generator)
+        return np.stack(np.unravel_index(chosen, self.sizes), axis=1).astype(np.int32)[generator.permutation(count)]

@@ -161,8 +161,8 @@ def verdict(
             "log10_possible_rows": setting.log_points / math.log(10),
         },
         notes=(
-            "The theorem is about the average over all rounds, each measurement used once; by default the mechanism re-uses "
-            "them, which is better in practice and has no theorem.",
+            "The theorem is about cells, each measurement used once, and the average over all rounds; by default the "
+            "mechanism measures whole tables and re-uses them, which is better in practice and has no theorem.",
             "Where there are numbers or dates, fine histograms take a tenth of ε first, unless you say otherwise: the bound "
             "is about the ε that is left to the rounds.",
             "Privacy needs only the noise: any number of rows is equally private.",
@@ -203,7 +203,14 @@ def of_release(
     """The ε of a release's rounds, its settings as :func:`verdict` takes them (d, T), and these in words.
 
     The accuracy stays at 1/8.
+
+    Raises:
+        ParameterError: no theorem is about such a release: whole tables, another start, Gaussian noise.
     """
+    practical = settings.get("measured", "cells"), settings.get("start_share", 0.0), settings.get("accounting", "pure")
+    if practical != ("cells", 0.0, "pure"):
+        allowed = '"cells" from equal weights and pure ε, which Theorem 2.2 is about'
+        raise ParameterError("measured", ", ".join(map(str, practical)), allowed)
     asked = {"degree": min(settings["degree"], stats.p), "rounds": settings["rounds"]}
     words = f"d = {asked['degree']}, {asked['rounds']:,} rounds, accuracy 1/8 in the theorem"
     spec, spent = PrivacySpec(**settings["requested"]), float(settings.get("epsilon_for_histograms", 0.0))

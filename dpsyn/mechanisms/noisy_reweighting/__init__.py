@@ -40,6 +40,7 @@ from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.table import Table
+from dpsyn.theory.formulas import Paper
 
 __all__ = ["FLOATING_POINT", "Ledger", "NoisyReweighting", "NoisyReweightingMechanism", "Part"]
 
@@ -136,7 +137,11 @@ class NoisyReweighting(Config):
 
     name: ClassVar[str] = "noisy_reweighting"
     title: ClassVar[str] = "Noisy reweighting"
-    paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021b"
+    paper: ClassVar[Paper] = Paper(
+        "Boedihardjo, Strohmer, Vershynin 2021b",
+        "Privacy of synthetic data: a statistical framework",
+        "https://arxiv.org/abs/2109.01748",
+    )
     added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0, "steps": "even"}
     removed: ClassVar[Mapping[str, Any]] = {"smooth_bins": False}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}

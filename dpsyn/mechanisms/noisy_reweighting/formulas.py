@@ -9,14 +9,8 @@ from typing import Any
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, added_up, concentrated, number, up, whole
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, added_up, concentrated, number, up, whole
 
-PAPER = Paper(
-    "Boedihardjo, Strohmer, Vershynin 2021b",
-    "Privacy of synthetic data: a statistical framework",
-    "https://arxiv.org/abs/2109.01748",
-)
-"""Where its theorems stand."""
 _ADD_REMOVE = "Laplace mechanism with exact sensitivities (our proof)"
 _PUBLISHED = ("as_published", "continuous_laplace")
 

@@ -34,6 +34,7 @@ from dpsyn.mechanisms.private_sampling.certificates import (
     theorem_4_1_log_epsilon,
 )
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status, rounded_up
+from dpsyn.theory.formulas import Paper
 
 if TYPE_CHECKING:
     from dpsyn.mechanisms.private_sampling._mechanism import PrivateSamplingMechanism
@@ -89,7 +90,11 @@ class PrivateSampling(Config):
 
     name: ClassVar[str] = "private_sampling"
     title: ClassVar[str] = "Private sampling"
-    paper: ClassVar[str] = "Boedihardjo, Strohmer, Vershynin 2021a"
+    paper: ClassVar[Paper] = Paper(
+        "Boedihardjo, Strohmer, Vershynin 2021a",
+        "Private sampling: a noiseless approach for generating differentially private synthetic data",
+        "https://arxiv.org/abs/2109.14839",
+    )
     added_later: ClassVar[Mapping[str, Any]] = {"histogram_share": 0.0}
     axes: ClassVar[Mapping[str, Axis]] = {"degree": DEGREE, "reduced_space_size": SPACE_SIZE, "rows": ROWS}
 

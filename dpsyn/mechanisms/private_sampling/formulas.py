@@ -9,14 +9,8 @@ from typing import Any
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.certificates import bounded_ratio_epsilon, check_box, is_degenerate
 from dpsyn.privacy.spec import Guarantee
-from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, Paper, number, power, up, whole
+from dpsyn.theory.formulas import OUR_PROOF, TIMES, ClaimFormula, number, power, up, whole
 
-PAPER = Paper(
-    "Boedihardjo, Strohmer, Vershynin 2021a",
-    "Private sampling: a noiseless approach for generating differentially private synthetic data",
-    "https://arxiv.org/abs/2109.14839",
-)
-"""Where its theorems stand."""
 _STEP_4 = f"Algorithm 1, step 4 of {PrivateSampling.paper}"
 
 

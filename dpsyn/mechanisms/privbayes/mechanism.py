@@ -14,7 +14,7 @@ from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
@@ -25,14 +25,13 @@ from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.contingency import cell_numbers
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.solvers.rounding import drawn_given
+from dpsyn.theory.formulas import Paper
 
 Network = list[tuple[int, Columns]]
 """Columns in the order in which they are drawn, each with its parents, ascending."""
 
-_COUNTING = 0.02
-"""Share of the budget for the number of rows, where it is a secret."""
 _CHOOSING = 0.3
-"""Share of the rest for the network: β of the paper."""
+"""Share of the budget, less what the number of rows costs, for the network: β of the paper."""
 _MOST_PARENTS = 4
 _MOST_CELLS = 2**22
 """Of a table, however useful it may be."""
@@ -59,7 +58,11 @@ class PrivBayes(Categories):
 
     name: ClassVar[str] = "privbayes"
     title: ClassVar[str] = "PrivBayes"
-    paper: ClassVar[str] = "Zhang, Cormode, Procopiuc, Srivastava, Xiao 2017"
+    paper: ClassVar[Paper] = Paper(
+        "Zhang, Cormode, Procopiuc, Srivastava, Xiao 2017",
+        "PrivBayes: Private data release via Bayesian networks",
+        "https://doi.org/10.1145/3134428",
+    )
     axes: ClassVar[dict[str, Axis]] = {
         **Categories.axes,
         "parents": Axis("parents (of a column)", "1, 2, 3", logarithmic=False),
@@ -90,23 +93,21 @@ class PrivBayes(Categories):
 
 
 @dataclass(frozen=True)
-class PrivBayesMechanism(OnCategories):
+class PrivBayesMechanism(OnBudget):
     """Calibrated PrivBayes.
 
     Attributes:
-        budget: of all steps.
         most_parents: of a column.
     """
 
-    budget: Budget
     most_parents: int
 
     @property
-    def parts(self) -> tuple[float, float, float]:
-        """What counting the rows, choosing the network and measuring its tables cost."""
-        counting = 0.0 if self.public_rows else _COUNTING * self.budget.total
-        choosing = _CHOOSING * (self.budget.total - counting) if len(self.domain) > 1 else 0.0
-        return counting, choosing, self.budget.total - counting - choosing
+    def parts(self) -> tuple[float, float]:
+        """What choosing the network and measuring its tables cost."""
+        left = self.budget.total - self.counting
+        choosing = _CHOOSING * left if len(self.domain) > 1 else 0.0
+        return choosing, left - choosing
 
     @property
     def binary(self) -> bool:
@@ -117,34 +118,24 @@ class PrivBayesMechanism(OnCategories):
     def choice_scale(self) -> float:
         """Of the choice of one column with its parents."""
         moved = F_MOVED if self.binary else r_moved(self.public_rows)
-        return self.budget.choice_scale(self.parts[1] / (len(self.domain) - 1), moved)
+        return self.budget.choice_scale(self.parts[0] / (len(self.domain) - 1), moved)
 
     def table_scale(self, tables: int) -> float:
         """Of the noise on so many tables."""
-        return self.budget.noise_scale(self.parts[2], tables)
+        return self.budget.noise_scale(self.parts[1], tables)
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, parents, and what every step costs."""
-        counting, choosing, measuring = self.parts
+        choosing, measuring = self.parts
         listed = [("tables of the network", measuring, self.table_scale(len(self.domain)))]
         if choosing:
             listed.insert(0, (f"choice of {len(self.domain) - 1} columns and parents", choosing, self.choice_scale))
-        if counting:
-            listed.insert(0, ("number of rows", counting, self._count_scale))
         score = "F" if self.binary else "R"
-        return {**super().calibrated(), "most_parents": self.most_parents, "score": score, **self.budget.ledger(*listed)}
-
-    @property
-    def _count_scale(self) -> float:
-        # A row that is added moves the one count there is by 1.
-        return self.budget.noise_scale(self.parts[0])
+        return {**super().calibrated(), "most_parents": self.most_parents, "score": score, **self.ledger(*listed)}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[BayesianNetwork, dict[str, Any]]:
         sizes, budget = self.domain.shape, self.budget
-        rows = self.public_rows
-        if rows is None:
-            rows = int(budget.released(noise, np.array([real.n]), self._count_scale)[0])
-        network = self._network(noise, real, self._largest_table(rows), progress)
+        network = self._network(noise, real, self._largest_table(self.counted(noise, real)), progress)
         progress("measuring the network", 0.7)
         joint = [tuple(sorted((column, *parents))) for column, parents in network]
         # A table that is part of another one is read off it.
@@ -157,7 +148,8 @@ class PrivBayesMechanism(OnCategories):
         laws = [self._law(tables, column, parents) for column, parents in network]
         names = self.domain.names
         shown = [f"{names[column]} ← {', '.join(names[j] for j in parents)}" for column, parents in network]
-        return BayesianNetwork(sizes, network, laws, float(self.public_rows or tables.rows)), {"network": shown}
+        found = {"noisy_tables": tables, "network": shown}
+        return BayesianNetwork(sizes, network, laws, float(self.public_rows or tables.rows)), found
 
     def _largest_table(self, rows: int) -> float:
         """Cells up to which a table is θ-useful: an average count is at least θ times the noise on it."""

@@ -27,6 +27,7 @@ from dpsyn.solvers.consistency import consistent
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
+from dpsyn.theory.formulas import Paper
 
 _SCORES, _SINGLES = 0.1, 0.1
 """Shares of the budget for scores of pairs and for tables of single columns, of the paper; the rest is for others."""
@@ -50,7 +51,11 @@ class PrivSyn(Categories):
 
     name: ClassVar[str] = "privsyn"
     title: ClassVar[str] = "PrivSyn"
-    paper: ClassVar[str] = "Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang 2021"
+    paper: ClassVar[Paper] = Paper(
+        "Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang 2021",
+        "PrivSyn: Differentially private data synthesis",
+        "https://arxiv.org/abs/2012.15128",
+    )
     axes: ClassVar[Mapping[str, Axis]] = {
         **Categories.axes,
         "table_cells": Axis("γ (cells of a combined table)", "100, 1000, 10000"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import dpsyn
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.base import no_progress
 from dpsyn.privacy.budget import single_release
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
-from tests.conformance.neighbours import run
+from dpsyn.solvers.coded import table_counts
+from tests.conformance.neighbours import Exact, run
 
 CAR = dpsyn.load_sample("car")
 
@@ -51,3 +56,42 @@ def test_columns_come_back_without_their_dependence() -> None:
     safety, label = CAR.domain.index("safety"), CAR.domain.index("class")
     unsafe = made[:, safety] == 0
     assert abs((made[unsafe, label] == 0).mean() - (made[:, label] == 0).mean()) < 0.08  # 0.3 in the data
+
+
+PAIRS = list(combinations(range(len(CAR.domain)), 2))
+
+
+def pairs_of(codes: np.ndarray) -> np.ndarray:
+    return np.concatenate([table_counts(codes, pair, CAR.domain.shape) for pair in PAIRS])
+
+
+@pytest.mark.parametrize(("neighbouring", "scale"), [("replace_one", 42), ("add_remove", 21)])
+def test_all_tables_of_two_columns_are_counted_once_in_one_release(neighbouring: str, scale: int) -> None:
+    spec = dpsyn.PrivacySpec(1.0, neighbouring=neighbouring)
+    mechanism = dpsyn.Independent(degree=2).calibrate(spec, CAR.domain, CAR.n)
+    ((call,), _) = run(mechanism, CAR)
+    assert call.values.tolist() == pairs_of(CAR.codes).tolist()
+    assert call.scale == pytest.approx(scale)
+    assert mechanism.cells == len(call.values)
+
+
+def test_without_noise_the_rows_have_all_tables_of_two_columns() -> None:
+    mechanism = dpsyn.Independent(degree=2).calibrate(dpsyn.PrivacySpec(1.0), CAR.domain, CAR.n)
+    rows, diagnostics = mechanism._run(Exact(), CAR, no_progress)
+    off = np.abs(pairs_of(CAR.domain.encode(rows)) - pairs_of(CAR.codes)).sum() / (2 * CAR.n * len(PAIRS))
+    assert off < 0.01
+    assert np.concatenate(list(diagnostics["noisy_tables"].counts.values())).tolist() == pairs_of(CAR.codes).tolist()
+    for j in range(len(CAR.domain)):
+        alone = np.bincount(CAR.codes[:, j], minlength=CAR.domain.shape[j]) / CAR.n
+        np.testing.assert_allclose(diagnostics["model"].laws[j], alone, atol=1e-9)
+
+
+def test_so_many_cells_that_noise_would_take_too_long_are_refused() -> None:
+    wide = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "categorical", tuple(range(10)), public=True) for j in range(150))
+    found = dpsyn.Independent(degree=2)
+    with pytest.raises(ParameterError, match="degree"):
+        found.calibrate(dpsyn.PrivacySpec(1.0), wide, 100)
+    few = dpsyn.Domain.of(wide.attributes[:140])
+    assert found.calibrate(dpsyn.PrivacySpec(1.0), few, 100).cells == 100 * 140 * 139 / 2
+    one = dpsyn.Domain.of(wide.attributes[:1])
+    assert dpsyn.Independent(degree=3).calibrate(dpsyn.PrivacySpec(1.0), one, 100).tables == [(0,)]

@@ -98,9 +98,14 @@ def test_of_a_release_the_bound_is_about_the_epsilon_of_its_rounds() -> None:
     domain = dpsyn.Domain.of([dpsyn.Attribute("age", "numeric", lower=0, upper=99, integer=True, public=True)])
     stats, frame = DatasetStatistics(4, 100, 0.5, sizes=(10,)), pd.DataFrame()
     for share in (0.0, 0.25):
-        config = dpsyn.MWEM(degree=1, histogram_share=share)
+        config = dpsyn.MWEM(degree=1, measured="cells", histogram_share=share)
         mechanism = config.calibrate(dpsyn.PrivacySpec(2.0), domain, 100)
         spec, asked, words = theorems.of_release(mechanism.facts(), frame, stats, frame)
-        assert spec.epsilon == pytest.approx(mechanism.epsilon)
+        assert spec.epsilon == pytest.approx(mechanism.budget.total)
         assert asked["rounds"] == mechanism.rounds
         assert ("histograms" in words) is (share > 0)
+    for settings, delta in (({"measured": "tables"}, 0.0), ({"start_share": 0.5}, 0.0), ({}, 1e-5)):
+        config = dpsyn.MWEM(degree=1, **{"measured": "cells", **settings})
+        mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, delta), domain, 100)
+        with pytest.raises(ParameterError, match=r"Theorem 2\.2"):
+            theorems.of_release(mechanism.facts(), frame, stats, frame)

@@ -87,7 +87,11 @@ def test_where_the_number_of_rows_is_a_secret_it_is_counted_with_noise_first() -
     assert first.values.tolist() == [ASIA.n]
     assert 1 / first.scale == pytest.approx(0.02)
     assert model.rows == pytest.approx(ASIA.n)
-    assert [round(part, 9) for part in mechanism.parts] == [0.02, round(0.3 * 0.98, 9), round(0.7 * 0.98, 9)]
+    assert [round(part, 9) for part in (mechanism.counting, *mechanism.parts)] == [
+        0.02,
+        round(0.3 * 0.98, 9),
+        round(0.7 * 0.98, 9),
+    ]
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
@@ -100,12 +104,12 @@ def test_all_choices_together_cost_their_part(columns: Any, neighbouring: Any, m
     domain = (ASIA if columns[0] == "asia" else CAR).domain.project(columns)
     mechanism = dpsyn.PrivBayes().calibrate(dpsyn.PrivacySpec(1.0, delta, neighbouring), domain, 50)
     spent = (len(columns) - 1) * mechanism.budget.choice_cost(mechanism.choice_scale, moved)
-    assert spent == pytest.approx(mechanism.parts[1])
-    assert mechanism.parts[1] == pytest.approx(0.3 * (mechanism.budget.total - mechanism.parts[0]))
+    assert spent == pytest.approx(mechanism.parts[0])
+    assert mechanism.parts[0] == pytest.approx(0.3 * (mechanism.budget.total - mechanism.counting))
     for tables in (1, len(columns)):
         spent = mechanism.budget.noise_cost(mechanism.table_scale(tables), tables)
-        assert spent == pytest.approx(mechanism.parts[2])
-    assert sum(mechanism.parts) == pytest.approx(mechanism.budget.total)
+        assert spent == pytest.approx(mechanism.parts[1])
+    assert mechanism.counting + sum(mechanism.parts) == pytest.approx(mechanism.budget.total)
 
 
 def test_rows_follow_the_laws_of_the_network() -> None:

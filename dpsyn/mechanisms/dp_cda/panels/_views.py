@@ -28,7 +28,7 @@ from dpsyn.mechanisms.dp_cda.figures.noise import (
     noise_info,
 )
 from dpsyn.mechanisms.dp_cda.figures.order import OrderPoint, best_order, draw_needed, draw_order, order_points
-from dpsyn.mechanisms.dp_cda.formulas import PAPER, claim
+from dpsyn.mechanisms.dp_cda.formulas import claim
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import rounded_up
@@ -109,7 +109,7 @@ def _accountants(inside: Inside) -> None:
         info = noise_info(inside.sizes, inside.epsilon, inside.order_of_mixture)
         show_chart(draw_noise(info), key="in_cda_noise")
         st.caption(info.verdict)
-        verdicts.expander(claim(inside.mechanism.guarantee, inside.mechanism.facts()), PAPER)
+        verdicts.expander(claim(inside.mechanism.guarantee, inside.mechanism.facts()), DPCDA.paper)
 
 
 def _budget(inside: Inside) -> None:

@@ -21,7 +21,7 @@ from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.form import switch
-from dpsyn.mechanisms.noisy_reweighting.formulas import PAPER, claim
+from dpsyn.mechanisms.noisy_reweighting.formulas import claim
 from dpsyn.mechanisms.noisy_reweighting.inside import (
     DENSITIES,
     MOST_CELLS,
@@ -199,7 +199,7 @@ for part in mechanism.calibrated()["ledger"]:
             hide_index=True,
         )
         st.caption(f"{widgets.said(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
-        verdicts.expander(claim(guarantee, facts), PAPER)
+        verdicts.expander(claim(guarantee, facts), NoisyReweighting.paper)
 
 
 def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:

@@ -12,9 +12,10 @@ from dpsyn.kit import jobs, verdicts, visit, widgets
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty, panel
+from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.certificates import is_degenerate
 from dpsyn.mechanisms.private_sampling.figures.density import OBSERVED, THEOREM, Claim, claims, draw_log_ratios, draw_privacy
-from dpsyn.mechanisms.private_sampling.formulas import PAPER, certificate_formulas
+from dpsyn.mechanisms.private_sampling.formulas import certificate_formulas
 from dpsyn.mechanisms.private_sampling.local_loss import Change, LocalLoss, LossMeter, NeighbourLoss
 from dpsyn.mechanisms.private_sampling.panels.controls import Settings, box_note, config_of, privacy_code, remembered, run_of
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun
@@ -79,7 +80,7 @@ def show_privacy(current: Dataset, settings: Settings) -> None:
                 reduced_space_size=run.space.m,
                 theorem=None if theorem is None else (run.table.n, theorem),
             )
-            verdicts.expander(lines, PAPER)
+            verdicts.expander(lines, PrivateSampling.paper)
             _search(current, settings, run, found, rows)
     if loss is None:
         return

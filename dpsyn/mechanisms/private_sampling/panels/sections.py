@@ -34,7 +34,7 @@ from dpsyn.mechanisms.private_sampling.figures.shrinkage import (
     draw_shrinkage,
     shrinkage_info,
 )
-from dpsyn.mechanisms.private_sampling.formulas import PAPER, threshold_formula
+from dpsyn.mechanisms.private_sampling.formulas import threshold_formula
 from dpsyn.mechanisms.private_sampling.panels.controls import (
     Settings,
     box_note,
@@ -81,7 +81,7 @@ def _show_space(current: Dataset, settings: Settings) -> None:
                 smallest=space.smallest_singular_value,
                 threshold=space.threshold,
             )
-            verdicts.expander([line], PAPER)
+            verdicts.expander([line], PrivateSampling.paper)
             if bound == "B":
                 st.caption("B is what eᵈ is on the cube: ‖f‖₂ ≤ B·‖f‖₁ for every combination f of the functions.")
             distinct = len(np.unique(space.codes, axis=0))
