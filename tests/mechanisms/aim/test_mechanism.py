@@ -55,7 +55,7 @@ def rounds_of(calls: list[Call]) -> list[tuple[Call, Call]]:
 
 @pytest.mark.parametrize(("far", "epsilon", "delta"), [(0, 1.0, 0.0), (4000, 1.0, 1e-5), (0, 0.05, 1e-5)])
 def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(delta: float, far: int, epsilon: float) -> None:
-    mechanism, noise, _ = watched(dpsyn.PrivacySpec(epsilon, delta), far)
+    mechanism, noise, diagnostics = watched(dpsyn.PrivacySpec(epsilon, delta), far)
     budget, rounds = mechanism.budget, rounds_of(noise.calls)
     spent = budget.noise_cost(noise.calls[0].scale, 5)
     for choice, measured in rounds:
@@ -64,6 +64,11 @@ def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(delta: float,
     assert spent == pytest.approx(budget.total, rel=1e-9)
     assert len(rounds) <= 16 * 5
     scales = [measured.scale for _, measured in rounds]
+    # The last round takes what is left, less than two rounds' worth.
+    costs = [budget.choice_cost(choice.scale, 4) + budget.noise_cost(measured.scale) for choice, measured in rounds]
+    if far:  # else scales may have been halved after the round before
+        assert costs[-2] < costs[-1] <= 2 * costs[-2]
+    assert diagnostics["rounds"] == len(rounds)
     assert scales == sorted(scales, reverse=True)
     shares = [choice.scale / measured.scale for choice, measured in rounds]
     assert shares == pytest.approx([shares[0]] * len(shares))
