@@ -92,6 +92,22 @@ def test_the_first_scores_are_the_distances_from_independence_less_what_noise_ad
     assert choice.scale == pytest.approx(mechanism.budget.choice_scale(0.1 * mechanism.budget.total / 80, 4))
 
 
+@pytest.mark.parametrize(("share", "halved"), [(1.3, True), (0.6, False)])
+def test_scales_are_halved_where_the_model_moves_less_than_noise_would_move_it(share: float, halved: bool) -> None:
+    """Two columns that are one: measuring the pair moves 100 rows of 200 that independent columns would have elsewhere."""
+    frame = FIVE.frame[["smoke", "lung"]].iloc[:200].copy()
+    frame[:] = [["yes", "yes"], ["no", "no"]] * 100
+    table = dpsyn.Table(frame, FIVE.domain.project(["smoke", "lung"]))
+    moved = 200 / 2
+    # E|Laplace noise| on the four cells of the pair is 4·2·32/(0.9·ε), 32 rounds being planned for two columns.
+    mechanism = dpsyn.AIM().calibrate(dpsyn.PrivacySpec(4 * 2 * 32 / 0.9 / (2 * share * moved)), table.domain, table.n)
+    noise = Chosen(0)
+    mechanism._run(noise, table, lambda step, share: None)
+    first, second = (measured for _, measured in list(zip(noise.calls[2::2], noise.calls[3::2], strict=True))[:2])
+    assert len(first.values) == 4
+    assert second.scale == pytest.approx(first.scale / (2 if halved else 1))
+
+
 def test_what_was_chosen_is_measured() -> None:
     _, noise, _ = watched(dpsyn.PrivacySpec(1.0, 1e-5))
     candidates = [*((j,) for j in range(5)), *combinations(range(5), 2)]
