@@ -369,7 +369,7 @@ class Attribute:
         empty = np.isnan(counts)
         if self.kind == "date":
             days = np.where(empty, 0, counts).astype(np.int64).astype("datetime64[D]").astype("datetime64[us]")
-            return pd.Series(np.where(empty, np.datetime64("NaT"), days), name=self.name)
+            return pd.Series(np.where(empty, np.datetime64("NaT", "us"), days), name=self.name)
         values = units.multiples(counts, self.unit)
         if not self.is_whole:
             return pd.Series(values, name=self.name)

@@ -35,7 +35,8 @@ def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, 
         found = operator.index(value)
         if least <= found <= most:
             return found
-    allowed = f"at least {least}" if most >= LARGEST_WHOLE else f"from {least} to {most:,}"
+    too_large = isinstance(value, Integral) and operator.index(value) > most
+    allowed = f"at least {least}" if most >= LARGEST_WHOLE and not too_large else f"from {least} to {most:,}"
     raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))
 
 

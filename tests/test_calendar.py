@@ -105,8 +105,8 @@ def test_no_neighbour_moves_more_than_the_ledger_says(missing, neighbouring) -> 
 
 
 CONFIGS = {
-    "noisy reweighting": dpsyn.NoisyReweighting(),
-    "noisy reweighting, equal width": dpsyn.NoisyReweighting(histogram_share=0.0),
+    "noisy reweighting": dpsyn.NoisyReweighting(reduced_space_size=2000),
+    "noisy reweighting, equal width": dpsyn.NoisyReweighting(histogram_share=0.0, reduced_space_size=2000),
     "MWEM": dpsyn.MWEM(rounds=4, rows=50),
     "private sampling": dpsyn.PrivateSampling(degree=1, rows=3, histogram_share=0.1),
 }

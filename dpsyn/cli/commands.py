@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ def schema(
     from dpsyn.data.code_books import code_book_text
     from dpsyn.data.schema_file import schema_text
 
-    with terminal.written(output, force=force):
+    with terminal.written(output, force=force, read=[file, book]):
         domain, table = described(file, book, columns, in_place=in_place)
         if confirmed:
             domain = domain.confirmed()
@@ -210,21 +211,22 @@ def feasibility(
             asked = {"classes": domain[target].size, "smallest_class": table.smallest_class(target)} | asked
     note_unconfirmed(domain, file, schema)
     found = library.feasibility(stats, spec, **asked)
-    chosen = list(found) if mechanism is None else [found[mechanism]]
+    if mechanism is not None:
+        found = replace(found, verdicts={mechanism: found[mechanism]})
     if as_json:
         click.echo(verdict_json([found], {"epsilon": epsilon, "delta": delta, **asked}, private=True))
     else:
         from dpsyn.notation import readable
 
         say(repr(found).splitlines()[0])
-        for verdict in chosen:
+        for verdict in found:
             number = "" if verdict.headline is None else f": {readable(verdict.headline.number)}"
             say(f"\n{'✓' if verdict.holds else '✗'} {verdict.title}{number}")
             wrapped(readable(verdict.summary))
             for condition in verdict.missed:
                 wrapped(readable(f"✗ {condition.label} ({condition.source}): {condition.fix}"))
         say(f"\n[{PRIVATE}]")
-    return DONE if any(verdict.holds for verdict in chosen) else NO
+    return DONE if any(verdict.holds for verdict in found) else NO
 
 
 @dpsyn.command()
@@ -262,11 +264,13 @@ def generate(
     spec = PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings) | ({} if rows is None else {"rows": rows})
     place = None if output == STDIN else Path(output)
+    if place is not None and place.suffix.lower() not in ("", ".csv", ".txt"):
+        raise click.UsageError(f"--output {output}: the rows are written as CSV, so take a name that ends in .csv")
     if record is None and place is not None:
         record = place.with_name(f"{place.stem}.record.json")
     if place is not None and record is not None and place.resolve() == record.resolve():
         raise click.UsageError("--record and --output name one file")
-    with terminal.written(place, record, force=force):
+    with terminal.written(place, record, force=force, read=[file, schema]):
         table = read(file, schema, columns, in_place=in_place)
         note_unconfirmed(table.domain, file, schema)
         note_bounds(table)
@@ -402,11 +406,12 @@ def experiment(
     More: columns, neighbouring, degrees, models, held_out, split_seed, draws, seed. Every result is kept in the folder as it
     arrives; page Comparison of the app opens it as a workspace.
     """
-    from dpsyn.cli.experiment import run
+    from dpsyn.cli.experiment import plan_of, run
 
+    plan, files = plan_of(grid)
     folder = Path(grid).with_suffix(".results") if output is None else output
-    with terminal.written(table, force=force):
-        results, code = run(grid, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
+    with terminal.written(table, force=force, read=files):
+        results, code = run(grid, plan, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
         if table is not None:
             from dpsyn.evaluation.experiments import results_frame
 

@@ -70,12 +70,17 @@ def read_plan(data: bytes) -> Plan:
     return plan
 
 
-def run(file: str, folder: Path, *, resume: bool, workers: int, quiet: bool) -> tuple[Results, int]:
-    """Run what is missing of an experiment, every result into the folder as it arrives; the results and an exit code."""
+def plan_of(file: str) -> tuple[Plan, list[Path]]:
+    """What a file asks for, and all files that it takes."""
     try:
         plan = read_plan(Path(file).read_bytes())
     except OSError as fault:
         raise DataError(f"{quoted(file)} cannot be read: {fault.strerror}") from fault
+    return plan, [Path(file), *(Path(file).parent / one for one in (plan.data, plan.schema) if one is not None)]
+
+
+def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quiet: bool) -> tuple[Results, int]:
+    """Run what is missing of an experiment, every result into the folder as it arrives; the results and an exit code."""
     table = _table(plan, Path(file).parent)
     learn, held_out = table.split(plan.held_out, np.random.default_rng(plan.split_seed))
     grid = _grid(plan, learn)

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -146,17 +146,25 @@ class Progress:
 
 
 @contextmanager
-def written(*paths: Path | None, force: bool) -> Iterator[None]:
+def written(*paths: Path | None, force: bool, read: Sequence[str | Path | None]) -> Iterator[None]:
     """Makes sure before long work that files can be written, and takes away those that it has made if the work fails.
+
+    Args:
+        paths: to write.
+        force: write over what is there, but for what is ``read``: private rows are nowhere else, perhaps.
+        read: files that the command reads.
 
     Raises:
         DataError: one is there already, or cannot be written.
     """
     made: list[Path] = []
+    inputs = [Path(one).resolve() for one in read if one is not None]
     try:
         for path in paths:
             if path is None:
                 continue
+            if path.resolve() in inputs:
+                raise DataError(f"{quoted(str(path))} is what is read here: take another name to write")
             there = path.exists()
             if there and not force:
                 raise DataError(f"{quoted(str(path))} is there already: take another name, or --force to write over it")

@@ -169,7 +169,7 @@ class Words:
         if values.dtype.kind == "i":
             return pd.Series(filled).astype("Int64").mask(empty)
         if values.dtype.kind == "M":
-            return pd.Series(np.where(empty, np.datetime64("NaT"), filled))
+            return pd.Series(np.where(empty, np.datetime64("NaT").astype(filled.dtype), filled))
         if values.dtype.kind == "f":
             return pd.Series(np.where(empty, np.nan, filled))
         filled[empty] = None

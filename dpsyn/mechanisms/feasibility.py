@@ -45,7 +45,7 @@ class Feasibility(Shown):
         return PRIVATE, [readable(heading), *(f"  {verdict.line}" for verdict in self)]
 
     def __getitem__(self, mechanism: str) -> Verdict:
-        return self.verdicts[mechanism]
+        return self.verdicts[checks.choice("mechanism", mechanism, list(self.verdicts))]
 
     def __getattr__(self, mechanism: str) -> Verdict:
         # Unpickling asks for names before there are verdicts.

@@ -109,17 +109,20 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
         raise DataError(
             "the record has no settings to calibrate: they held functions or rows, or an earlier version wrote it"
         )
-    rows = found.get("rows", 1)
+    rows = checks.whole("rows", found.get("rows", 1), 0)
     outcome = recalibrated(found, found.get("config"), domain, rows)
     if domain is not None and not outcome.contradiction and tuple(found.get("columns", domain.names)) != domain.names:
         return replace(outcome, contradiction="its rows have other columns than its domain")
-    status = "" if outcome.found is None else outcome.found.status
-    if outcome.contradiction or outcome.stated.status not in ("proven", "real_arithmetic"):
+    claim = outcome.found
+    if outcome.contradiction or claim is None or outcome.stated.status not in ("proven", "real_arithmetic"):
         return outcome
-    if status in (outcome.stated.status, "proven"):
-        return outcome
-    said = f"its status is {outcome.stated.status!r}, and its settings give {status!r}"
-    return replace(outcome, contradiction=said)
+    if claim.status not in (outcome.stated.status, "proven"):
+        said = f"its status is {outcome.stated.status!r}, and its settings give {claim.status!r}"
+        return replace(outcome, contradiction=said)
+    unsaid = [one for one in claim.assumptions if one not in outcome.stated.assumptions]
+    if unsaid:
+        return replace(outcome, contradiction=f"its claim takes for granted what it does not say: {unsaid[0]}")
+    return outcome
 
 
 def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domain | None, rows: int) -> Recalibrated:

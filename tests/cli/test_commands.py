@@ -35,6 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         lines.append(f"{1000 + i};{draw.choice(names)};{year}-03-01;{size};{draw.choice(['ja', 'nein'])}")
     (tmp_path / "leute.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
     (tmp_path / "empty.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "grid.toml").write_text('data = "leute.csv"', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -174,6 +175,8 @@ def test_machines_get_json(here: Path) -> None:
     found = json.loads(run("feasibility", "leute.csv", "--delta", "0", "--json", "-q", code=terminal.NO).stdout)
     judged = {name for name in dpsyn.mechanisms.registry.MECHANISMS if offered(name, "theorems:verdict") is not None}
     assert {v["mechanism"] for v in found["datasets"][0]["verdicts"].values()} == judged
+    words = ("feasibility", "leute.csv", "--mechanism", "dp_cda", "--json", "-q")
+    assert list(json.loads(run(*words).stdout)["datasets"][0]["verdicts"]) == ["dp_cda"]
 
 
 @pytest.mark.parametrize(
@@ -196,6 +199,12 @@ def test_machines_get_json(here: Path) -> None:
         (["generate", "leute.csv", "-o", "no/x.csv"], terminal.INPUT, "cannot be written: No such file or directory"),
         (["generate", "leute.csv", "--schema", "leute.csv", "-o", "x.csv"], terminal.INPUT, "the schema is no JSON"),
         (["generate", "leute.csv"], terminal.USAGE, "Missing option"),
+        (["generate", "leute.csv", "-o", "x.parquet"], terminal.USAGE, "a name that ends in .csv"),
+        (["generate", "leute.csv", "-o", "leute.csv", "--force"], terminal.INPUT, "'leute.csv' is what is read here"),
+        (["generate", "leute.csv", "-o", "x.csv", "--record", "./leute.csv", "--force"], terminal.INPUT, "is what is read"),
+        (["schema", "leute.csv", "-o", "leute.csv", "--force"], terminal.INPUT, "'leute.csv' is what is read here"),
+        (["experiment", "grid.toml", "--csv", "leute.csv", "--force"], terminal.INPUT, "'leute.csv' is what is read here"),
+        (["feasibility", "leute.csv", "--mechanism", "mst"], terminal.INPUT, "mechanism = 'mst' is not possible: one of"),
         (["schema", "leute.csv", "-o", "."], terminal.INPUT, "is there already"),
         (["compare", "leute.csv", "leute.csv", "--target", "weight"], terminal.INPUT, "weight"),
         (["compare", "leute.csv", "leute.csv", "--degrees", "two"], terminal.INPUT, "degrees = 'two' is not possible"),
@@ -214,6 +223,7 @@ def test_what_is_wrong_is_one_line(here: Path, words: list[str], code: int, said
     assert found.stdout == ""
     assert not (here / "x.csv").exists()
     assert not (here / "x.record.json").exists()
+    assert (here / "leute.csv").read_bytes().startswith(b"id;=cmd")
     if code != terminal.USAGE:
         assert found.stderr.splitlines()[-1].startswith("dpsyn: ")
 

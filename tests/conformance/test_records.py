@@ -78,6 +78,12 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
     assert verify(changed(record, rows=10 * record["rows"])).contradiction
     assert verify(changed(record, guarantee__neighbouring="add_remove")).contradiction
     assert verify(changed(record, columns=record["columns"][1:])).contradiction
+    with pytest.raises(DpsynError, match="rows = -1"):
+        verify(changed(record, rows=-1))
+    assumed = record["guarantee"]["assumptions"]
+    for one in assumed:
+        lacking = changed(record, guarantee__assumptions=[other for other in assumed if other != one])
+        assert one in verify(lacking).contradiction
 
 
 def test_a_record_without_its_domain_takes_it_from_outside(record: dict[str, Any]) -> None:

@@ -53,7 +53,9 @@ def put(path: str, source: str) -> None:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and ast.unparse(node) not in before:
             name, value = node.targets[0].id, eval(ast.unparse(node.value), vars(module))
             was = vars(module)[name]
-            for other in [m for n, m in sys.modules.items() if n.startswith("dpsyn") and vars(m).get(name) is was]:
+            for other in [
+                m for n, m in sys.modules.items() if n.startswith(("dpsyn", "tests")) and vars(m).get(name) is was
+            ]:
                 setattr(other, name, value)
     for other in [m for n, m in sys.modules.items() if n.startswith("dpsyn")]:
         for one in list(vars(other).values()):

@@ -140,7 +140,7 @@ def _is_beside(node: ast.stmt) -> bool:
     """A refusal, or what is told besides: progress and diagnostics, which are not released."""
     if isinstance(node, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert | ast.Pass):
         return True
-    return ast.unparse(node).startswith(("progress(", "diagnostics = ", "left = "))
+    return ast.unparse(node).startswith(("progress(", "diagnostics = ", "left = ", "require_memory("))
 
 
 def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

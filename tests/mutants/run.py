@@ -274,7 +274,7 @@ class Hunt:
         kept = KEPT / "killed.json"
         killed: dict[str, dict[str, str]] = json.loads(kept.read_text()) if kept.exists() else {}
         known, begun = reasons(), time.monotonic()
-        everything = [one for one in all_mutants() if self.options.only in one.name]
+        everything = [one for one in all_mutants() if any(text in one.name for text in self.options.only)]
         digests = {one.name: digest_of(one.path, one.where) for one in everything}
         done = {name for name in digests if killed.get(name, {}).get("digest") == digests[name]} - set(
             digests if self.options.afresh else ()
@@ -322,7 +322,7 @@ class Hunt:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", default="", help="faults whose name holds this text")
+    parser.add_argument("--only", nargs="*", default=[""], help="faults whose name holds one of these texts")
     parser.add_argument("--shuffled", action="store_true", help="in any order, where there is no time for all")
     parser.add_argument("--seconds", type=float, default=15.0, help="of tests that every fault gets, quick ones first")
     parser.add_argument("--tests", nargs="*", help="other tests than those of lines.toml")

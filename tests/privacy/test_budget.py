@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpsyn.privacy.budget import Budget, single_release
+from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_rho
@@ -59,3 +60,14 @@ def test_the_noise_has_the_law_that_is_paid_for_and_the_spread_that_is_said(delt
     assert once.noise == budget.noise
     drawn = once.released(NoiseSource(np.random.default_rng(1)), np.full(200_000, 5)) - 5
     assert drawn.std() == pytest.approx(once.deviation, rel=0.01)
+
+
+def test_a_single_release_names_the_argument_that_its_scale_comes_from() -> None:
+    found = set()
+    for moved, epsilon, delta in ((60, 1.0, 1e-5), (10**7, 0.01, 1e-5), (5000, 1.0, 1e-40)):
+        scale, how = gaussian_scale((Moved(moved),), epsilon, delta)
+        once = single_release(PrivacySpec(epsilon, delta), moved)
+        assert (once.noise, once.scale, once.argument) == ("gaussian", scale, "exact" if how == "exact" else "zcdp")
+        assert once.argument in once.source.replace("zCDP", "zcdp")
+        found.add(once.argument)
+    assert found == {"exact", "zcdp"}

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from dpsyn.domain import Attribute, Domain
+from dpsyn.privacy import trees
 from dpsyn.privacy.histograms import Bins, Histograms
 from dpsyn.privacy.trees import Histogram, Level, Parts, nearest_with_sum, shrunk
 from dpsyn.table import Table
@@ -99,6 +100,22 @@ def test_no_neighbour_moves_more_counts_than_it_says_and_one_moves_as_many(split
         assert furthest == allowed
     # Tables of several rows are sums of single ones, so neighbours of any table differ as much.
     np.testing.assert_array_equal(counts([rows[3], rows[77], rows[77]]), added[3] + 2 * added[77])
+
+
+def test_the_largest_parts_are_split_and_what_is_as_large_as_three_deviations_is_not(monkeypatch):
+    column = tree(Attribute("x", "numeric", lower=0, upper=999, integer=True))
+    values = np.repeat([50.0, 350.0, 750.0, 950.0], [5, 3, 9, 4])  # in the parts 0, 3, 7 and 9 of the first level
+    for most, split in ((500, [0, 7, 9]), (2, [0, 7]), (1, [7])):
+        monkeypatch.setattr(trees, "_MOST_SPLIT", most)
+        assert column.grown(values, lambda counts: counts, 1.0)[0].split.tolist() == split
+
+
+def test_a_value_at_the_upper_end_of_what_is_split_is_not_in_it():
+    column = tree(Attribute("x", "numeric", lower=0, upper=999, integer=True))
+    first, second, *_ = column.grown(np.array([50.0] * 9 + [100.0, 999.0]), lambda counts: counts, 1.0)
+    assert first.counts.ravel().tolist() == [9, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert second.edges.tolist() == [list(range(0, 101, 10))]
+    assert second.counts.ravel().tolist() == [0, 0, 0, 0, 0, 9, 0, 0, 0, 0]
 
 
 def test_what_is_split_depends_on_the_noisy_counts_alone():

@@ -55,7 +55,7 @@ def rounds_of(calls: list[Call]) -> list[tuple[Call, Call]]:
 
 @pytest.mark.parametrize(("far", "epsilon", "delta"), [(0, 1.0, 0.0), (4000, 1.0, 1e-5), (0, 0.05, 1e-5)])
 def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(delta: float, far: int, epsilon: float) -> None:
-    mechanism, noise, _ = watched(dpsyn.PrivacySpec(epsilon, delta), far)
+    mechanism, noise, diagnostics = watched(dpsyn.PrivacySpec(epsilon, delta), far)
     budget, rounds = mechanism.budget, rounds_of(noise.calls)
     spent = budget.noise_cost(noise.calls[0].scale, 5)
     for choice, measured in rounds:
@@ -64,6 +64,11 @@ def test_all_of_the_budget_is_spent_and_no_more_however_it_anneals(delta: float,
     assert spent == pytest.approx(budget.total, rel=1e-9)
     assert len(rounds) <= 16 * 5
     scales = [measured.scale for _, measured in rounds]
+    # The last round takes what is left, less than two rounds' worth.
+    costs = [budget.choice_cost(choice.scale, 4) + budget.noise_cost(measured.scale) for choice, measured in rounds]
+    if far:  # else scales may have been halved after the round before
+        assert costs[-2] < costs[-1] <= 2 * costs[-2]
+    assert diagnostics["rounds"] == len(rounds)
     assert scales == sorted(scales, reverse=True)
     shares = [choice.scale / measured.scale for choice, measured in rounds]
     assert shares == pytest.approx([shares[0]] * len(shares))
@@ -85,6 +90,22 @@ def test_the_first_scores_are_the_distances_from_independence_less_what_noise_ad
     np.testing.assert_allclose(choice.values, expected, atol=2)
     assert mechanism.budget.moved == 2
     assert choice.scale == pytest.approx(mechanism.budget.choice_scale(0.1 * mechanism.budget.total / 80, 4))
+
+
+@pytest.mark.parametrize(("share", "halved"), [(1.3, True), (0.6, False)])
+def test_scales_are_halved_where_the_model_moves_less_than_noise_would_move_it(share: float, halved: bool) -> None:
+    """Two columns that are one: measuring the pair moves 100 rows of 200 that independent columns would have elsewhere."""
+    frame = FIVE.frame[["smoke", "lung"]].iloc[:200].copy()
+    frame[:] = [["yes", "yes"], ["no", "no"]] * 100
+    table = dpsyn.Table(frame, FIVE.domain.project(["smoke", "lung"]))
+    moved = 200 / 2
+    # E|Laplace noise| on the four cells of the pair is 4·2·32/(0.9·ε), 32 rounds being planned for two columns.
+    mechanism = dpsyn.AIM().calibrate(dpsyn.PrivacySpec(4 * 2 * 32 / 0.9 / (2 * share * moved)), table.domain, table.n)
+    noise = Chosen(0)
+    mechanism._run(noise, table, lambda step, share: None)
+    first, second = (measured for _, measured in list(zip(noise.calls[2::2], noise.calls[3::2], strict=True))[:2])
+    assert len(first.values) == 4
+    assert second.scale == pytest.approx(first.scale / (2 if halved else 1))
 
 
 def test_what_was_chosen_is_measured() -> None:

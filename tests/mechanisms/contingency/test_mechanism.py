@@ -38,6 +38,11 @@ def test_the_threshold_is_the_smallest_that_a_single_row_passes_with_at_most_del
         found = smallest_threshold(scale, delta)
         assert above(scale, found) <= delta
         assert found == 2 or above(scale, found - 1) > delta * (1 - 1e-9)
+    assert [smallest_threshold(scale, delta) for delta in (0.99, 0.9999)] == [2, 2]
+    for threshold in (2, 5, 20):  # what equals δ but for rounding may be more
+        found = smallest_threshold(scale, above(scale, threshold))
+        assert isinstance(found, int)
+        assert found == threshold + 1
 
 
 def seen(count, scale, threshold):
@@ -61,7 +66,7 @@ def delta_of(first, second, epsilon):
     return total
 
 
-@pytest.mark.parametrize("asked", [(1.2, 0.01), (0.3, 0.4)])
+@pytest.mark.parametrize("asked", [(1.2, 0.01), (0.3, 0.4), (0.45, 0.6)])
 @pytest.mark.parametrize(("neighbouring", "cells"), [("add_remove", 1), ("replace_one", 2)])
 def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells, asked):
     """All pairs of small counts, by the exact law of what is released of the cells that a neighbour moves."""
@@ -79,7 +84,8 @@ def test_no_neighbour_shows_more_than_epsilon_and_delta(neighbouring, cells, ask
         for a, b in ((mine, theirs), (theirs, mine)):
             worst = max(worst, delta_of(a, b, epsilon))
     assert worst <= delta * (1 + 1e-9)
-    # One less, or half of the noise, would be too little.
+    # A lone cell that is not released tells no more than a count does, up to rounding. One less would be too little.
+    assert math.log1p(-above(scale, threshold)) >= -epsilon / cells * (1 + 1e-9)
     lower = above(scale, threshold - 1)
     assert lower > delta or math.log1p(-lower) < -epsilon / cells
     halved = [(seen(count, scale / 2, threshold), {None: 1.0}) for count in (30, 31)]
@@ -103,6 +109,34 @@ def test_only_cells_that_pass_the_threshold_are_released():
     ((_, values, scale),) = [(call.kind, call.values, call.scale) for call in noise.calls]
     assert values.tolist() == [6, 2, 1]
     assert scale == mechanism.release.scale
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_what_equals_the_threshold_passes_and_the_cells_that_do_say_how_many_rows_there_are(neighbouring):
+    class Chosen(Deaf):
+        def discrete_laplace(self, values, scale):
+            return np.array([50, mechanism.threshold, mechanism.threshold - 1])
+
+    mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(1.0, 1e-4, neighbouring), DOMAIN, 9)
+    table = table_of([("p", "p")] * 6 + [("q", "s")] * 2 + [("r", "r")])
+    model, diagnostics = mechanism._model(Chosen(), table.codes, lambda step, share: None)
+    assert diagnostics["cells_released"] == 2
+    assert model.weights.tolist() == [50, mechanism.threshold]
+    assert model.rows == (9 if neighbouring == "replace_one" else 50 + mechanism.threshold)
+
+
+@pytest.mark.parametrize("cells", ["all", "present"])
+def test_there_is_a_row_at_least_whatever_the_noise_says(cells):
+    class Negative(Deaf):
+        def discrete_laplace(self, values, scale):
+            return np.full(values.shape, -7)
+
+        discrete_gaussian = discrete_laplace
+
+    mechanism = dpsyn.Contingency(cells=cells).calibrate(dpsyn.PrivacySpec(1.0, 1e-4, "add_remove"), DOMAIN, 9)
+    table = table_of([("p", "p")] * 9)
+    assert mechanism._model(Negative(), table.codes, lambda step, share: None)[0].rows == 1
+    assert len(mechanism._run(Negative(), table, lambda step, share: None)[0]) == 1
 
 
 def test_where_no_cell_passes_any_row_may_come():

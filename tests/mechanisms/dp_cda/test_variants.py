@@ -15,7 +15,7 @@ import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import CalibrationError, FailureError, ParameterError
 from dpsyn.mechanisms.dp_cda import noisy_averages
-from dpsyn.mechanisms.dp_cda._budget import StandardRelease
+from dpsyn.mechanisms.dp_cda._budget import Budget, StandardRelease
 from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.figures.noise import clipping_of
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
@@ -205,6 +205,47 @@ def test_the_noise_on_sums_has_the_stated_scale_and_not_one_30_per_cent_off():
     statistic = float((centres**2).sum()) / release.noise_scale**2
     assert chi2.ppf(1e-5, 800) < statistic < chi2.ppf(1 - 1e-5, 800)
     assert not chi2.ppf(1e-5, 800) < statistic / 1.3**2 < chi2.ppf(1 - 1e-5, 800)
+
+
+class Given(NoiseSource):
+    """Answers with these numbers."""
+
+    def __init__(self, *numbers: float) -> None:
+        super().__init__(np.random.default_rng(0))
+        self.numbers = numbers
+
+    def gaussian(self, values, scale):
+        assert values.shape == (len(self.numbers),)
+        return np.array(self.numbers)
+
+
+@pytest.mark.parametrize(
+    ("neighbouring", "sums", "centre", "spread"),
+    [
+        ("replace_one", (30.0, 58.0), 0.3, 0.7),
+        ("replace_one", (-30.0, 10.0), -0.3, 0.2),  # at least the root of 2·scale/n = 0.04
+        ("replace_one", (500.0, 900.0), 1.0, 0.2),
+        ("replace_one", (-500.0, 900.0), -1.0, 0.2),
+        ("replace_one", (0.0, 900.0), 0.0, 1.0),
+        ("add_remove", (20.0, 29.0, 50.0), 0.4, math.sqrt(0.42)),
+        ("add_remove", (0.5, 0.3, 0.2), 0.5, 1.0),  # there is a record at least
+        ("add_remove", (0.5, 0.3, -9.0), 0.5, 1.0),
+    ],
+)
+def test_means_and_deviations_follow_from_noisy_sums_alone(neighbouring, sums, centre, spread):
+    table = dpsyn.Table(pd.DataFrame({"petal": np.full(100, 500.0)}), TABLE.domain.project(["petal"]))
+    release = StandardRelease(1, 1.0, neighbouring)
+    release = replace(release, multiplier=2.0 / release.noise_scale)
+    found = release.run(Given(*sums), FeatureMap(table.domain), table)
+    assert found.centre == pytest.approx([centre])
+    assert found.spread == pytest.approx([spread])
+
+
+def test_private_scaling_is_paid_for_wherever_there_is_a_number():
+    config, spec = dpsyn.DPCDA("kind", scaling="private"), dpsyn.PrivacySpec(1.0, 1e-5)
+    for numbers in (0, 1, 2):
+        found = Budget.split(config, spec, numbers, 3, counted=False).standard
+        assert (None if found is None else found.numbers) == (numbers or None)
 
 
 def test_private_scaling_keeps_what_public_bounds_drown():

@@ -118,18 +118,19 @@ def test_the_first_round_follows_its_law_and_no_other() -> None:
     scores = np.abs(np.rint(30 / 6) - np.array([30, 0, 0, 0, 0, 0]))
     weights = np.exp(0.6 / 2 * scores / 2)
     seen = np.zeros(6)
-    for seed in range(3000):
+    runs = 1200
+    for seed in range(runs):
         watched = Watched()
         watched.generator = np.random.default_rng(seed)
         mechanism._model(watched, CodedRows(table.codes, mechanism.domain.shape), lambda step, share: None)
         ((values, _),) = watched.measured
         seen[0] += values[0] == 30
     share = weights[0] / weights.sum()
-    deviation = math.sqrt(share * (1 - share) / 3000)
-    assert abs(seen[0] / 3000 - share) < 4 * deviation
+    deviation = math.sqrt(share * (1 - share) / runs)
+    assert abs(seen[0] / runs - share) < 4 * deviation
     for wrong in (1.3, 1 / 1.3):
         off = np.exp(wrong * 0.6 / 2 * scores / 2)
-        assert abs(seen[0] / 3000 - off[0] / off.sum()) > 4 * deviation
+        assert abs(seen[0] / runs - off[0] / off.sum()) > 4 * deviation
 
 
 def test_reweighting_is_the_papers_formula() -> None:

@@ -6,11 +6,11 @@ import math
 from itertools import product
 
 import pytest
-from dpsyn.mechanisms.dp_cda.accounting._pld import Part, composed_epsilon, noiseless_epsilon
-from dpsyn.mechanisms.dp_cda.accounting.exact import calibrate_sigma, change_epsilon, mixed_classes
 
 import dpsyn
-from dpsyn.mechanisms.dp_cda.accounting import _pld
+from dpsyn.privacy.mixing import pld
+from dpsyn.privacy.mixing.exact import calibrate_sigma, change_epsilon, mixed_classes
+from dpsyn.privacy.mixing.pld import Part, composed_epsilon, noiseless_epsilon
 
 ASIA = dpsyn.load_sample("asia")
 
@@ -68,8 +68,8 @@ def test_noise_that_vanishes_leaves_what_rows_show_without_any() -> None:
 
 @pytest.mark.parametrize(("delta", "most"), [(0.99, 20), (0.999, 20), (1 - 1e-12, 20), (0.97, 120)])
 def test_little_has_to_be_composed(delta: float, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, on_grid = [], _pld._on_grid
-    monkeypatch.setattr(_pld, "_on_grid", lambda *a: calls.append(a) or on_grid(*a))
+    calls, on_grid = [], pld._on_grid
+    monkeypatch.setattr(pld, "_on_grid", lambda *a: calls.append(a) or on_grid(*a))
     mechanism = dpsyn.DPCDA("asia", class_sizes=100, rows=200).calibrate(dpsyn.PrivacySpec(1.0, delta), ASIA.domain, 10_000)
     assert mechanism.guarantee.delta == delta
     assert len(calls) <= most
