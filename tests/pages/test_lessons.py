@@ -153,7 +153,7 @@ def test_a_link_to_a_lesson_of_before_opens_it_and_a_wrong_one_is_named():
     assert any("Three bits are a cube" in m.value for m in at("lessons", lesson="The cube").markdown)
     for query, named in (({"lesson": "The moon"}, "lesson"), ({"lesson": "The cube", "step": "9"}, "step")):
         app = at("lessons", **query)
-        assert f"such a value: {named}." in app.warning[0].value
+        assert f"link: {named}." in app.warning[0].value
 
 
 @pytest.mark.parametrize(("title", "number"), STEPS)
