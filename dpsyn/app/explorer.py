@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road, share, state
+from dpsyn.app import road, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
@@ -234,12 +234,6 @@ def show_export(explorer: Explorer) -> None:
     _private_statistics(explorer)
     st.header("Count a large file", anchor=False)
     widgets.path_counter()
-    st.header("A link to this page", anchor=False)
-    st.markdown(
-        "The address holds what was set here and differs from its default, but nothing of your data: whoever opens it sees "
-        "their own."
-    )
-    st.code(share.link(), language=None, wrap_lines=True)
 
 
 def _private_statistics(explorer: Explorer) -> None:

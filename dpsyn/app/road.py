@@ -271,11 +271,8 @@ def compare(
 
 def report_of(made: MadeRelease) -> Report | None:
     """What was measured of a release in this visit, with the data as they are now."""
-    found = st.session_state.get("comparison")
-    if found is None or found["revision"] != visit.dataset().revision:
-        return None
-    report: Report | None = found["reports"].get(made.label)
-    return report
+    found = state.comparison()
+    return None if found is None else found["reports"].get(made.label)
 
 
 def score_card(report: Report) -> None:
@@ -299,7 +296,7 @@ def conclude(reports: Mapping[str, Report]) -> None:
         f"- **{escape.markdown(name)}**: {escape.markdown(finding.sentence)}"
         for name, findings in found.items()
         for finding in findings.values()
-        if finding.grade == "bad" and finding.about != "numbers"  # whose columns are named below
+        if finding.grade == "bad"
     ]
     revision, refused = st.session_state.get(_NOT_RUN, (None, {}))
     if revision == visit.dataset().revision and refused:

@@ -201,6 +201,6 @@ def planner(current: visit.Dataset) -> None:
         label = f"Run {count} cell{'s' * (count != 1)}"
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             planned.number = visit.next_number("experiment")
-            state.add_experiment(planned)
+            state.add(planned)
             state.start(planned)
             st.rerun(scope="app")
