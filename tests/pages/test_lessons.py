@@ -124,7 +124,7 @@ def test_a_pinned_state_stays_beside_the_live_one_until_it_is_unpinned():
     assert now.startswith("**Now**. At n = 10,000")
     app = app.button(key="lesson_next").click().run()
     assert charts(app) == 2  # from one step to the next
-    app = app.button(key="lesson_unpin").click().run()
+    app = app.button(key="lesson_pin").click().run()
     assert charts(app) == 1
 
 
