@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -40,21 +39,18 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
     @st.fragment(run_every=every)
     def panel() -> None:
         with st.container(border=True):
-            contents()
-
-    def contents() -> None:
-        _heading(experiment)
-        if not own:
-            of_other_data(current, experiment)
-        job = state.running_of(experiment)
-        if job is not None:
-            workspace = state.workspace()
-            state.take_in(job)
-            if state.workspace() is not workspace:
-                # It failed: what the page says of it stands outside of this panel.
-                st.rerun(scope="app")
-            widgets.follow(every)
-        _findings(experiment, own=own)
+            _heading(experiment)
+            if not own:
+                of_other_data(current, experiment)
+            job = state.running_of(experiment)
+            if job is not None:
+                workspace = state.workspace()
+                state.take_in(job)
+                if state.workspace() is not workspace:
+                    # It failed: what the page says of it stands outside of this panel.
+                    st.rerun(scope="app")
+                widgets.follow(every)
+            _findings(experiment, own=own)
 
     panel()
 
@@ -198,17 +194,6 @@ def _downloads(experiment: Experiment) -> None:
             lambda: escape.csv(results_frame(results)),
             f"experiment_{experiment.number}.csv",
             key=f"lab_csv_{experiment.number}",
-        )
-        widgets.download(
-            "Plan and results as JSON",
-            lambda: json.dumps(
-                {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]},
-                indent=1,
-                default=str,
-            ),
-            f"experiment_{experiment.number}.json",
-            icon="description",
-            key=f"lab_json_{experiment.number}",
         )
         if experiment.data is None:
             st.caption("Its columns were not kept, so there is no script of it until its data is open.")
