@@ -128,7 +128,7 @@ def show_verdicts(explorer: Explorer) -> None:
         found = verdicts(explorer, explorer.focus, **further)
         for verdict in found:
             with tabs[verdict.mechanism]:
-                show_verdict(verdict, offered(verdict.mechanism, "formulas:PAPER"))
+                show_verdict(verdict)
         without = [title(name) for name in MECHANISMS if name not in judged]
         if without:
             *others, last = without

@@ -196,8 +196,8 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
     st.caption("Orders of magnitude: by how many powers of ten a condition holds (+) or is missed (−).")
 
 
-def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
-    """Everything about one mechanism; what stands in expanders is made when they are opened."""
+def show_verdict(verdict: Verdict) -> None:
+    """Everything about one mechanism but its formulas, which its card opens; what is published stands folded."""
     st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
     show_conditions(verdict.conditions)
     if excluded := contradictions(remedy for condition in verdict.missed for remedy in condition.remedies):
@@ -212,6 +212,3 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
                 st.caption(
                     "Shown beside the verdict, these do not decide it. What is experimental never certifies a release."
                 )
-    with st.expander(TITLE, icon=ICON, key=f"formulas_{verdict.mechanism}", on_change="rerun") as opened:
-        if opened.open:
-            show_formulas(verdict, paper)

@@ -190,7 +190,7 @@ def badge(reads: bool | Literal["release"]) -> None:
 
 def heading(title: str, reads: bool | Literal["release"]) -> None:
     """A heading of the second order with its :func:`badge`."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"## {title}", width="content", anchors=False)
         badge(reads)
 
@@ -382,7 +382,7 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
         caption: one or two sentences on what is to be seen.
     """
     with st.container(border=True):
-        _head(title, badge)
+        heading(title, badge)
         if caption:
             st.caption(caption)
         with refusals():
@@ -396,12 +396,6 @@ def refusals() -> Iterator[None]:
         yield
     except DpsynError as fault:
         empty(said(str(fault)))
-
-
-def _head(title: str, reads: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"## {title}", width="content", anchors=False)
-        badge(reads)
 
 
 def reads_domain(current: Dataset) -> bool:
