@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road
+from dpsyn.app import road, state
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
@@ -110,7 +110,8 @@ def csv_guard() -> None:
 
 def show_release(made: MadeRelease, *, newest: bool = False) -> None:
     """How good a release is, its rows, downloads, what it promises, and the diagnostics apart; ``newest``: just made."""
-    release, report = made.release, road.report_of(made) if newest else None
+    release, found = made.release, state.comparison() if newest else None
+    report = None if found is None else found["reports"].get(made.label)
     if release.guarantee.status != "proven":
         st.badge("not for publication", icon=":material/warning:", color="orange")
     if report is not None:

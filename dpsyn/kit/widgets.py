@@ -171,12 +171,6 @@ def seed_control(key: str, what: str = "Draw again") -> int:
     return int(seed)
 
 
-def domain_badge(public: bool) -> None:
-    """That the domain is not confirmed; nothing where it is."""
-    if not public:
-        st.badge("Read off these rows, not yet public", icon=":material/warning:", color="orange")
-
-
 def badge(reads: bool | Literal["release"]) -> None:
     """What the panel beside it shows: True if it reads the private rows, and so is for teaching only; False if it follows
     from public facts; "release" if it shows a private release, which may be published under its guarantee."""
@@ -220,7 +214,8 @@ def dataset_bar() -> visit.Dataset:
         shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
         name = escape.markdown(current.table.name)
         st.markdown(f"**{name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
-        domain_badge(current.table.domain.is_public)
+        if not current.table.domain.is_public:
+            st.badge("Read off these rows, not yet public", icon=":material/warning:", color="orange")
     return current
 
 

@@ -33,7 +33,8 @@ def workspace_bar() -> None:
         )
     set_aside: list[str] = st.session_state.get("set_aside", [])
     if set_aside:
-        lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *_more(set_aside)])
+        more = [f"and {len(set_aside) - _SHOWN} more"] if len(set_aside) > _SHOWN else []
+        lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *more])
         st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
     if workspace is None:
         st.caption(
@@ -52,10 +53,6 @@ def workspace_button() -> None:
     if is_local():
         with st.popover("Workspace", icon=":material/folder_open:"):
             _chooser(state.workspace())
-
-
-def _more(set_aside: list[str]) -> list[str]:
-    return [f"and {len(set_aside) - _SHOWN} more"] if len(set_aside) > _SHOWN else []
 
 
 def _chooser(workspace: Workspace | None) -> None:
