@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -50,11 +48,6 @@ class DatasetStatistics:
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
-
-    @cached_property
-    def log10_peak(self) -> float:
-        """log10 of 2^p·‖f_n‖∞, the largest density relative to uniform: the ceiling that Theorem 4.2 asks for."""
-        return self.p * math.log10(2) + math.log10(self.max_frequency)
 
 
 def bits_of(attribute: Attribute, *, two_valued_as_bit: bool = False) -> int:

@@ -6,7 +6,7 @@ from dpsyn.app import road, state
 from dpsyn.app.lab import results
 from dpsyn.app.lab.measures import findings, measure_form
 from dpsyn.app.lab.planner import planner
-from dpsyn.app.lab.releases import code_of, other_releases, runs_panel
+from dpsyn.app.lab.releases import code_of, listing, other_releases
 from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
@@ -31,10 +31,9 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         report_button()
 workspace_bar()
 visit.offer(None)
+if what == "Releases" or not any(map(state.running_of, state.experiments())):  # which says itself how far it is
+    widgets.watch_job()
 if what == "Experiments":
-    if not any(map(state.running_of, state.experiments())):  # which says itself how far it is
-        widgets.watch_job()
-    widgets.show_message()
     found, elsewhere = state.experiments_by_data()
     # Another key closes it: what was just started comes up to where its form was.
     with st.expander("Plan an experiment", icon=":material/science:", expanded=not found, key=f"plan_{len(found)}"):
@@ -50,8 +49,6 @@ if what == "Experiments":
     for experiment in elsewhere:
         results.show(experiment, current, own=False)
 elif not releases:
-    widgets.watch_job()
-    widgets.show_message()
     spec = widgets.budget()
     budget = widgets.said(f"ε = {spec.epsilon:g}, δ = {spec.delta:g}")
     st.markdown(f"There is no release of this data yet. One button makes one by every mechanism, each with {budget}.")
@@ -62,11 +59,9 @@ elif not releases:
 else:
     visit.offer(lambda: code_of(current, releases))
     by_label = {made.label: made for made in releases}
-    widgets.watch_job()
-    widgets.show_message()
     findings(current, by_label)
     with st.expander("Measure again: other releases, tables or models", icon=":material/straighten:", key="measure_again"):
         measure_form(current, by_label)
     with st.expander("All releases of this data", icon=":material/list:", key="releases_list"):
-        runs_panel(releases)
+        listing(current, releases)
     other_releases(current, others)

@@ -4,13 +4,13 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import columns, editor, road
-from dpsyn.app.columns import SHOWN_COLUMNS
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
 from dpsyn.notation import percent
 
 _OPEN_NOTES = 2  # more are folded, so that the table stays in view
+_SHOWN_COLUMNS = 200  # of the rows: a browser takes long over more
 
 
 def take_sample() -> None:
@@ -23,7 +23,6 @@ def take_sample() -> None:
 
 road.head("Data", "Data")
 widgets.watch_job()
-widgets.show_message()
 left, right = st.columns([3, 2], gap="large")
 with left:
     st.pills(
@@ -49,17 +48,15 @@ if notes:
             st.markdown(listed)
     else:
         st.info(listed, icon=":material/info:")
-part = editor.part_of_names(current)
 advice = columns.costly(current.table.domain)
 if advice is not None:
     st.caption(f":material/lightbulb: {advice}")
 with st.form(f"columns_{current.revision}", border=False):
-    lines, cut = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"), part)
-    cost = (
+    lines = editor.lines(current, "columns", ("use", "column", "kind", "values", "cost"))
+    st.caption(
         "Cost: the share of all cells of tables of two columns that a column is in. Each table counts for both of its "
         "columns, so costs add up to 200 %."
     )
-    st.caption(" ".join(filter(None, [cost, cut])))
     first, second = st.columns(2, gap="large")
     options = list(current.classes)
     target = first.selectbox(
@@ -104,7 +101,7 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
         visit.use(current.changed(two_valued_as_bit=as_bit))
         st.rerun()
     rows, width = current.table.frame, len(current.table.domain)
-    days = {name: st.column_config.DateColumn() for name in columns.only_days(rows.iloc[:, :SHOWN_COLUMNS])}
-    st.dataframe(rows.iloc[:200, :SHOWN_COLUMNS], hide_index=True, height=300, column_config=days)
-    of_columns = f", and the first {SHOWN_COLUMNS} of {width:,} columns" if width > SHOWN_COLUMNS else ""
+    days = {name: st.column_config.DateColumn() for name in columns.only_days(rows.iloc[:, :_SHOWN_COLUMNS])}
+    st.dataframe(rows.iloc[:200, :_SHOWN_COLUMNS], hide_index=True, height=300, column_config=days)
+    of_columns = f", and the first {_SHOWN_COLUMNS} of {width:,} columns" if width > _SHOWN_COLUMNS else ""
     st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")

@@ -13,7 +13,6 @@ st.markdown(
     "Categories, bounds and units become public. Where something was read off the rows, put what is known **without looking "
     "at them**: a largest value is somebody's value. Then say where you know it from."
 )
-part = editor.part_of_names(current)
 with st.form(f"domain_{current.revision}", border=False):
     open_ones = sum(not attribute.public for attribute in current.table.domain.attributes)
     source = READ_OFF
@@ -28,9 +27,7 @@ with st.form(f"domain_{current.revision}", border=False):
         )
     dates = ["keep"] if any(attribute.kind == "date" for attribute in current.table.domain.attributes) else []
     order = ("column", "kind", "categories", "lower", "upper", "unit", *dates, "missing", "source", "bins")
-    lines, cut = editor.lines(current, "lines", order, part)
-    if cut:
-        st.caption(cut)
+    lines = editor.lines(current, "lines", order)
     warned = columns.bounds_of_rows(current, lines["column"])
     if warned:
         st.warning(warned, icon=":material/warning:")

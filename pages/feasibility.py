@@ -10,7 +10,6 @@ from dpsyn.kit import visit, widgets
 st.title("Feasibility")
 widgets.data_notices()
 widgets.watch_job()
-widgets.show_message()
 every = sections()
 section = widgets.view_of(every, "f_section", "Section")
 explorer = choose(section)

@@ -11,7 +11,6 @@ from dpsyn.app.releases import (
     form_of,
     show_budget,
     show_claim,
-    show_newest,
     show_release,
 )
 from dpsyn.errors import DpsynError
@@ -109,21 +108,22 @@ def settings() -> None:
 
 
 widgets.watch_job()
-widgets.show_message()
 if newest is None:
     settings()
 else:
-    show_newest(newest)
+    st.markdown(f"## {escape.markdown(newest.name)}", anchors=False)
+    show_release(newest, newest=True)
     if st.button("Make other rows", icon=":material/tune:", key="again"):
         st.session_state.pop("newest")
         st.rerun()
 others = [made for made in reversed(releases) if made is not newest]
 if others:
     st.subheader("Earlier releases", anchor=False)
-    guarded = csv_guard("others")
+    if newest is None:
+        csv_guard()
     for made in others:
         with st.expander(escape.markdown(made.label)):
-            show_release(made, guarded=guarded)
+            show_release(made)
 if releases:
     st.caption(
         f"{widgets.said(state.total_claim(releases))} "

@@ -18,7 +18,6 @@ st.caption(
 shown = [name for name in MECHANISMS if offered(name, "panels:inside") is not None]
 chosen = widgets.one_of("Mechanism", shown, format_func=title, default=shown[0], key="inside_mechanism")
 widgets.watch_job()
-widgets.show_message()
 offered(chosen, "panels:inside")(current)
 without = ", ".join(title(name) for name in MECHANISMS if name not in shown)
 if without:

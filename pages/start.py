@@ -10,8 +10,8 @@ with st.container(key="start", gap="small"):
     st.html(start.control())
     show_chart(start.draw(), key="start_picture")
     st.caption(
-        "Blue: two columns occur together. Orange: they avoid each other. "
-        f"{start.document()['rows']:,} made-up patients; ε limits how much the right picture can show of any one of them."
+        "Columns stand in the same order. Blue: two occur together. Orange: they avoid each other. "
+        f"{start.document()['rows']:,} made-up patients; ε limits what the right picture shows of any one."
     )
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button("Use my data", type="primary", icon=":material/table:"):

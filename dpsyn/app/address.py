@@ -22,15 +22,17 @@ _OPTIONS: dict[str, Sequence[float]] = {
 }
 _EARLIER = {
     f"{page}_{name}": name for name in _OPTIONS for page in ("f", "ps", "nr", "mwem", "cda", "is", "in_nr", "in_cda", "lab")
-}
-"""What the settings that all pages share were called in links while every page had its own."""
+} | {"csv_guardothers": "csv_guard"}
+"""What settings were called in links while every page, or every list, had its own."""
+_GONE = ("in_cda_sizes", "in_cda_lines_")
+"""How names of settings begin that are no more."""
 _ASKED, _REFUSED = "_asked_by_link", "_refused_of_link"
 
 
 def admit() -> None:
     """Drop what is unfit from the address. To be called before anything reads it."""
     address = {name: st.query_params.get_all(name) for name in st.query_params}
-    unfit = [name for name, texts in address.items() if not all(map(_fit, (name, *texts)))]
+    unfit = [name for name, texts in address.items() if name.startswith(_GONE) or not all(map(_fit, (name, *texts)))]
     context = get_script_run_ctx()
     earlier = {name: address[name] for name in address if name in _EARLIER and name not in unfit}
     if (unfit or earlier) and context is not None:
@@ -88,7 +90,7 @@ def refusals(page: str) -> Iterator[None]:
         if names:
             said = ", ".join(escape.markdown(name[:60]) for name in dict.fromkeys(names))
             place.warning(
-                f"Not taken from the link, since no setting can have such a value: {said}.", icon=":material/link_off:"
+                f"Not taken from the link: {said}. No setting has such a value or name.", icon=":material/link_off:"
             )
 
 

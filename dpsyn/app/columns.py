@@ -1,4 +1,4 @@
-"""The columns on the pages Data and Domain: which are shown, and what there is to know of them.
+"""The columns on the pages Data and Domain: what there is to know of them.
 
 Pure functions; the page draws.
 """
@@ -16,23 +16,9 @@ from dpsyn.errors import quoted
 from dpsyn.kit.visit import MOST_CLASSES, Dataset
 from dpsyn.notation import percent
 
-SHOWN_COLUMNS = 200
-"""At once on the page Data: a browser takes long over more."""
 _SHOWN_NOTES = 20
 _FEW_COLUMNS, _MOST_OF_THE_CELLS = 4, 0.6
 _MOST_ALIKE = 3
-
-
-def shown_columns(full: Domain, part: str) -> tuple[list[str], str | None]:
-    """The columns whose name has this part, the first ``SHOWN_COLUMNS`` of them, and a sentence if that is not all."""
-    found = [name for name in full.names if part.casefold() in name.casefold()]
-    if len(found) == len(full) <= SHOWN_COLUMNS:
-        return found, None
-    what = f"with “{part}” in their name" if part else "of the data"
-    return found[:SHOWN_COLUMNS], (
-        f"Here are the first {min(SHOWN_COLUMNS, len(found)):,} of the {len(found):,} columns {what}. The others stay as "
-        "they are, but for the source of all columns that are read off these rows."
-    )
 
 
 def only_days(frame: pd.DataFrame) -> list[str]:

@@ -10,8 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import columns
-from dpsyn.app.columns import SHOWN_COLUMNS
 from dpsyn.data.editing import READ_OFF, SHOWN_CATEGORIES, SOURCES, edited_domain, editor_lines
 from dpsyn.domain import CALENDAR, KINDS
 from dpsyn.errors import InputError
@@ -34,8 +32,7 @@ _CONFIG: Mapping[str, Any] = {
         format="%.0f %%",
         min_value=0,
         max_value=100,
-        help="Of all cells of tables of two columns, the share that this column is in. Every cell gets noise: leave out "
-        "what you do not need.",
+        help="Every cell of a table gets noise: leave out what you do not need.",
     ),
     "categories": st.column_config.ListColumn("Categories", width="large", help=f"The first {SHOWN_CATEGORIES} are shown."),
     "lower": st.column_config.TextColumn("Lower", width="small", help="Lower bound; what is below is moved to it"),
@@ -73,29 +70,21 @@ _CONFIG: Mapping[str, Any] = {
 }
 
 
-def part_of_names(current: Dataset) -> str:
-    """Which of very many columns to show, by a part of their names. Not in the form, whose fields wait for its button."""
-    if len(current.full.domain) <= SHOWN_COLUMNS:
-        return ""
-    return st.text_input("Columns with this in their name", key="columns_part", placeholder="all", persist_state="session")
-
-
-def lines(current: Dataset, key: str, order: tuple[str, ...], part: str) -> tuple[pd.DataFrame, str | None]:
-    """The columns with this part in their names as a table to be edited; and a sentence if that is not all of them."""
+def lines(current: Dataset, key: str, order: tuple[str, ...]) -> pd.DataFrame:
+    """The columns as a table to be edited. The grid has a search of its own, and draws no more than one sees."""
     of_all = "use" in order  # what is left out can be taken in again
-    shown, cut = columns.shown_columns(current.full.domain if of_all else current.table.domain, part)
-    every = editor_lines(current.full, current.table.domain, shown, current.sources)
-    edited = st.data_editor(
-        every,
+    shown = (current.full.domain if of_all else current.table.domain).names
+    edited: pd.DataFrame = st.data_editor(
+        editor_lines(current.full, current.table.domain, shown, current.sources),
         hide_index=True,
         height=min(35 * (len(shown) + 1) + 2, 597),
         placeholder="",
         column_order=order,
         disabled=("column", "values", "cost"),
         column_config=_CONFIG,
-        key=f"{key}_{current.revision}_{part}",
+        key=f"{key}_{current.revision}",
     )
-    return edited, cut
+    return edited
 
 
 def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, **changes: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import opened, road, share, state
+from dpsyn.app import opened, road, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
@@ -128,7 +128,7 @@ def show_verdicts(explorer: Explorer) -> None:
         found = verdicts(explorer, explorer.focus, **further)
         for verdict in found:
             with tabs[verdict.mechanism]:
-                show_verdict(verdict, config_class(verdict.mechanism).paper)
+                show_verdict(verdict)
         without = [title(name) for name in MECHANISMS if name not in judged]
         if without:
             *others, last = without
@@ -234,12 +234,6 @@ def show_export(explorer: Explorer) -> None:
     _private_statistics(explorer)
     st.header("Count a large file", anchor=False)
     opened.path_counter()
-    st.header("A link to this page", anchor=False)
-    st.markdown(
-        "The address holds what was set here and differs from its default, but nothing of your data: whoever opens it sees "
-        "their own."
-    )
-    st.code(share.link(), language=None, wrap_lines=True)
 
 
 def _private_statistics(explorer: Explorer) -> None:

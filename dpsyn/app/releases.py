@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road
+from dpsyn.app import road, state
 from dpsyn.attribute import Attribute
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments import MadeRelease
@@ -104,65 +104,41 @@ def as_shown(attribute: Attribute) -> Any:
     return st.column_config.NumberColumn(format=f"%.{max(0, places)}f" if places <= _MOST_DECIMALS else "%.6g")
 
 
-def csv_guard(place: str = "") -> bool:
-    """Whether text in a CSV is guarded against spreadsheets; ``place`` tells this switch from another."""
-    return st.toggle(
+def csv_guard() -> None:
+    """Whether text in a CSV is guarded against spreadsheets: one switch for all releases."""
+    st.toggle(
         "Guard the CSV against spreadsheets",
         True,
-        key=f"csv_guard{place}",
+        key="csv_guard",
         bind="query-params",
         help="Text that a spreadsheet would run as a formula (it begins with =, +, -, @ or a tab) is written after an "
         "apostrophe; numbers stay as they are. Switch it off where a program reads the file.",
     )
 
 
-def show_newest(made: MadeRelease) -> None:
-    """The release that was just made: how good it is, its rows, downloads, and what it promises."""
-    guarantee = made.release.guarantee
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"## {escape.markdown(made.name)}", width="content", anchors=False)
-        if guarantee.status != "proven":
-            st.badge("not for publication", icon=":material/warning:", color="orange")
-    report = road.report_of(made)
+def show_release(made: MadeRelease, *, newest: bool = False) -> None:
+    """How good a release is, its rows, downloads, what it promises, and the diagnostics apart; ``newest``: just made."""
+    release, found = made.release, state.comparison() if newest else None
+    report = None if found is None else found["reports"].get(made.label)
+    if release.guarantee.status != "proven":
+        st.badge("not for publication", icon=":material/warning:", color="orange")
     if report is not None:
         road.score_card(report)
-    _warnings(made)
-    _downloads(made)
+    of_release = offered(release.mechanism, "expectations:of_release")
+    for sentence in () if of_release is None else of_release(release, made.domain):
+        st.warning(widgets.said(sentence), icon=":material/warning:")
+    _downloads(made, newest)
     _rows(made)
     if report is not None:
         st.caption("The score card reads private rows: it is for you. Publish the rows and their record only.")
-    with st.expander("What is guaranteed", icon=":material/verified_user:"):
-        _promise(made)
-    _diagnostics(made)
-
-
-def show_release(made: MadeRelease, *, guarded: bool = True) -> None:
-    """Preview, downloads, the guarantee, and the diagnostics apart.
-
-    Args:
-        made: the release.
-        guarded: its text in a CSV is guarded against spreadsheets (:func:`dpsyn.escape.csv`).
-    """
-    widgets.badge("release" if made.release.guarantee.status == "proven" else True)
-    _promise(made)
-    _warnings(made)
-    _rows(made)
-    _downloads(made, guarded)
-    _diagnostics(made)
-
-
-def _promise(made: MadeRelease) -> None:
-    release = made.release
-    widgets.guarantee_card(release.guarantee, before=False)
-    if release.guarantee.status != "stated":
-        show_claim(release.mechanism, release.guarantee, release.settings)
-        show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
-
-
-def _warnings(made: MadeRelease) -> None:
-    of_release = offered(made.release.mechanism, "expectations:of_release")
-    for sentence in () if of_release is None else of_release(made.release, made.domain):
-        st.warning(widgets.said(sentence), icon=":material/warning:")
+    with st.expander("What is guaranteed", icon=":material/verified_user:", key=f"guaranteed_{made.number}"):
+        widgets.guarantee_card(release.guarantee, before=False)
+        if release.guarantee.status != "stated":
+            show_claim(release.mechanism, release.guarantee, release.settings)
+            show_budget(release.mechanism, release.settings, release.guarantee, f"budget_{made.number}")
+    with st.popover("Diagnostics (not private)", icon=":material/lock_open:", key=f"diagnostics_{made.number}"):
+        st.caption("These numbers depend on the private data. They are for teaching: never publish them.")
+        st.dataframe(diagnostics_table(release.diagnostics), hide_index=True)
 
 
 def _rows(made: MadeRelease) -> None:
@@ -185,15 +161,14 @@ def _rows(made: MadeRelease) -> None:
     )
 
 
-def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
+def _downloads(made: MadeRelease, newest: bool) -> None:
     release = made.release
     stem = f"{widgets.file_stem(made.dataset)}_{release.mechanism}_{made.number}"
-    shared = guarded is not None
+    guarded = bool(st.session_state.get("csv_guard", True))
     with st.container(horizontal=True, vertical_alignment="center"):
-        guarded = bool(st.session_state.get("csv_guard", True)) if guarded is None else guarded
         widgets.download(
             "Rows as CSV", lambda: escape.csv(release.rows, guarded=guarded), f"{stem}.csv", key=f"csv_{made.number}",
-            type="secondary" if shared else "primary",
+            type="primary" if newest else "secondary",
         )  # fmt: skip
         widgets.download(
             "Record of the run as JSON",
@@ -210,13 +185,6 @@ def _downloads(made: MadeRelease, guarded: bool | None = None) -> None:
                 key=f"tables_{made.number}",
                 icon="table",
             )
-        if not shared:
+        if newest:
             st.page_link("comparison.py", label="Compare in detail", icon=":material/compare:")
             csv_guard()
-
-
-def _diagnostics(made: MadeRelease) -> None:
-    with st.popover("Diagnostics (not private)", icon=":material/lock_open:", key=f"diagnostics_{made.number}"):
-        widgets.badge(True)
-        st.caption("These numbers depend on the private data. They are for teaching: never publish them.")
-        st.dataframe(diagnostics_table(made.release.diagnostics), hide_index=True)

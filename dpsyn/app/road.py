@@ -269,21 +269,15 @@ def compare(
     visit.set_job(jobs.start(task, label=label, context=context, rows=by_label, table=learn, holdout=held_out, **asked))
 
 
-def report_of(made: MadeRelease) -> Report | None:
-    """What was measured of a release in this visit, with the data as they are now."""
-    found = st.session_state.get("comparison")
-    if found is None or found["revision"] != visit.dataset().revision:
-        return None
-    report: Report | None = found["reports"].get(made.label)
-    return report
-
-
 def score_card(report: Report) -> None:
     """A card for each finding: what was measured, how good that is, and the sentence beside the yardstick."""
     found = conclusions(report)
     for place, finding in zip(st.columns(len(found)), found, strict=True):
         with place, st.container(border=True, height="stretch"):
-            _card(finding)
+            with st.container(horizontal=True, horizontal_alignment="distribute"):
+                st.metric(_ABOUT[finding.about], finding.figure, width="content")
+                st.badge(_GRADES[finding.grade], color=_COLORS[finding.grade])
+            st.caption(escape.markdown(finding.sentence))
 
 
 def conclude(reports: Mapping[str, Report]) -> None:
@@ -299,7 +293,7 @@ def conclude(reports: Mapping[str, Report]) -> None:
         f"- **{escape.markdown(name)}**: {escape.markdown(finding.sentence)}"
         for name, findings in found.items()
         for finding in findings.values()
-        if finding.grade == "bad" and finding.about != "numbers"  # whose columns are named below
+        if finding.grade == "bad"
     ]
     revision, refused = st.session_state.get(_NOT_RUN, (None, {}))
     if revision == visit.dataset().revision and refused:
@@ -309,10 +303,3 @@ def conclude(reports: Mapping[str, Report]) -> None:
 
 def _cell(finding: Finding) -> str:
     return f"{escape.markdown(finding.figure)} :{_COLORS[finding.grade]}-badge[{_GRADES[finding.grade]}]"
-
-
-def _card(finding: Finding) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        st.metric(_ABOUT[finding.about], finding.figure, width="content")
-        st.badge(_GRADES[finding.grade], color=_COLORS[finding.grade])
-    st.caption(escape.markdown(finding.sentence))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from dpsyn.privacy.private_statistics import PrivateStatistics
 from dpsyn.privacy.spec import rounded_up
 
 T = TypeVar("T")
+Kept = MadeRelease | Experiment
 
 
 def workspace() -> Workspace | None:
@@ -60,16 +62,52 @@ def comparable() -> list[MadeRelease]:
     return [m for m in made() if m.domain == current.table.domain and m.dataset == current.table.name]
 
 
-def add(new: MadeRelease) -> MadeRelease:
-    """Add a release to the session, and to the workspace if there is one."""
-    made().append(new)
-    with_workspace(lambda folder: folder.keep(new))
-    return new
+def experiments() -> list[Experiment]:
+    """Those of this session, oldest first."""
+    found: list[Experiment] = st.session_state.setdefault("experiments", [])
+    return found
+
+
+def of_its_kind(thing: Kept) -> list[Any]:
+    """All releases, or all experiments."""
+    return made() if isinstance(thing, MadeRelease) else experiments()
+
+
+def add(thing: Kept) -> None:
+    """Add a release or an experiment to the session, and to the workspace if there is one."""
+    of_its_kind(thing).append(thing)
+    with_workspace(lambda folder: folder.keep(thing))
+
+
+def change(thing: Kept, new: Kept | None) -> None:
+    """Put a release or an experiment in the place of another, or forget that one; in the workspace too."""
+    every = of_its_kind(thing)
+    at = [other.key for other in every].index(thing.key)
+    every[at : at + 1] = [] if new is None else [new]
+    with_workspace(lambda folder: folder.remove(thing) if new is None else folder.keep_changes(new))
+
+
+def rename(thing: Kept, name: str) -> None:
+    """Call it something else."""
+    if isinstance(thing, MadeRelease):
+        return change(thing, replace(thing, name=name))
+    thing.name = name  # a job may be filling it
+    change(thing, thing)
+
+
+def comparison() -> dict[str, Any] | None:
+    """What was measured in this visit of releases of the data as they are now: ``reports`` by label, and what was asked."""
+    found = st.session_state.get("comparison")
+    if found is None or found["revision"] != visit.dataset().revision:
+        return None
+    reports = {one.label: found["reports"][one.number] for one in made() if one.number in found["reports"]}
+    return {**found, "reports": reports} if reports else None
 
 
 def take_release(context: Mapping[str, Any], release: Release) -> None:
     """A ``done`` of a job that made a release; ``context`` says what it was made from."""
-    st.session_state["newest"] = add(_release_of(context, release, visit.next_number("release"))).number
+    add(_release_of(context, release, visit.next_number("release")))
+    st.session_state["newest"] = made()[-1].number
 
 
 def keep_release(folder: Workspace, job: Job) -> None:
@@ -125,12 +163,6 @@ def watch_again(job: Job) -> None:
     visit.set_job(job)
 
 
-def experiments() -> list[Experiment]:
-    """Those of this session, oldest first."""
-    found: list[Experiment] = st.session_state.setdefault("experiments", [])
-    return found
-
-
 def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
     """Those about the current dataset as it is now, and all others; newest first."""
     current = visit.dataset()
@@ -140,30 +172,8 @@ def experiments_by_data() -> tuple[list[Experiment], list[Experiment]]:
         if experiment.data is None:
             # It was kept without its columns. They are those of the same rows.
             experiment.data = current.source
-            _keep_changes(experiment)
+            change(experiment, experiment)
     return own, [e for e in reversed(experiments()) if not is_of(e.fingerprint, mark)]
-
-
-def add_experiment(experiment: Experiment) -> None:
-    """Add it to the session, and to the workspace if there is one."""
-    experiments().append(experiment)
-    with_workspace(lambda workspace: workspace.keep(experiment))
-
-
-def _keep_changes(experiment: Experiment) -> None:
-    with_workspace(lambda workspace: workspace.keep_changes(experiment))
-
-
-def rename(experiment: Experiment, name: str) -> None:
-    """Call an experiment something else, in the workspace too."""
-    experiment.name = name
-    _keep_changes(experiment)
-
-
-def remove(experiment: Experiment) -> None:
-    """Forget an experiment, in the workspace too."""
-    experiments().remove(experiment)
-    with_workspace(lambda workspace: workspace.remove(experiment))
 
 
 def start(experiment: Experiment) -> None:

@@ -49,7 +49,7 @@ def address(title: str) -> str:
     return f"lessons?{urlencode({READ: title, **visit.presenting()})}"
 
 
-TITLE, ICON = "Formulas, with the numbers filled in", ":material/function:"
+TITLE = "Formulas, with the numbers filled in"
 
 
 def source_link(source: str, paper: Paper | None) -> str:
@@ -78,20 +78,16 @@ def show_formulas(verdict: Verdict, paper: Paper | None) -> None:
         st.markdown("  \n".join([*lines, condition.note]))
 
 
-def show_lines(lines: Sequence[ClaimFormula], paper: Paper | None) -> None:
-    """Each line of a derivation with its letters, with its numbers, its source and its note."""
-    for line in lines:
-        source = f" ({source_link(line.source, paper)})" if line.source else ""
-        shown = [rf"$\displaystyle {formula}$" for formula in (line.formula, line.filled) if formula]
-        st.markdown("\n\n".join(filter(None, [f"**{line.label}**{source}", *shown, line.note])))
-
-
 def expander(lines: Sequence[ClaimFormula], paper: Paper | None) -> None:
-    """The lines of a derivation, to be opened below what they lead to; nothing where there are none."""
+    """The lines of a derivation, each with its letters, its numbers, its source and its note, to be opened below what they
+    lead to; nothing where there are none."""
     if not lines:
         return
-    with st.expander(TITLE, icon=ICON):
-        show_lines(lines, paper)
+    with st.expander(TITLE, icon=":material/function:"):
+        for line in lines:
+            source = f" ({source_link(line.source, paper)})" if line.source else ""
+            shown = [rf"$\displaystyle {formula}$" for formula in (line.formula, line.filled) if formula]
+            st.markdown("\n\n".join(filter(None, [f"**{line.label}**{source}", *shown, line.note])))
 
 
 _GROUPS = {"validity": "parameters", "privacy": "privacy", "accuracy": "accuracy"}
@@ -196,8 +192,8 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
     st.caption("Orders of magnitude: by how many powers of ten a condition holds (+) or is missed (−).")
 
 
-def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
-    """Everything about one mechanism; what stands in expanders is made when they are opened."""
+def show_verdict(verdict: Verdict) -> None:
+    """Everything about one mechanism but its formulas, which its card opens; what is published stands folded."""
     st.markdown(said(verdict.summary).replace(" × 10", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"))
     show_conditions(verdict.conditions)
     if excluded := contradictions(remedy for condition in verdict.missed for remedy in condition.remedies):
@@ -212,6 +208,3 @@ def show_verdict(verdict: Verdict, paper: Paper | None = None) -> None:
                 st.caption(
                     "Shown beside the verdict, these do not decide it. What is experimental never certifies a release."
                 )
-    with st.expander(TITLE, icon=ICON, key=f"formulas_{verdict.mechanism}", on_change="rerun") as opened:
-        if opened.open:
-            show_formulas(verdict, paper)

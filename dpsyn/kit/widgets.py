@@ -167,12 +167,6 @@ def seed_control(key: str, what: str = "Draw again") -> int:
     return int(seed)
 
 
-def domain_badge(public: bool) -> None:
-    """That the domain is not confirmed; nothing where it is."""
-    if not public:
-        st.badge("Read off these rows, not yet public", icon=":material/warning:", color="orange")
-
-
 def badge(reads: bool | Literal["release"]) -> None:
     """What the panel beside it shows: True if it reads the private rows, and so is for teaching only; False if it follows
     from public facts; "release" if it shows a private release, which may be published under its guarantee."""
@@ -186,7 +180,7 @@ def badge(reads: bool | Literal["release"]) -> None:
 
 def heading(title: str, reads: bool | Literal["release"]) -> None:
     """A heading of the second order with its :func:`badge`."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"## {title}", width="content", anchors=False)
         badge(reads)
 
@@ -216,7 +210,8 @@ def dataset_bar() -> visit.Dataset:
         shown_rows = f"{rows:,} row{'' if rows == 1 else 's'}"
         name = escape.markdown(current.table.name)
         st.markdown(f"**{name}** · {shown_rows} · {columns} column{'' if columns == 1 else 's'}")
-        domain_badge(current.table.domain.is_public)
+        if not current.table.domain.is_public:
+            st.badge("Read off these rows, not yet public", icon=":material/warning:", color="orange")
     return current
 
 
@@ -312,12 +307,14 @@ def download(label: str, data: Any, file: str, *, key: str, icon: str = "downloa
 
 
 def watch_job() -> None:
-    """Progress of the running job; when it ends, its result goes to the session, or its message to :func:`show_message`.
-
-    That of an upload stands beside the name of the data (:func:`data_notices`).
-    """
+    """Progress of the running job, whose result goes to the session when it ends; or what became of the last one, if it did
+    not succeed. The progress of an upload stands beside the name of the data (:func:`data_notices`)."""
     if not visit.reads_upload():
         _follow_job()
+    if note := st.session_state.get("job_note"):
+        st.caption(escape.markdown(note))
+    if message := st.session_state.get("job_message"):
+        st.error(escape.markdown(message), icon=":material/error:")
 
 
 def _follow_job() -> None:
@@ -325,38 +322,44 @@ def _follow_job() -> None:
 
     @st.fragment(run_every=every)
     def panel() -> None:
-        job = visit.job()
-        if job is None:
-            return
-        if every == _WAITING and not job.waiting:
-            st.rerun()
-        if job.running:
-            step, share = job.progress()
-            st.progress(share, text=escape.markdown(f"{job.label}: {step} … ({job.seconds:.0f} s)"))
-            if st.button("Cancel", icon=":material/stop:", key="cancel"):
-                visit.cancel_job()
-                st.rerun()
-            return
-        visit.finish_job()
-        st.rerun()
+        follow(every)
 
     panel()
+
+
+def follow(every: float | None) -> None:
+    """The running job: its progress and its buttons, in a fragment that looks ``every`` so many seconds. When the job begins
+    or ends, the page is drawn again."""
+    job = visit.job()
+    if job is None:
+        return
+    if not job.running:
+        visit.finish_job()
+        st.rerun()
+    if every == _WAITING and not job.waiting:
+        st.rerun()
+    step, share = job.progress()
+    words = f"{job.label}: {step} … ({job.seconds:.0f} s)"
+    if job.paused:
+        words = f"Paused: what is running is finished first. {words}"
+    elif share > 0 and job.seconds > _SOON:
+        words += f", about {job.seconds / share * (1 - share):.0f} s left"
+    st.progress(share, text=escape.markdown(words))
+    with st.container(horizontal=True):
+        if "take_in" in job.context:  # it does one thing after another, and what is done is kept
+            label, icon = ("Go on", "play_arrow") if job.paused else ("Pause", "pause")
+            if st.button(label, icon=f":material/{icon}:", key="pause"):
+                job.pause(not job.paused)
+                st.rerun(scope="fragment")
+        if st.button("Cancel", icon=":material/stop:", key="cancel"):
+            visit.cancel_job()
+            st.rerun()
 
 
 def poll_every(seconds: float) -> float | None:
     """How often a panel looks after the job of this visit: so often while it works, seldom while it waits for its turn."""
     job = visit.job()
     return None if job is None else _WAITING if job.waiting else seconds
-
-
-def show_message() -> None:
-    """What became of the last job, if it did not succeed."""
-    note = st.session_state.get("job_note")
-    if note:
-        st.caption(escape.markdown(note))
-    message = st.session_state.get("job_message")
-    if message:
-        st.error(escape.markdown(message), icon=":material/error:")
 
 
 @contextmanager
@@ -371,7 +374,7 @@ def panel(title: str, badge: bool, caption: str = "") -> Iterator[None]:
         caption: one or two sentences on what is to be seen.
     """
     with st.container(border=True):
-        _head(title, badge)
+        heading(title, badge)
         if caption:
             st.caption(caption)
         with refusals():
@@ -387,12 +390,6 @@ def refusals() -> Iterator[None]:
         empty(said(str(fault)))
 
 
-def _head(title: str, reads: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"## {title}", width="content", anchors=False)
-        badge(reads)
-
-
 def reads_domain(current: Dataset) -> bool:
     """Whether a panel that uses no more than the domain reads private data: yes, until the domain is confirmed as public."""
     return not current.table.domain.is_public
@@ -404,6 +401,8 @@ def empty(reason: str) -> None:
 
 
 _WAITING = 2.0
+_SOON = 3.0
+"""Seconds before a job says how long it will still take."""
 TYPES = ("csv", "tsv", "txt", "parquet")
 
 

@@ -1,4 +1,4 @@
-"""Columns on the pages Data and Domain: which are shown, what is said of them, and what a link says of their units."""
+"""Columns on the pages Data and Domain: what is said of them, and what a link says of their units."""
 
 from __future__ import annotations
 
@@ -7,25 +7,13 @@ import pytest
 
 import dpsyn
 from dpsyn.app import share
-from dpsyn.app.columns import bounds_of_rows, notes_in_use, shown_columns
+from dpsyn.app.columns import bounds_of_rows, notes_in_use
 from dpsyn.data.editing import edited_domain
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.kit import visit
 from dpsyn.table import Table
 from tests.data.test_editing import CSV, edit
-
-
-def test_columns_are_shown_by_a_part_of_their_name_and_not_all_of_them():
-    domain = Domain.of(Attribute(f"c{j}", "categorical", ("a", "b")) for j in range(1_234))
-    found, said = shown_columns(domain, "")
-    assert found == list(domain.names[:200])
-    assert "first 200 of the 1,234 columns of the data" in said
-    found, said = shown_columns(domain, "C123")
-    assert found == ["c123", "c1230", "c1231", "c1232", "c1233"]
-    assert "first 5 of the 5 columns with “C123” in their name" in said
-    small = domain.project(domain.names[:200])
-    assert shown_columns(small, "") == (list(small.names), None)
 
 
 def test_stated_bounds_that_are_those_of_the_rows_are_named(monkeypatch):

@@ -121,7 +121,3 @@ def test_the_formulas_behind_a_verdict_open_beside_it(page: Page, app_url: str) 
     expect(theorem).to_have_attribute("href", "https://arxiv.org/abs/2109.14839")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    page.get_by_text("Every condition", exact=True).click()
-    every = page.get_by_test_id("stExpander").filter(has_text="Every condition").first
-    every.locator("summary").filter(has_text="Formulas, with the numbers filled in").first.click()
-    expect(every.locator(".katex").first).to_be_visible(timeout=WAIT)

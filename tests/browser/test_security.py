@@ -107,7 +107,6 @@ part()
 if st.button("in a job"):
     visit.set_job(jobs.start("faulty:fail", label="A job", context={"done": print}))
 widgets.watch_job()
-widgets.show_message()
 if st.button("in the page"):
     fail()
 """

@@ -166,11 +166,6 @@ CASES: dict[str, Case] = {
             *inside(words(app), r"λ moves from ([\d.]+) to ([\d.]+\d)"),
         ],
     ),
-    "time": (
-        "inside",
-        {**SMALL, "is_section": EVERY_SAMPLING[4]},
-        lambda app: [str(table_with(app, "C")["C"].iloc[-1]), str(table_with(app, "C")["m"].iloc[-1])],
-    ),
     "noise of reweighting": (
         "inside",
         {**FEW, "in_nr_n_asia": "1,000"},

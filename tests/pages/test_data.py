@@ -195,12 +195,7 @@ def test_a_larger_file_is_read_in_the_background(open_page):
     current = app.session_state["dataset"]
     assert (current.table.name, current.table.n, len(current.table.domain)) == ("wide", 2, 400)
     assert app.session_state["sample"] is None
-    captions = " ".join(c.value for c in app.caption)
-    assert "the first 200 of the 400 columns of the data" in captions
-    assert "and the first 200 of 400 columns" in captions
-
-    app.text_input(key="columns_part").set_value("C39").run()
-    assert "the first 11 of the 11 columns with “C39” in their name" in " ".join(c.value for c in app.caption)
+    assert "and the first 200 of 400 columns" in " ".join(c.value for c in app.caption)
     app = press(app, "Next")
     assert app.session_state["dataset"].table.domain == current.table.domain
 

@@ -94,7 +94,7 @@ def test_cancelled_and_resumed(open_page):
     app = plan(small(open_page), repeats=4)
     app.button(key="lab_start").click().run()
     app = wait_for_results(app, 1)
-    app.button(key="lab_cancel").click().run()
+    app.button(key="cancel").click().run()
     (experiment,) = app.session_state["experiments"]
     done = dict(experiment.results)
     assert 1 <= len(done) < 8

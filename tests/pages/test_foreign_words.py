@@ -89,7 +89,10 @@ def visit() -> AppTest:
         models=("logistic regression",), progress=lambda *_: None,
     )  # fmt: skip
     app.session_state["releases"] = releases
-    app.session_state["comparison"] = {"revision": current.revision, "reports": reports, "target": current.target}
+    app.session_state["comparison"] = {
+        "revision": current.revision, "reports": {1: reports[releases[0].label]}, "target": current.target,
+        "degrees": (1, 2), "models": ("logistic regression",),
+    }  # fmt: skip
     app.session_state["experiments"] = [experiment(1, current), experiment(2, None)]
     app.session_state["read_statistics"] = {MARK: replace(current.statistics, name=MARK)}
     return app
@@ -195,7 +198,7 @@ def test_numbers_of_dp_cda_by_class_are_not_in_a_link(visit: AppTest) -> None:
 def test_rows_as_csv_are_guarded_until_somebody_switches_it_off(visit: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     files: dict[str, Any] = {}
     monkeypatch.setattr(widgets, "download", lambda _label, data, file, **_: files.update({file: data}))
-    for newest, key in ((None, "csv_guardothers"), (1, "csv_guard")):
+    for newest, key in ((None, "csv_guard"), (1, "csv_guard")):
         app = shown(visit, "generator", {"mechanism": "mwem", "newest": newest})
         (made, _) = app.session_state["releases"]
         assert (made.release.rows[COLUMNS[2]] == "=2+2").any()
@@ -207,8 +210,9 @@ def test_rows_as_csv_are_guarded_until_somebody_switches_it_off(visit: AppTest, 
 
 def test_exports_hold_no_mark_up_of_the_data(visit: AppTest) -> None:
     current = visit.session_state["dataset"]
-    args = [visit.session_state[name] for name in ("releases", "comparison", "experiments")]
-    text = report_bytes(current, *args).decode()
+    releases, experiments = visit.session_state["releases"], visit.session_state["experiments"]
+    found = {"reports": {releases[0].label: visit.session_state["comparison"]["reports"][1]}}
+    text = report_bytes(current, releases, found, experiments).decode()
     outside = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert "<b>" not in outside
     assert "&lt;b&gt;" in outside

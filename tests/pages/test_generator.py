@@ -122,7 +122,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     app = run(app)
     assert card(app) != first
     found = app.session_state["comparison"]["reports"]
-    assert list(found) == [made.label for made in app.session_state["releases"]]
+    assert list(found) == [made.number for made in app.session_state["releases"]]
     app = app.switch_page("comparison.py").run()
     said = " ".join(m.value for m in app.markdown)
     assert "the closest of these" in said or "No release is close" in said

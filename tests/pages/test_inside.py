@@ -12,7 +12,7 @@ from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.mechanisms.private_sampling.panels.sections import SECTIONS
 from tests.pages.conftest import confirm, finish_job
 
-SPACE, SHRINKAGE, DENSITY, PRIVACY, TIME = SECTIONS
+SPACE, SHRINKAGE, DENSITY, PRIVACY = SECTIONS
 
 
 def charts(app):
@@ -41,7 +41,7 @@ def upload(app, data):
 
 def test_each_section_draws_and_says_what_it_reads(open_page):
     app = open_page("inside")
-    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2), (TIME, 0, 1)):
+    for name, pictures, panels in ((SPACE, 1, 1), (SHRINKAGE, 3, 2), (DENSITY, 4, 3), (PRIVACY, 2, 2)):
         section(app, name)
         assert charts(app) == pictures
         said = [badge for badge in badges(app) if "eads private data" in badge or "Public facts" in badge]
@@ -97,7 +97,7 @@ def test_a_failing_space_stops_the_other_sections_in_words(open_page):
     app.segmented_control(key="is_space").set_value("m uniform draws").run()
     next(s for s in app.select_slider if s.label.startswith("m (")).set_value(20).run()
     assert "Failure" in words(app)
-    for name in (SHRINKAGE, DENSITY, PRIVACY, TIME):
+    for name in (SHRINKAGE, DENSITY, PRIVACY):
         section(app, name)
         assert "The data were not looked at" in words(app)
 
@@ -165,16 +165,6 @@ def test_too_many_columns_are_refused_in_words(open_page):
     assert "at least one column" in words(app)
 
 
-def test_a_release_of_this_visit_is_timed(open_page):
-    app = open_page("generator", mechanism="Private sampling", epsilon="3.16")
-    app.button(key="run").click().run()
-    finish_job(app)
-    app = section(app.switch_page("inside.py").run(), TIME)
-    runs = list(app.dataframe[0].value["Run"])
-    assert runs == ["release 1 · asia", "release 1 · asia", "here, now", "here, now"]
-    assert "a rough estimate" in words(app)
-
-
 def test_the_form_describes_the_space(open_page):
     app = open_page("generator", mechanism="Private sampling", epsilon="3.16")
     assert "256 points, C = 37" in words(app)
@@ -213,12 +203,12 @@ def test_what_uses_the_domain_alone_reads_private_data_until_the_domain_is_confi
         app.segmented_control(key="inside_mechanism").set_value("private_sampling").run()
         assert kinds(section(app, SPACE)) == [expected]
         app.segmented_control(key="inside_mechanism").set_value("noisy_reweighting").run()
-        for view, panels in (("Noise and budget", 2), ("Audit", 1)):
+        for view, panels in (("Noise", 1), ("Audit", 1)):
             app.segmented_control(key="in_nr_view").set_value(view).run()
             assert kinds(app) == [expected] * panels
         app.segmented_control(key="inside_mechanism").set_value("dp_cda").run()
         app.segmented_control(key="in_cda_view").set_value("Against the paper").run()
-        assert kinds(app) == ["public", expected]  # the sizes of the paper's example are public
+        assert kinds(app) == [expected]
         app = app.switch_page("feasibility.py").run()
         app.segmented_control(key="f_section").set_value("Export").run()
         release = [badge for badge in badges(app) if "Private release" in badge]

@@ -93,8 +93,6 @@ def test_the_attack_is_worth_thousands_on_digits(open_page):
     found = metrics(app)
     assert found["The paper claims"] == "ε = 10"
     assert int(found["Proven from this pair"].removeprefix("ε ≥ ").replace(",", "")) >= 1795
-    assert "too small in the shaded parts" in words(app)
-    quiet(app.segmented_control(key="in_cda_sizes").set_value("This data").run())
 
 
 def test_no_class_column(open_page):

@@ -28,7 +28,7 @@ def view(app, name):
     return app
 
 
-EXPECTED = {"Noise and budget": 2, "Fitted statistics": 2, "Support and rows": 2, "Audit": 0}
+EXPECTED = {"Noise": 1, "Fitted statistics": 2, "Support and rows": 2, "Audit": 0}
 
 
 @pytest.mark.parametrize("sample", ["asia", "car", "digits"])

@@ -65,19 +65,19 @@ def test_one_of_other_data_is_drawn_with_its_numbers_and_opens_its_data(folder, 
     current = app.session_state["dataset"]
     assert (current.sample, current.held_out) == ("car", 0.35)
     assert "Not of the data that is open" not in said(app)
-    app.text_input(key="lab_name_1").set_value("of CAR").run()
-    app.button(key="lab_rename_1").click().run()
+    app.text_input(key="lab_1_name_1").set_value("of CAR").run()
+    app.button(key="lab_1_rename").click().run()
     assert Workspace(folder).read().experiments[0].name == "of CAR"
     assert experiment.data.domain == CAR.domain
 
 
 def test_one_of_other_data_is_renamed_and_removed(folder, open_page):
     app = experiments(open_page("data"), folder)
-    app.text_input(key="lab_name_1").set_value("of cars").run()
-    app.button(key="lab_rename_1").click().run()
+    app.text_input(key="lab_1_name_1").set_value("of cars").run()
+    app.button(key="lab_1_rename").click().run()
     assert not app.exception
     assert any(h.value == "1 · of cars" for h in app.header)
-    app.button(key="lab_remove_1").click().run()
+    app.button(key="lab_1_remove").click().run()
     assert not app.exception
     assert Workspace(folder).read().experiments == []
 
@@ -115,9 +115,9 @@ def test_it_goes_on_running_while_other_data_is_open(open_page):
     app.pills(key="sample").set_value("asia").run()
     app = app.switch_page("comparison.py").run()
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
-    assert [b for b in app.button if b.key == "lab_cancel"]
+    assert [b for b in app.button if b.key == "cancel"]
     app = wait_for_results(app, 1)
-    app.button(key="lab_cancel").click().run()
+    app.button(key="cancel").click().run()
     assert not app.exception
     assert not app.error
     assert any("what it had finished is kept" in caption.value for caption in app.caption)
@@ -175,7 +175,7 @@ def test_a_run_that_the_workspace_keeps_is_found_again_after_a_reload(open_page,
     job.visitor = Gone()
     again = experiments(open_page("data"), tmp_path)
     assert again.session_state["job"] is job
-    assert again.button(key="lab_cancel")
+    assert again.button(key="cancel")
     job.pause(False)
     again = finish_job(again)
     (experiment,) = again.session_state["experiments"]

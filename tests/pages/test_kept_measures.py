@@ -74,8 +74,9 @@ def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(ke
     assert "There is no release of this data yet" in said(app)
     assert "**people**: 1 release. Columns: asia, tub," in said(app)
     assert "Target: " in said(app)
-    assert "confirmed as public then and not now: asia, tub," in said(app)
+    assert "What differs from the data as it is now: the columns asia, tub," in said(app)
     line, floor = app.dataframe[0].value.head(2).to_dict("records")
+    assert "rows of other data or another held-out share" in line["Measured against"]
     assert line["2-way error, mean"] == pytest.approx(report.marginals[2].mean, abs=1e-4)
     assert floor["2-way error, mean"] == pytest.approx(report.noise_floor.marginals[2].mean, abs=1e-4)
     assert line["Settings"].startswith("dpsyn.NoisyReweighting(")
@@ -84,17 +85,17 @@ def test_after_a_reload_the_page_says_what_is_kept_and_sets_the_columns_again(ke
     assert not app.exception
     assert app.session_state["dataset"].table.domain.is_public
     # Comparable again, and nothing has to be measured to see what was.
-    assert "Measures as they were kept" in said(app)
-    assert "Nothing has been measured yet" not in said(app)
+    assert "What was measured before stands in the list." in said(app)
     (measures,) = (shown.value for shown in app.dataframe if "2-way error, mean" in shown.value)
     assert measures["2-way error, mean"].iloc[0] == pytest.approx(report.marginals[2].mean, abs=1e-4)
-    assert "other rows" not in said(app)
+    assert "real rows" in measures["Measured against"].iloc[0]
 
 
 def test_with_other_data_open_the_kept_releases_are_listed(kept, open_page):
     folder, reports = kept(confirmed=True)
     app = open_workspace(open_page("data"), folder)
-    assert "The data that is open is asia. Open people on the page Data" in said(app)
+    assert "The data that is open is asia." in said(app)
+    assert [link.proto.page for link in app.get("page_link")][-1:] == ["data"]
     assert app.dataframe[0].value["2-way error, mean"].iloc[0] == pytest.approx(
         next(iter(reports.values())).marginals[2].mean, abs=1e-4
     )
@@ -110,7 +111,7 @@ def test_what_was_read_off_the_data_is_not_kept_as_public(kept, open_page):
     confirm(app)
     app = open_workspace(app, folder)
     assert "read off the data and are not confirmed as public" in said(app)
-    assert "confirmed as public now and not then" in said(app)
+    assert "the columns asia, tub," in said(app)
     app = app.button(key="kept_columns_0").click().run()
     assert not any(a.public for a in app.session_state["dataset"].table.domain.attributes)
 
@@ -119,12 +120,12 @@ def test_releases_of_other_data_are_renamed_and_removed_where_they_are_listed(ke
     folder, _ = kept(confirmed=True)
     app = open_workspace(open_page("data"), folder)
     (made,) = app.session_state["releases"]
-    app.text_input(key=f"runs_name_{made.number}_{made.number}").set_value("of the people").run()
-    app.button(key=f"runs_rename_{made.number}").click().run()
+    app.text_input(key=f"runs_{made.number}_name_{made.number}").set_value("of the people").run()
+    app.button(key=f"runs_{made.number}_rename").click().run()
     assert not app.exception
     assert app.dataframe[0].value["Name"].iloc[0] == f"of the people (no. {made.number})"
     assert [kept.name for kept in Workspace(folder).read().releases] == ["of the people"]
-    app.button(key=f"runs_remove_{made.number}").click().run()
+    app.button(key=f"runs_{made.number}_remove").click().run()
     assert not app.exception
     assert app.session_state["releases"] == []
     assert Workspace(folder).read().releases == []

@@ -124,7 +124,7 @@ def test_a_pinned_state_stays_beside_the_live_one_until_it_is_unpinned():
     assert now.startswith("**Now**. At n = 10,000")
     app = app.button(key="lesson_next").click().run()
     assert charts(app) == 2  # from one step to the next
-    app = app.button(key="lesson_unpin").click().run()
+    app = app.button(key="lesson_pin").click().run()
     assert charts(app) == 1
 
 
@@ -153,7 +153,7 @@ def test_a_link_to_a_lesson_of_before_opens_it_and_a_wrong_one_is_named():
     assert any("Three bits are a cube" in m.value for m in at("lessons", lesson="The cube").markdown)
     for query, named in (({"lesson": "The moon"}, "lesson"), ({"lesson": "The cube", "step": "9"}, "step")):
         app = at("lessons", **query)
-        assert f"such a value: {named}." in app.warning[0].value
+        assert f"link: {named}." in app.warning[0].value
 
 
 @pytest.mark.parametrize(("title", "number"), STEPS)

@@ -35,15 +35,14 @@ EXCEPTIONS = {
     r"as_bit_": "how two-valued columns are counted",
     r"(lines|columns|\{key\})_": "the domain",
     r"source_": "where its columns are known from",
-    r"columns_part": "a part of a name of the data, which is the user's own",
     r"roles_": "target and held-out share",
     # Kept in the address by dpsyn.app.share.keep (tested below).
     r"cda_table_": "rows and sizes of DP-CDA class by class",
     # They choose among releases and experiments of this visit, which no link brings along.
     r"comparison_releases": "releases to measure",
     r"worst_release": "release whose worst tables are shown",
-    r"runs_(which|name)": "release to rename or remove, and its new name",
-    r"lab_(name|measure|wish|wish_on)_\d": "an experiment's name, measure and wish",
+    r"(runs|lab)_(\d+_)?(which|name)|\{key\}_(which|name)": "release or experiment to rename or remove, and its new name",
+    r"lab_(measure|wish|wish_on)_\d": "an experiment's measure and wish",
     # Names of folders and files on somebody's machine do not belong into a link.
     r"workspace_folder": "folder",
     r"f_path": "file",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import road
-from dpsyn.app.lab.releases import earlier_measures
+from dpsyn.app import road, state
 from dpsyn.evaluation.distributions import draw_column
 from dpsyn.evaluation.experiments import MadeRelease
 from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores, draw_table
@@ -33,8 +34,7 @@ from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.histograms import bins_of
 from dpsyn.table import Table
 
-_RUINED = 5
-"""Columns that are named in a warning."""
+_PAIRS = "Pairs of columns"
 MODELS_HELP = "Numbers are predicted by regressions of the same kinds, ridge in place of logistic regression."
 _MEANINGS = {
     "Brier score": "Brier score: mean squared error of the probabilities, 0 to 2, smaller is better.",
@@ -95,15 +95,15 @@ def measure_form(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
 
 def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
     """What the last measurement of this data found."""
-    found = st.session_state.get("comparison")
-    if found is None or found["revision"] != current.revision:
-        if not earlier_measures(current, list(releases.values())):
-            st.info("Nothing has been measured yet for this data: open “Measure again”.", icon=":material/info:")
+    found = state.comparison()
+    if found is None:
+        kept = " What was measured before stands in the list." if any(m.measured for m in releases.values()) else ""
+        st.info(f"Nothing has been measured in this visit: open “Measure again”.{kept}", icon=":material/info:")
         return
     learn, held_out = current.parts
     reports: dict[str, Report] = found["reports"]
     road.conclude(reports)
-    places = _places(reports, releases)
+    places = colours(map(releases.get, reports))
     with st.container(border=True):
         st.caption(
             f"Measured against the {learn.n:,} real rows that the mechanisms saw: for you, not for publication. "
@@ -111,64 +111,62 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
         )
         for note in dict.fromkeys(note for report in reports.values() for note in report.notes):
             st.info(escape.markdown(note), icon=":material/info:")
-        for label, report in reports.items():
-            _ruined(label, report)
-        numeric = ["Numbers and dates"] if any(report.values for report in reports.values()) else []
-        marginals, *values, worst, pairs, predicted, columns = st.tabs(
-            ["Marginal errors", *numeric, "Worst tables", "Pairs of columns", "Prediction", "One column"]
-        )
-        for tab in values:
+        views = measured_parts(reports, places)
+        *tabs, worst, columns = st.tabs([*views, "Worst tables", "One column"])
+        for tab, (name, parts) in zip(tabs, views.items(), strict=True):
             with tab:
-                _numbers(reports)
-        with marginals:
-            show_figure(draw_errors(reports, places), key="errors")
-            st.dataframe(widgets.with_thousands(summary_table(reports)), hide_index=True)
+                across = st.columns(2 if name == _PAIRS and len(learn.domain) <= 20 else 1)
+                for i, part in enumerate(parts):
+                    with across[i % len(across)]:
+                        _show(part, f"{name}_{i}")
         with worst:
             _worst_tables(current, reports, releases)
-        with pairs:
-            side_by_side = st.columns(2 if len(learn.domain) <= 20 else 1)
-            for i, (name, figure) in enumerate(heatmaps(reports).items()):
-                show_figure(figure, key=f"pairs_{name}", place=side_by_side[i % len(side_by_side)])
-        with predicted:
-            chart = draw_scores(reports, places)
-            if isinstance(chart, str):
-                st.info(f"Nothing is predicted: {escape.markdown(chart)}.", icon=":material/info:")
-            else:
-                show_figure(chart, key="scores")
-                table = scores_table(reports)
-                st.dataframe(
-                    widgets.with_thousands(table), hide_index=True, placeholder="—",
-                    column_config={"Note": st.column_config.TextColumn(width=330)},
-                )  # fmt: skip
-                st.caption(" ".join(words for measure, words in _MEANINGS.items() if measure in table))
         with columns:
             name = st.selectbox("Column", learn.domain.names, key="comparison_column", **current.kept)
             if name in learn.domain:
                 shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
-                colours = [place for label, place in zip(reports, places, strict=True) if label in releases]
+                at = [place for label, place in zip(reports, places, strict=True) if label in releases]
                 held = None if held_out is None else held_out.frame[name]
-                show_figure(draw_column(learn.domain[name], learn.frame[name], shown, held, colours), key="column")
+                show_figure(draw_column(learn.domain[name], learn.frame[name], shown, held, at), key="column")
 
 
-def _places(reports: Reports, releases: Mapping[str, MadeRelease]) -> list[int]:
-    """Of the colours of the releases: every mechanism has its own on all pages."""
-    kinds = [releases[label].release.mechanism if label in releases else "" for label in reports]
-    return places_of(kinds, list(MECHANISMS))
+def _show(part: Any, key: str) -> None:
+    if isinstance(part, str):
+        st.caption(escape.markdown(part))
+    elif isinstance(part, pd.DataFrame):
+        st.dataframe(widgets.with_thousands(part), hide_index=True, placeholder="—")
+    else:
+        show_figure(part, key=key)
 
 
-def _numbers(reports: Reports) -> None:
-    """Columns of numbers and dates by their values, and how they hang together."""
-    st.dataframe(widgets.with_thousands(values_table(reports)), hide_index=True, placeholder="—")
+def colours(releases: Iterable[MadeRelease | None]) -> list[int]:
+    """Places of the colours of these releases: every mechanism has its own on all pages."""
+    return places_of([made.release.mechanism if made else "" for made in releases], list(MECHANISMS))
+
+
+def measured_parts(reports: Reports, places: Sequence[int]) -> dict[str, list[Any]]:
+    """What was measured, by heading, for a page as for a report: sentences, tables and figures in the colours at these
+    places."""
+    found = {"Marginal errors": [draw_errors(reports, places), summary_table(reports)]}
     count = len(next(iter(reports.values())).values)
-    st.caption(
-        "Largest gap: of the shares of rows up to any value (Kolmogorov-Smirnov). Mean shift: how far values moved, of the "
-        "column's range (Wasserstein)."
-        + (f" The {MOST_COLUMNS} columns with the largest gap, of {count:,}." if count > MOST_COLUMNS else "")
-    )
-    chart = draw_correlations(reports)
-    if chart is not None:
-        show_figure(chart, key="correlations")
-        st.dataframe(widgets.with_thousands(correlations_table(reports)), hide_index=True, placeholder="—")
+    if count:
+        said = (
+            "Largest gap: of the shares of rows up to any value (Kolmogorov-Smirnov). Mean shift: how far values moved, of "
+            "the column's range (Wasserstein)."
+        )
+        more = f" The {MOST_COLUMNS} columns with the largest gap, of {count:,}." if count > MOST_COLUMNS else ""
+        found["Numbers and dates"] = [values_table(reports), f"{said}{more}"]
+        if (drawn := draw_correlations(reports)) is not None:
+            found["Numbers and dates"] += [drawn, correlations_table(reports)]
+    found[_PAIRS] = list(heatmaps(reports).values())
+    scores = draw_scores(reports, places)
+    if isinstance(scores, str):
+        found["Prediction"] = [f"Nothing is predicted: {scores}."]
+    else:
+        table = scores_table(reports)
+        meanings = " ".join(words for measure, words in _MEANINGS.items() if measure in table)
+        found["Prediction"] = [scores, table, *filter(None, [meanings])]
+    return found
 
 
 @st.fragment
@@ -185,19 +183,6 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     real, rows = encoding.codes(learn), encoding.codes(Table(releases[label].release.rows, learn.domain))
     held = None if held_out is None else encoding.codes(held_out)
     for degree, error in reports[label].marginals.items():
-        at = _places(reports, releases)[list(reports).index(label)]
+        at = colours(map(releases.get, reports))[list(reports).index(label)]
         figure = draw_table(encoding, error.worst, real, rows, label, at=at, held_out=held)
         show_figure(figure, key=f"worst_{degree}")
-
-
-def _ruined(label: str, report: Report) -> None:
-    """Numeric columns of a release that are far from the real ones, a line each, in one box."""
-    found = [(errors.column, errors.warning) for errors in report.values if errors.warning]
-    if not found:
-        return
-    lines = [f"- **{escape.markdown(column)}**: {escape.markdown(said)}." for column, said in found[:_RUINED]]
-    more = [f"- {len(found) - _RUINED} more: see “Numbers and dates”."] if len(found) > _RUINED else []
-    st.warning(
-        f"Values of {escape.markdown(label)} that are far from the real ones:\n" + "\n".join([*lines, *more]),
-        icon=":material/warning:",
-    )

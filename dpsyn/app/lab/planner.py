@@ -79,10 +79,6 @@ def _usual(current: visit.Dataset) -> tuple[list[str], str]:
     return taken, f"Not chosen at first: {'; '.join(left_out)}." if left_out else ""
 
 
-def _suggested(vary: str, rows: int) -> str:
-    return axes()[vary].values or ", ".join(str(max(10, rows // part)) for part in (100, 10, 3, 1))
-
-
 def refusals_of(grid: Grid, learn: Table) -> dict[str, str]:
     """Which mechanisms are refused at the largest ε, and why; one that needs more is not, but run with that and marked."""
     spec = replace(grid.spec, epsilon=grid.values[-1]) if grid.vary == "epsilon" else grid.spec
@@ -119,9 +115,8 @@ def planner(current: visit.Dataset) -> None:
             vary = st.selectbox(
                 "What varies", list(known), format_func=lambda name: known[name].label, key="lab_vary", bind="query-params"
             )
-            text = st.text_input(
-                "Its values", _suggested(vary, learn.n), key=f"lab_values_{vary}_{current.tag}", **current.kept
-            )
+            suggested = known[vary].values or ", ".join(str(max(10, learn.n // part)) for part in (100, 10, 3, 1))
+            text = st.text_input("Its values", suggested, key=f"lab_values_{vary}_{current.tag}", **current.kept)
             repeats = st.slider(
                 "Repeats", 1, 20, _REPEATS, key="lab_repeats", bind="query-params", help="Runs at every value."
             )
@@ -201,6 +196,6 @@ def planner(current: visit.Dataset) -> None:
         label = f"Run {count} cell{'s' * (count != 1)}"
         if st.button(label, type="primary", icon=":material/play_arrow:", disabled=busy, key="lab_start"):
             planned.number = visit.next_number("experiment")
-            state.add_experiment(planned)
+            state.add(planned)
             state.start(planned)
             st.rerun(scope="app")

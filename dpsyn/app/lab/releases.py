@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -32,12 +32,6 @@ _LONGEST = 100
 _listed = partial(listed, most=12)
 
 
-def runs_panel(releases: list[MadeRelease]) -> None:
-    """The list, with the names to edit."""
-    st.dataframe(widgets.with_thousands(pd.DataFrame([_line(made) for made in releases])), hide_index=True)
-    edit_popover(releases)
-
-
 def _line(made: MadeRelease) -> dict[str, Any]:
     claim = made.release.guarantee
     return {
@@ -60,58 +54,45 @@ def _moment(when: str) -> str:
     return datetime.fromisoformat(when).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def edit_popover(releases: list[MadeRelease], place: str = "") -> None:
-    """Rename or remove one of these releases; ``place`` tells these widgets from those of other lists."""
-    with st.popover("Rename or remove", icon=":material/edit:", key=f"runs_edit{place}"):
-        by_number = {made.number: made for made in releases}
-        chosen = st.selectbox("Release", list(by_number), format_func=lambda n: by_number[n].label, key=f"runs_which{place}")
-        made = by_number.get(chosen, releases[0])
-        name = st.text_input("Name", made.name, max_chars=_LONGEST, key=f"runs_name{place}_{made.number}")
+def edit(things: Sequence[MadeRelease] | Sequence[Experiment], key: str, *, busy: bool = False) -> None:
+    """Rename one of these, or remove it unless it is busy; ``key`` tells these widgets from those of other lists."""
+    with st.popover("Rename or remove", icon=":material/edit:", key=f"{key}_edit"):
+        names, at = [f"{thing.name} (no. {thing.number})" for thing in things], 0
+        if len(things) > 1:
+            at = st.selectbox("Release", range(len(things)), format_func=names.__getitem__, key=f"{key}_which") or 0
+        name = st.text_input("Name", things[at].name, max_chars=_LONGEST, key=f"{key}_name_{things[at].number}").strip()
         with st.container(horizontal=True):
-            if st.button("Rename", key=f"runs_rename{place}", disabled=not name.strip() or name == made.name):
-                _change(made, replace(made, name=name.strip()[:_LONGEST]))
-                st.rerun()
-            if st.button("Remove", icon=":material/delete:", key=f"runs_remove{place}"):
-                _change(made, None)
-                st.rerun()
-
-
-def _change(made: MadeRelease, new: MadeRelease | None) -> None:
-    """Put a release in another's place, or none, wherever it is named, in the workspace too."""
-    releases = state.made()
-    at = [other.number for other in releases].index(made.number)
-    releases[at : at + 1] = [] if new is None else [new]
-    found = st.session_state.get("comparison")
-    if found is not None:
-        reports = {made.label: None if new is None else new.label}
-        found["reports"] = {name: r for k, r in found["reports"].items() if (name := reports.get(k, k)) is not None}
-        if not found["reports"]:
-            st.session_state.pop("comparison")
-    state.with_workspace(lambda workspace: workspace.remove(made) if new is None else workspace.keep_changes(new))
+            if st.button("Rename", key=f"{key}_rename", disabled=name in ("", things[at].name)):
+                state.rename(things[at], name)
+                st.rerun(scope="app")
+            if st.button("Remove", icon=":material/delete:", key=f"{key}_remove", disabled=busy):
+                state.change(things[at], None)
+                st.rerun(scope="app")
 
 
 def take_comparison(context: Mapping[str, Any], reports: Mapping[str, Report]) -> None:
     """Show what a comparison found, beside what was found of the same data before, and add it to the releases."""
     before, same = st.session_state.get("comparison"), ("revision", "target", "degrees", "models")
     kept = before["reports"] if before is not None and all(before.get(k) == context.get(k) for k in same) else {}
-    st.session_state["comparison"] = {**context, "reports": {**kept, **reports}}
-    by_number = {context["numbers"][label]: report for label, report in reports.items()}
-    for made in list(state.made()):
-        report = by_number.get(made.number)
-        if report is not None:
-            measured = {
-                "when": now(),
-                "fingerprint": context["fingerprint"],
-                "rows": report.n,
-                "target": context["target"],
-                "measures": flat_measures(report),
-                "references": references(report),
-            }
-            _change(made, replace(made, measured=measured))
+    new = {context["numbers"][label]: report for label, report in reports.items()}
+    st.session_state["comparison"] = {**context, "reports": {**kept, **new}}
+    for made in [made for made in state.made() if made.number in new]:
+        report = new[made.number]
+        measured = {
+            "when": now(),
+            "fingerprint": context["fingerprint"],
+            "rows": report.n,
+            "target": context["target"],
+            "measures": flat_measures(report),
+            "references": references(report),
+        }
+        state.change(made, replace(made, measured=measured))
 
 
-def measures_table(releases: list[MadeRelease]) -> None:
-    """One line per release: settings, guarantee, and what was measured of it; below, what it was measured beside."""
+def listing(current: Dataset, releases: Sequence[MadeRelease], key: str = "runs") -> None:
+    """One line per release: settings, guarantee, and what was measured of it; below, what it was measured beside; and names
+    to edit, with widgets under ``key``."""
+    mark = fingerprint(*current.parts) if any(made.measured for made in releases) else ""
     lines: list[dict[str, Any]] = []
     beside: dict[str, dict[str, Any]] = {}
     measures: dict[str, None] = {}
@@ -119,19 +100,21 @@ def measures_table(releases: list[MadeRelease]) -> None:
         found = made.measured or {"measures": {}, "references": {}, "target": None}
         facts = {"Settings": _settings(made), "Measured against": "nothing yet", "Predicted": found["target"]}
         if made.measured is not None:
-            facts["Measured against"] = f"{found['rows']:,} real rows, {_moment(found['when'])}"
+            whose = "real rows" if is_of(found["fingerprint"], mark) else "rows of other data or another held-out share"
+            facts["Measured against"] = f"{found['rows']:,} {whose}, {_moment(found['when'])}"
         lines.append(_line(made) | facts | {k: round(v, 4) for k, v in found["measures"].items()})
         measures |= dict.fromkeys(found["measures"])
         for measure, heights in found["references"].items():
             for name, height in heights.items():
                 # The same floor was measured with every release: it has one line for every data and target.
-                key = f"{name}, {found['fingerprint']}, {found['target']}"
-                beside.setdefault(key, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
+                line = f"{name}, {found['fingerprint']}, {found['target']}"
+                beside.setdefault(line, {"Name": name, "Predicted": found["target"]})[measure] = round(height, 4)
     table = pd.DataFrame([*lines, *beside.values()])
     first = ["Name", "ε", "δ", "Status", "Settings", *measures]
     table = table[[*first, *(name for name in table.columns if name not in first)]]
     pinned = {"Name": st.column_config.TextColumn(pinned=True)}
     st.dataframe(widgets.with_thousands(table), hide_index=True, placeholder="—", column_config=pinned)
+    edit(releases, key)
 
 
 def _settings(made: MadeRelease) -> str:
@@ -139,28 +122,6 @@ def _settings(made: MadeRelease) -> str:
         return code.written(made.config)
     plain = {k: v for k, v in made.release.settings.items() if isinstance(v, str | int | float)}
     return ", ".join(f"{name} = {value}" for name, value in plain.items())
-
-
-def earlier_measures(current: Dataset, releases: list[MadeRelease]) -> bool:
-    """What was measured of these releases before this visit; False if nothing was."""
-    measured = [made for made in releases if made.measured is not None]
-    if not measured:
-        return False
-    mark = fingerprint(*current.parts)
-    others = sum(made.measured is not None and not is_of(made.measured["fingerprint"], mark) for made in measured)
-    with st.container(border=True):
-        widgets.heading("Measures as they were kept", True)
-        st.caption(
-            "Measured before this data was opened here, so there are numbers and no pictures. Press **Measure** to "
-            "compare anew."
-            + (
-                f" {others} of {len(measured)} were measured against other rows, or another held-out share."
-                if others
-                else ""
-            )
-        )
-        measures_table(measured)
-    return True
 
 
 @dataclass(frozen=True)
@@ -174,14 +135,10 @@ class Asked:
 
 def asked_of(current: Dataset) -> Asked:
     """What the last comparison of this data measured; before there is one, what it would."""
-    found = st.session_state.get("comparison")
-    degrees = tuple(d for d in DEGREES if d <= len(current.table.domain))
-    if found is None or found["revision"] != current.revision:
-        return Asked(current.target, degrees, DEFAULT_MODELS)
-    report: Report = next(iter(found["reports"].values()))
-    scores = report.prediction
-    models = DEFAULT_MODELS if isinstance(scores, str) else tuple(score.model for score in scores.real.scores)
-    return Asked(found["target"], tuple(report.marginals), models)
+    found = state.comparison()
+    if found is None:
+        return Asked(current.target, tuple(d for d in DEGREES if d <= len(current.table.domain)), DEFAULT_MODELS)
+    return Asked(found["target"], tuple(found["degrees"]), tuple(found["models"]))
 
 
 def code_of(current: Dataset, releases: list[MadeRelease]) -> str:
@@ -218,11 +175,9 @@ def other_releases(current: Dataset, releases: list[MadeRelease]) -> None:
                 f"**{escape.markdown(name)}**: {count}. {escape.markdown(_columns(domain))}"
                 + (f" Target: {escape.markdown(other.target)}." if other.target else "")
             )
-            st.caption(escape.markdown(f"{_what_differs(current, other)} {_way_back(current, other)}"))
-            measures_table(group)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                edit_popover(group, f"_{group[0].number}")
-                _open_button(current, other, key=f"kept_columns_{at}", what="in these releases")
+            st.caption(escape.markdown(_what_differs(current, other)))
+            listing(current, group, f"runs_{group[0].number}")
+            _open_button(current, other, key=f"kept_columns_{at}", what="in these releases")
 
 
 def of_other_data(current: Dataset, experiment: Experiment) -> None:
@@ -232,7 +187,7 @@ def of_other_data(current: Dataset, experiment: Experiment) -> None:
     do = f"Its columns were not kept: open {name} with the columns and the held-out share as they were."
     if data is not None:
         other = _OtherData(name, data.domain, experiment.target, data.held_out, data.sample)
-        do = f"{_what_differs(current, other)} {_way_back(current, other)}"
+        do = _what_differs(current, other)
     cannot = "It is shown as it was kept; until that data is open it cannot be resumed or run again."
     st.info(f"{said}\n\n{escape.markdown(f'{cannot} {do}')}", icon=":material/database:")
     _open_button(current, other, key=f"lab_columns_{experiment.number}", what="in this experiment")
@@ -250,7 +205,7 @@ def _open_button(current: Dataset, other: _OtherData | None, *, key: str, what: 
     """The button that sets the columns, or opens a bundled sample with them; or a link to where data is opened."""
     data = None if other is None else _at_hand(current, other)
     if data is None or other is None:
-        st.page_link("data.py", label="Open other data", icon=":material/table_rows:")
+        st.page_link("data.py", label="Open its data on the page Data", icon=":material/table_rows:")
         return
     things = "columns" if other.held_out is None else "columns and the held-out share"
     label = (
@@ -300,40 +255,16 @@ def _what_differs(current: Dataset, other: _OtherData) -> str:
     domain, held_out = other.domain, other.held_out
     if other.name != current.table.name:
         return f"The data that is open is {current.table.name}."
-    now, lost = current.table.domain, [c for c in domain.names if c not in current.full.domain]
+    lost = [c for c in domain.names if c not in current.full.domain]
     if lost:
         return f"The file that is open has no column {_listed(lost)}."
-    both = [c for c in domain.names if c in now]
-    pairs = [(domain[c], now[c]) for c in both]
-    differing = {
-        "left out now": [c for c in domain.names if c not in now],
-        "used now and not then": [c for c in now.names if c not in domain],
-        "of another kind, or with other categories, bounds or bins": [
-            a.name for a, b in pairs if replace(a, public=b.public) != b
-        ],
-        "confirmed as public then and not now": [a.name for a, b in pairs if a.public and not b.public],
-        "confirmed as public now and not then": [a.name for a, b in pairs if b.public and not a.public],
-    }
-    found = [f"{why}: {_listed(names)}" for why, names in differing.items() if names]
-    if not found and domain != now:
+    then, now = ({a.name: a for a in each.attributes} for each in (domain, current.table.domain))
+    others = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    found = [f"the columns {_listed(others)}"] if others else []
+    if not found and domain != current.table.domain:
         found = ["the order of the columns"]
     if held_out is not None and held_out != current.held_out:
         found.append(f"held out: {percent(held_out)} of the rows then, {percent(current.held_out)} now")
     if not found:
         return "The columns are the same; the rows of the file that is open are others."
     return f"What differs from the data as it is now: {'; '.join(found)}."
-
-
-def _way_back(current: Dataset, other: _OtherData) -> str:
-    """What to do to go on with what was made of the other data."""
-    data, name = _at_hand(current, other), other.name
-    if data is not None:
-        does = "sets" if data is current else f"opens the bundled data {name} and sets"
-        share = "" if other.held_out is None else ", the held-out share"
-        return (
-            f"The button {does} kinds, categories, bounds{share} and what you had confirmed as public as they were; check "
-            "them on the page Data."
-        )
-    return (
-        "Open the file that it was made from." if name == current.table.name else f"Open {name} on the page Data to go on."
-    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from dpsyn.app import state
+from dpsyn.app.lab.measures import colours, measured_parts
 from dpsyn.app.lab.releases import of_which_data
 from dpsyn.display import PRIVATE, PUBLIC, RELEASED
 from dpsyn.errors import ParameterError
@@ -16,8 +17,7 @@ from dpsyn.evaluation.document import Code, Section, html_report
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, experiment_script, summarise
 from dpsyn.evaluation.experiments.figures import draw_experiment
 from dpsyn.evaluation.experiments.summary import is_rising, points_table, refusals
-from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores
-from dpsyn.evaluation.tables import correlations_table, floor_meaning, heatmaps, scores_table, summary_table, values_table
+from dpsyn.evaluation.tables import floor_meaning
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.verdicts import conditions_table
 from dpsyn.mechanisms.feasibility import feasibility
@@ -34,7 +34,7 @@ _SHOWN_SETTINGS = 40
 def report_button() -> None:
     """Download everything that this visit knows about the current data."""
     # Streamlit calls the function outside the visit, where there is no session: it gets all that it needs now.
-    current, releases, found = visit.dataset(), state.comparable(), st.session_state.get("comparison")
+    current, releases, found = visit.dataset(), state.comparable(), state.comparison()
     tried, others = state.experiments_by_data()
     widgets.download(
         "Report",
@@ -60,8 +60,11 @@ def report_bytes(
     """
     sections = [_data(current), _verdicts(current, releases)]
     sections += [_release(made) for made in releases]
-    if found is not None and found["revision"] == current.revision:
-        sections.append(_comparison(found["reports"]))
+    if found is not None:
+        reports, by_label = found["reports"], {made.label: made for made in releases}
+        measured = chain.from_iterable(measured_parts(reports, colours(map(by_label.get, reports))).values())
+        told = filter(None, [floor_meaning(reports)])
+        sections.append(Section("Releases beside the real rows", PRIVATE, [*told, *measured]))
     sections += [experiment_section(experiment) for experiment in tried if experiment.results]
     if releases:
         sections.append(Section("What publishing all of it would cost", PUBLIC, [readable(state.total_claim(releases))]))
@@ -195,21 +198,6 @@ def _ledger(entries: Sequence[Mapping[str, Any]] | None) -> list[Any]:
         if name in table:
             table[name] = ["—" if pd.isna(value) else readable(rounded_up(value, 4)) for value in table[name]]
     return ["The budget:", table.rename(columns={"share": "share of the budget"} | letters)]
-
-
-def _comparison(reports: Mapping[str, Any]) -> Section:
-    parts: list[Any] = [*filter(None, [floor_meaning(reports)]), draw_errors(reports), summary_table(reports)]
-    correlations = draw_correlations(reports)
-    if any(report.values for report in reports.values()):
-        parts.append(values_table(reports))
-    parts += [] if correlations is None else [correlations, correlations_table(reports)]
-    parts += list(heatmaps(reports).values())
-    scores = draw_scores(reports)
-    if isinstance(scores, str):
-        parts.append(f"Nothing is predicted: {scores}.")
-    else:
-        parts += [scores, scores_table(reports)]
-    return Section("Releases beside the real rows", PRIVATE, parts)
 
 
 def experiment_section(experiment: Experiment, *, own: bool = True) -> Section:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Literal
 
@@ -10,13 +9,12 @@ import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import state
-from dpsyn.app.lab.releases import of_other_data
+from dpsyn.app.lab.releases import edit, of_other_data
 from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import Point, is_rising, points_table, refusals
 from dpsyn.kit import visit, widgets
-from dpsyn.kit.jobs import Job
 from dpsyn.kit.show import show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
@@ -40,26 +38,18 @@ def show(experiment: Experiment, current: Dataset, *, own: bool = True) -> None:
     @st.fragment(run_every=every)
     def panel() -> None:
         with st.container(border=True):
-            contents()
-
-    def contents() -> None:
-        _heading(experiment)
-        if not own:
-            of_other_data(current, experiment)
-        job = state.running_of(experiment)
-        if job is not None:
-            workspace = state.workspace()
-            state.take_in(job)
-            if state.workspace() is not workspace:
-                # It failed: what the page says of it stands outside of this panel.
-                st.rerun(scope="app")
-            if not job.running:
-                visit.finish_job()
-                st.rerun(scope="app")
-            if every is not None and every > POLL and not job.waiting:
-                st.rerun(scope="app")
-            _progress(job)
-        _findings(experiment, own=own)
+            _heading(experiment)
+            if not own:
+                of_other_data(current, experiment)
+            job = state.running_of(experiment)
+            if job is not None:
+                workspace = state.workspace()
+                state.take_in(job)
+                if state.workspace() is not workspace:
+                    # It failed: what the page says of it stands outside of this panel.
+                    st.rerun(scope="app")
+                widgets.follow(every)
+            _findings(experiment, own=own)
 
     panel()
 
@@ -70,34 +60,7 @@ def _heading(experiment: Experiment) -> None:
         st.header(f"{number} · {escape.markdown(experiment.name)}", width="content", anchor=False)
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             widgets.badge(True)
-            with st.popover("Rename or remove", icon=":material/edit:", key=f"lab_edit_{number}"):
-                name = st.text_input("Name", experiment.name, max_chars=100, key=f"lab_name_{number}")
-                if st.button("Rename", disabled=not name.strip() or name == experiment.name, key=f"lab_rename_{number}"):
-                    state.rename(experiment, name.strip())
-                    st.rerun(scope="app")
-                busy = state.running_of(experiment) is not None
-                if st.button("Remove", icon=":material/delete:", disabled=busy, key=f"lab_remove_{number}"):
-                    state.remove(experiment)
-                    st.rerun(scope="app")
-
-
-def _progress(job: Job) -> None:
-    step, share = job.progress()
-    left = job.seconds / share * (1 - share) if share > 0 and not job.paused else None
-    words = f"{step} … {job.seconds:.0f} s" + (f", about {left:.0f} s left" if left is not None else "")
-    words = f"Paused: what is running is finished first. {words}" if job.paused else words
-    st.progress(share, text=escape.markdown(words))
-    with st.container(horizontal=True):
-        if job.paused:
-            if st.button("Go on", icon=":material/play_arrow:", key="lab_go_on"):
-                job.pause(False)
-                st.rerun(scope="fragment")
-        elif st.button("Pause", icon=":material/pause:", key="lab_pause"):
-            job.pause()
-            st.rerun(scope="fragment")
-        if st.button("Cancel", icon=":material/stop:", key="lab_cancel"):
-            visit.cancel_job()
-            st.rerun(scope="app")
+            edit([experiment], f"lab_{number}", busy=state.running_of(experiment) is not None)
 
 
 def _findings(experiment: Experiment, *, own: bool) -> None:
@@ -217,17 +180,6 @@ def _downloads(experiment: Experiment) -> None:
             lambda: escape.csv(results_frame(results)),
             f"experiment_{experiment.number}.csv",
             key=f"lab_csv_{experiment.number}",
-        )
-        widgets.download(
-            "Plan and results as JSON",
-            lambda: json.dumps(
-                {"grid": experiment.grid.to_dict(), **experiment.facts, "results": [r.to_dict() for r in results]},
-                indent=1,
-                default=str,
-            ),
-            f"experiment_{experiment.number}.json",
-            icon="description",
-            key=f"lab_json_{experiment.number}",
         )
         if experiment.data is None:
             st.caption("Its columns were not kept, so there is no script of it until its data is open.")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
 
 from dpsyn import escape
 from dpsyn.app import state
+from dpsyn.app.state import Kept
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.experiments import Experiment, MadeRelease, Workspace, archive_text, read_archive
 from dpsyn.evaluation.experiments.archive import FROM_A_FILE, Archive
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.local import is_local
 
-Kept = TypeVar("Kept", MadeRelease, Experiment)
 _SHOWN = 5
 
 
@@ -33,7 +33,8 @@ def workspace_bar() -> None:
         )
     set_aside: list[str] = st.session_state.get("set_aside", [])
     if set_aside:
-        lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *_more(set_aside)])
+        more = [f"and {len(set_aside) - _SHOWN} more"] if len(set_aside) > _SHOWN else []
+        lines = "\n".join(f"- {escape.markdown(said)}" for said in [*set_aside[:_SHOWN], *more])
         st.warning(f"Set aside, since it cannot be read; all else was read:\n{lines}", icon=":material/block:")
     if workspace is None:
         st.caption(
@@ -52,10 +53,6 @@ def workspace_button() -> None:
     if is_local():
         with st.popover("Workspace", icon=":material/folder_open:"):
             _chooser(state.workspace())
-
-
-def _more(set_aside: list[str]) -> list[str]:
-    return [f"and {len(set_aside) - _SHOWN} more"] if len(set_aside) > _SHOWN else []
 
 
 def _chooser(workspace: Workspace | None) -> None:
@@ -88,29 +85,29 @@ def _open(folder: Workspace) -> None:
         if job is not None:
             state.watch_again(job)
         return
-    context = {"done": _take_over, "folder": folder}
-    task, label = "dpsyn.app.lab.workspace:read_folder", f"Opening {folder.folder}"
-    visit.set_job(jobs.start(task, label=label, context=context, folder=folder))
+    _read(folder, f"Opening {folder.folder}", {"done": _take_over, "folder": folder})
 
 
-def read_folder(folder: Workspace, progress: Callable[[str, float], None]) -> Archive:
-    """Task of a background job, since a folder may hold any number of claims, and each is calibrated again.
+def _read(source: Workspace | bytes, label: str, context: dict[str, Any]) -> None:
+    visit.set_job(jobs.start("dpsyn.app.lab.workspace:read", label=label, context=context, source=source))
+
+
+def read(source: Workspace | bytes, progress: Callable[[str, float], None]) -> Archive:
+    """Task of a background job, since a folder or a file may hold any number of claims, and each is calibrated again.
 
     Raises:
         DpsynError: it cannot be read.
     """
     progress("computing its claims again", 0.0)
-    return folder.read()
+    return source.read() if isinstance(source, Workspace) else read_archive(source)
 
 
 def _take_over(context: Mapping[str, Any], found: Archive) -> None:
     """The workspace's releases and experiments join the session's, and the other way about."""
-    opened: Workspace = context["folder"]
-    releases, tried, st.session_state["set_aside"] = found
-    st.session_state["workspace"] = opened
+    st.session_state["workspace"] = context["folder"]
     st.session_state.pop("workspace_lost", None)
-    mine: list[MadeRelease | Experiment] = [*state.made(), *state.experiments()]
-    here = {thing.key for thing in mine}
+    mine: list[Kept] = [*state.made(), *state.experiments()]
+    new = _new(found, lambda thing: thing.key)
 
     def keep(workspace: Workspace) -> None:
         for thing in mine:
@@ -118,12 +115,18 @@ def _take_over(context: Mapping[str, Any], found: Archive) -> None:
             workspace.keep(thing)
 
     state.with_workspace(keep)
-    state.made().extend(_numbered(made) for made in releases if made.key not in here)
-    state.experiments().extend(_numbered(e) for e in tried if e.key not in here)
+    for thing in new:
+        state.of_its_kind(thing).append(thing)
 
 
-def _numbered(thing: Kept) -> Kept:
-    return replace(thing, number=visit.next_number("experiment" if isinstance(thing, Experiment) else "release"))
+def _new(found: Archive, mark: Callable[[Kept], str]) -> list[Kept]:
+    """What this visit has not yet, by such a mark, with numbers of this visit; the page says what was set aside."""
+    st.session_state["set_aside"] = found.set_aside
+    mine: list[Kept] = [*state.made(), *state.experiments()]
+    every: list[Kept] = [*found.releases, *found.experiments]
+    here = {mark(thing) for thing in mine}
+    kinds = {MadeRelease: "release", Experiment: "experiment"}
+    return [replace(t, number=visit.next_number(kinds[type(t)])) for t in every if mark(t) not in here]
 
 
 def transfer() -> None:
@@ -148,45 +151,27 @@ def transfer() -> None:
         busy = visit.job() is not None
         if file is not None and st.button("Read it", type="primary", key="runs_read", disabled=busy):
             st.session_state["_import"] = attempt + 1
-            label, context = f"Reading {file.name}", {"done": _take_in}
-            task = "dpsyn.app.lab.workspace:read_file"
-            visit.set_job(jobs.start(task, label=label, context=context, data=file.getvalue()))
+            _read(file.getvalue(), f"Reading {file.name}", {"done": _take_in})
             st.rerun()
-
-
-def read_file(data: bytes, progress: Callable[[str, float], None]) -> Archive:
-    """Task of a background job, since a file may hold any number of claims, and each is calibrated again.
-
-    Raises:
-        DataError: it is no such file.
-    """
-    progress("computing its claims again", 0.0)
-    return read_archive(data)
 
 
 def _take_in(_context: Mapping[str, Any], found: Archive) -> None:
     """Take in what this visit has not yet, and say what that was."""
-    releases, tried, st.session_state["set_aside"] = found
-    mine = {*map(_content, state.made()), *map(_content, state.experiments())}
-    new_releases = [made for made in releases if _content(made) not in mine]
-    new_experiments = [experiment for experiment in tried if _content(experiment) not in mine]
-    for made in new_releases:
-        claim = made.release.guarantee
-        assumptions = tuple(dict.fromkeys((*claim.assumptions, FROM_A_FILE)))
-        marked = replace(made.release, guarantee=replace(claim, assumptions=assumptions))
-        state.add(_numbered(replace(made, release=marked)))
-    for experiment in new_experiments:
-        state.add_experiment(_numbered(experiment))
-    here = len(releases) + len(tried) - len(new_releases) - len(new_experiments)
-    said = f"Read {_count(len(new_releases), 'release')} and {_count(len(new_experiments), 'experiment')}"
+    new = _new(found, _content)
+    for thing in new:
+        state.add(_marked(thing) if isinstance(thing, MadeRelease) else thing)
+    here = len(found.releases) + len(found.experiments) - len(new)
+    said = f"Releases and experiments that are new: {len(new)}"
     st.toast(said + (f"; {here} were here already." if here else "."), icon=":material/check:")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+def _marked(made: MadeRelease) -> MadeRelease:
+    claim = made.release.guarantee
+    assumptions = tuple(dict.fromkeys((*claim.assumptions, FROM_A_FILE)))
+    return replace(made, release=replace(made.release, guarantee=replace(claim, assumptions=assumptions)))
 
 
-def _content(thing: MadeRelease | Experiment) -> str:
+def _content(thing: Kept) -> str:
     """Tells what a release or an experiment is, whatever it is called and wherever it was kept."""
     data = thing.to_dict()
     if isinstance(thing, Experiment):

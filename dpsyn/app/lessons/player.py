@@ -240,21 +240,15 @@ def _sliders(lesson: Lesson, at: int, step: Step, *, guessed: bool, places: Sequ
 
 
 def _pin(lesson: Lesson, at: int, settings: dict[str, Any]) -> None:
-    def pin(state: Any) -> None:
-        st.session_state[_PIN] = state
-
-    if _pinned(lesson):
-        st.button("Unpin", icon=":material/keep_off:", key="lesson_unpin", on_click=pin, args=(None,))
-    else:
-        state = (lesson.title, at, settings)
-        st.button(
-            "Pin",
-            icon=":material/keep:",
-            key="lesson_pin",
-            on_click=pin,
-            args=(state,),
-            help="Keep this picture to compare.",
-        )
+    state = None if _pinned(lesson) else (lesson.title, at, settings)
+    st.button(
+        "Pin" if state else "Unpin",
+        icon=":material/keep:" if state else ":material/keep_off:",
+        key="lesson_pin",
+        on_click=st.session_state.__setitem__,
+        args=(_PIN, state),
+        help="Keep this picture to compare." if state else None,
+    )
 
 
 def _pinned(lesson: Lesson) -> tuple[int, dict[str, Any]] | None:

@@ -31,12 +31,11 @@ _WORST = 1.0
 
 @dataclass(frozen=True)
 class Try:
-    """The largest error of a cell of a mechanism's tables: promised (infinity: nothing is), measured, or why not; rows."""
+    """The largest error of a cell of a mechanism's tables: promised (infinity: nothing is), measured (None: no rows)."""
 
     name: str
     promised: float
     measured: float | None
-    why: str = ""
     rows: int = 0
 
 
@@ -71,8 +70,8 @@ def tried(table: Table, epsilon: float, degree: int) -> list[Try]:
             mechanism = config.calibrate(PrivacySpec(epsilon), table.domain, table.n)
             made = Table(mechanism(np.random.default_rng(_SEED), table).rows, table.domain)
             found.append(Try(title(name), promised, largest_error(table, made, degree), rows=made.n))
-        except DpsynError as fault:
-            found.append(Try(title(name), promised, None, str(fault)))
+        except DpsynError:
+            found.append(Try(title(name), promised, None))
     return found
 
 

@@ -229,17 +229,6 @@ class Experiment:
         """Cells without a result, or whose process died."""
         return [c for c in self.cells if c.key not in self.results or self.results[c.key].status == "crashed"]
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What is kept beside grid and results, as plain data."""
-        return {
-            "target": self.target,
-            "degrees": list(self.degrees),
-            "classifiers": list(self.models),
-            "references": self.references,
-            "data": None if self.data is None else self.data.to_dict(),
-        }
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         return {
@@ -248,7 +237,13 @@ class Experiment:
             "fingerprint": self.fingerprint,
             "name": self.name,
             "grid": self.grid.to_dict(),
-            "facts": self.facts,
+            "facts": {
+                "target": self.target,
+                "degrees": list(self.degrees),
+                "classifiers": list(self.models),
+                "references": self.references,
+                "data": None if self.data is None else self.data.to_dict(),
+            },
             "results": [result.to_dict() for result in self.results.values()],
         }
 

@@ -75,7 +75,7 @@ def _order(epsilon: float, rows: int) -> tuple[Any, str]:
     points = order_points(inside)
     best = next(point for point in points if point.order_of_mixture == best_order(points))
     means = next((point.order_of_mixture for point in points if point.between > 1), None)
-    return draw_order(points, inside), (
+    return draw_order(points, inside, used=False), (
         f"At ε = {epsilon:g} and {rows:,} rows, l = {best.order_of_mixture} keeps most variety inside a class: "
         f"{short(best.within, 2)} of the noise. "
         + (f"Class means pass the noise at l = {means}." if means else "Class means drown, too.")

@@ -196,13 +196,12 @@ def _noise_words(best: FamilyNoise, n: int) -> str:
     return f"Noise falls as 1/n, sampling error as 1/√n: {verdict}; they meet at n = {math.ceil(best.drowned_below):,}."
 
 
-def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee, *, line_length: int = 70) -> Any:
+def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee) -> Any:
     """An Altair chart of a ledger: one bar, a piece for each part.
 
     Args:
         settings: of a record or a calibrated mechanism (``facts()``), with the ledger and how it was accounted.
         guarantee: of the whole release.
-        line_length: how many letters of the subtitle fit on a line.
     """
     import altair as alt
 
@@ -252,9 +251,7 @@ def draw_budget(settings: Mapping[str, Any], guarantee: Guarantee, *, line_lengt
         ],
     )
     text = _layers.on_colour(base.encode(x=alt.X("middle:Q")), "inside", fontWeight="bold")
-    return _layers.finish(
-        alt.layer(bar, *text), "The budget", subtitle, legend_labels=names, plot=64, line_length=line_length
-    )
+    return _layers.finish(alt.layer(bar, *text), "The budget", subtitle, legend_labels=names, plot=64, line_length=120)
 
 
 @dataclass(frozen=True)

@@ -365,4 +365,4 @@ def budget(settings: Mapping[str, Any], guarantee: Guarantee, key: str) -> None:
     """
     if not {"ledger", "accounting"} <= settings.keys():
         return
-    show_chart(draw_budget(settings, guarantee, line_length=120), key=key)
+    show_chart(draw_budget(settings, guarantee), key=key)

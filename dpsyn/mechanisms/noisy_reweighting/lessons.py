@@ -79,7 +79,7 @@ LESSONS = (
                 "asked, moves it by 1/√n. With enough rows privacy costs less than chance does anyway.",
                 _noise,
                 (_AT, Slider("epsilon", "ε", _EPSILONS, 1.0, "epsilon")),
-                lab=_LAB | {"in_nr_view": "Noise and budget"},
+                lab=_LAB | {"in_nr_view": "Noise"},
                 follows=True,
             ),
             Step(
@@ -95,7 +95,7 @@ LESSONS = (
                     "10 times for the same noise; 100 times for noise as small as chance, which falls, too.",
                     {"epsilon": 1.0},
                 ),
-                lab=_LAB | {"in_nr_view": "Noise and budget"},
+                lab=_LAB | {"in_nr_view": "Noise"},
                 follows=True,
             ),
             Step(
@@ -104,7 +104,7 @@ LESSONS = (
                 "and 56 of three, so each gets less of the budget and more noise.",
                 _noise,
                 (Slider("degree", "d, columns in a table", (1, 2, 3), 1, "degree"), _AT),
-                lab=_LAB | {"in_nr_view": "Noise and budget"},
+                lab=_LAB | {"in_nr_view": "Noise"},
                 follows=True,
             ),
             Step(

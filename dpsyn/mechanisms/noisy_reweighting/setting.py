@@ -309,13 +309,11 @@ class ConditionNumberRow:
         measure: μ in words.
         log_value: ln κ.
         kind: ``"bound"`` N·‖f_n‖∞ >= κ, ``"population"`` unbiased estimate, or ``"rows"``, κ of the rows themselves.
-        reads_private_data: always True; pages show it.
     """
 
     measure: str
     log_value: float
     kind: Literal["bound", "population", "rows"]
-    reads_private_data: bool = True
 
 
 def condition_number_table(stats: DatasetStatistics, codes: Codes | None = None) -> tuple[ConditionNumberRow, ...]:

@@ -1,8 +1,7 @@
 """DP-CDA's noise in pictures: ε against σ for several l (Figure 3 of the paper), and the σ that an ε needs against l.
 
 Each is drawn by several accountants: the published formula, the corrected Rényi bound, the exact one. Lines have gaps where
-l is larger than the smallest class and where an accountant cannot reach the ε asked for. Where the published formula is held
-against the exact accountant alone, the parts in which it is too small are shaded.
+l is larger than the smallest class and where an accountant cannot reach the ε asked for.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ import pandas as pd
 from dpsyn.errors import ParameterError
 from dpsyn.kit import layers as _layers
 from dpsyn.kit import live
-from dpsyn.kit.layers import DASHES, HERE, SERIES, log_axis
+from dpsyn.kit.layers import DASHES, SERIES, log_axis
 from dpsyn.mechanisms.dp_cda.accounting._rdp import rdp_limit
 from dpsyn.mechanisms.dp_cda.accounting.functions import ACCOUNTANTS, Accountant
 from dpsyn.mechanisms.dp_cda.accounting.quick import (
     ROUGH,
-    TOLERANCE,
     Sizes,
-    attained_epsilon,
     epsilon_at,
     first_guess,
     sigma_for,
@@ -35,17 +32,10 @@ from dpsyn.theory.logarithms import format_log
 
 LABELS: dict[Accountant, str] = {"published": "published", "rdp": "corrected Rényi", "exact": "exact"}
 ORDERS = (4, 16, 64)
-PAPER = Sizes.stated(n=60_000, classes=10, smallest_class=6_000, rows=60_000, delta=1e-5)
-"""The sizes of the paper's Figure 3, with balanced classes."""
 _POWERS_OF_TWO = tuple(2**i for i in range(10))
 _MOST_ORDERS = len(SERIES)
 _SHOWN = (1e-2, 1e5)
 """ε outside of this is left out: the axis would be mostly empty."""
-_WINDOW = (0.5, 200.0)
-"""The same where the published ε is held against the exact one."""
-_AGAINST: tuple[Accountant, ...] = ("published", "exact")
-_VISIBLE = 1.05
-"""Excess of the exact line from which on there is shading: more than the discretisation adds."""
 _PLOT = 280
 _RUNS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """ε at which the σ of a run is found."""
@@ -97,52 +87,6 @@ def epsilon_against_sigma(
         for sigma in np.geomspace(first_guess(sizes, order, 1000.0), first_guess(sizes, order, 0.25), count).tolist()
     ]
     return tuple(point for point in found if _SHOWN[0] <= point.epsilon <= _SHOWN[1])
-
-
-def published_and_exact(sizes: Sizes, orders: Sequence[int] = (4, 64, 256), *, points: int = 21) -> tuple[Point, ...]:
-    """As :func:`epsilon_against_sigma` by these two, at the σ where either ε is between 0.5 and 200.
-
-    The exact values are upper bounds, within a few per cent, of what is proven for public scaling. The published formula
-    claims to cover scaling by the data's own mean and deviation as well, where no such ε exists.
-    """
-    found = epsilon_against_sigma(sizes, orders, _AGAINST, points=points, tolerance=TOLERANCE)
-    by_place: dict[tuple[int, float], list[float]] = {}
-    for point in found:
-        by_place.setdefault((point.order_of_mixture, point.sigma), []).append(point.epsilon)
-
-    def is_shown(point: Point) -> bool:
-        both = by_place[point.order_of_mixture, point.sigma]
-        return len(both) == 2 and max(both) >= _WINDOW[0] and min(both) <= _WINDOW[1]
-
-    return tuple(point for point in found if is_shown(point))
-
-
-def refuted(points: Sequence[Point], sizes: Sizes) -> dict[int, tuple[float, float, float]]:
-    """By l: σ, published ε and the ε that a pair of datasets attains, where the exact ε exceeds the published by the largest
-    factor. Those l only whose pair refutes the published ε there."""
-    said = {(point.order_of_mixture, point.sigma): point.epsilon for point in points if point.accountant == "published"}
-    exact = [point for point in points if point.accountant == "exact"]
-    found = {}
-    for order in dict.fromkeys(point.order_of_mixture for point in exact):
-        own = [point for point in exact if point.order_of_mixture == order]
-        worst = max(own, key=lambda point: point.epsilon / said[point.order_of_mixture, point.sigma])
-        claimed = said[order, worst.sigma]
-        refutable = len(sizes.counts) > 1 and worst.epsilon > claimed
-        attained = attained_epsilon(sizes, order, worst.sigma) if refutable else 0.0
-        if attained > claimed:
-            found[order] = (worst.sigma, claimed, attained)
-    return found
-
-
-def where_too_small(points: Sequence[Point], sizes: Sizes) -> str:
-    """Where the published ε is too small, in a sentence."""
-    said = [
-        f"l = {order}: at σ = {short(sigma, 3)} it says {short(claimed, 3)}, and two datasets show {short(attained, 3)}"
-        for order, (sigma, claimed, attained) in refuted(points, sizes).items()
-    ]
-    if not said:
-        return "For these sizes no two datasets are known that refute the published ε anywhere in the picture."
-    return "The published ε is too small in the shaded parts. Worst points: " + "; ".join(said) + "."
 
 
 def sigma_needed(
@@ -226,7 +170,7 @@ def draw_epsilon_against_sigma(
     more: Sequence[tuple[float | None, float]] = (),
     sliders: live.Sliders | None = None,
 ) -> Any:
-    """An Altair chart: colours for l, dashes for accountants; shading where the published ε is held against the exact.
+    """An Altair chart: colours for l, dashes for accountants.
 
     ``here`` is the user's (σ, ε); ``more``: the same at each value of ``sliders``, which the picture follows while they
     are dragged (kit.live); σ is None where it is not known.
@@ -236,13 +180,6 @@ def draw_epsilon_against_sigma(
     table = _table(points, lambda point: (point.sigma, math.log10(point.epsilon)))
     orders = list(dict.fromkeys(table["l"]))
     x = alt.X("x:Q", axis=_plain_axis("noise σ"), scale=alt.Scale(type="log", nice=False))
-    title, y_scale, below = "Privacy ε against noise σ", alt.Scale(zero=False), []
-    if {point.accountant for point in points} == set(_AGAINST):
-        title += ": published and exact"
-        low, high = (math.log10(value) for value in _WINDOW)
-        y_scale = alt.Scale(domain=_layers.domain_of(table["y"].clip(low, high).tolist(), share=0.03))
-        area = alt.Chart(_too_small(table)).mark_area(color=HERE, opacity=0.28, clip=True)
-        below = [area.encode(x=x, y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"), detail=alt.Detail("l:N"))]
     colour = alt.Color(
         "l:N",
         title="l, order of mixture",
@@ -250,15 +187,15 @@ def draw_epsilon_against_sigma(
         scale=alt.Scale(domain=orders, range=list(SERIES[: len(orders)])),
         legend=alt.Legend(orient="top", columns=_MOST_ORDERS, symbolType="stroke", symbolStrokeWidth=3),
     )
-    y = alt.Y("y:Q", axis=log_axis("ε"), scale=y_scale)
+    y = alt.Y("y:Q", axis=log_axis("ε"), scale=alt.Scale(zero=False))
     tooltip = {"accountant": "accountant", "l": "l", "sigma": "σ", "epsilon": "ε"}
-    layers = [*below, *_lines(alt.Chart(table).encode(x=x, y=y, color=colour), tooltip, window=bool(below))]
+    layers = _lines(alt.Chart(table).encode(x=x, y=y, color=colour), tooltip)
     if here is not None:
         places = [here, *((here[0] if sigma is None else sigma, None if sigma is None else e) for sigma, e in more)]
         layers += _here(
             [(x, y if y is None else math.log10(y), {"σ": x, "ε": y}) for x, y in places], [*table["x"], here[0]]
         )
-    return _finish(layers, title, sizes, window=bool(below), sliders=sliders)
+    return _finish(layers, "Privacy ε against noise σ", sizes, sliders)
 
 
 def draw_sigma_needed(
@@ -289,7 +226,7 @@ def draw_sigma_needed(
     layers = _lines(base, {"accountant": "accountant", "l": "l", "sigma": "σ"})
     if here is not None:
         layers += _here([(order, sigma, {"l": order, "σ": sigma}) for order, sigma in (here, *more)], [*table["x"], here[0]])
-    return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes, sliders=sliders)
+    return _finish(layers, f"Noise σ needed for ε = {short(epsilon)}", sizes, sliders)
 
 
 def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
@@ -308,13 +245,6 @@ def _table(points: Sequence[Point], place: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["accountant", "l", "x", "y", "sigma", "epsilon"])
 
 
-def _too_small(table: pd.DataFrame) -> pd.DataFrame:
-    """From the published to the exact log10 ε where the latter is larger; of no height elsewhere."""
-    by_name = [table[table["accountant"] == LABELS[name]].reset_index() for name in _AGAINST]
-    low, high = (found["y"] for found in by_name)
-    return by_name[0][["x", "l"]].assign(low=low, high=high.where(high > low + math.log10(_VISIBLE), low))
-
-
 def _plain_axis(title: str) -> Any:
     """For a logarithmic scale that spans few decades: 0.02, 0.05, 0.1."""
     import altair as alt
@@ -328,21 +258,17 @@ def _accountant_legend() -> Any:
     return alt.Legend(orient="bottom", columns=2, labelLimit=0, symbolType="stroke", symbolSize=400, symbolStrokeWidth=2)
 
 
-def _lines(base: Any, tooltip: dict[str, str], *, window: bool = False) -> list[Any]:
-    """A dash for each accountant; in the window only the published and the exact one."""
+def _lines(base: Any, tooltip: dict[str, str]) -> list[Any]:
+    """A dash for each accountant."""
     import altair as alt
 
-    shown = _AGAINST if window else ACCOUNTANTS
-    dashes = alt.Scale(
-        domain=[LABELS[name] for name in shown], range=[DASHES[2 - ACCOUNTANTS.index(name)] for name in shown]
-    )
-    clip = {"clip": True} if window else {}
+    dashes = alt.Scale(domain=[LABELS[name] for name in ACCOUNTANTS], range=list(DASHES[2::-1]))
     base = base.encode(tooltip=[alt.Tooltip(f"{field}:N", title=name) for field, name in tooltip.items()])
     return [
-        base.mark_line(strokeWidth=2, **clip).encode(
+        base.mark_line(strokeWidth=2).encode(
             strokeDash=alt.StrokeDash("accountant:N", title=None, sort=None, scale=dashes, legend=_accountant_legend())
         ),
-        base.mark_point(filled=True, size=60, opacity=0, **clip),
+        base.mark_point(filled=True, size=60, opacity=0),
     ]
 
 
@@ -357,11 +283,10 @@ def _here(places: Sequence[tuple[float, float | None, dict[str, float | None]]],
     return _layers.here("you are here", *spots[0], (0.0, low * (high / low) ** 0.6 / 0.6), more=spots[1:])
 
 
-def _finish(
-    layers: list[Any], title: str, sizes: Sizes, *, window: bool = False, sliders: live.Sliders | None = None
-) -> Any:
+def _finish(layers: list[Any], title: str, sizes: Sizes, sliders: live.Sliders | None) -> Any:
     import altair as alt
 
     subtitle = f"N = {sizes.n:,}, T = {sizes.total:,}, smallest class {sizes.smallest:,}, δ = {short(sizes.delta)}"
-    labels = [LABELS[name] for name in (_AGAINST if window else ACCOUNTANTS)]
-    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels, plot=_PLOT, sliders=sliders)
+    return _layers.finish(
+        alt.layer(*layers), title, subtitle, legend_labels=list(LABELS.values()), plot=_PLOT, sliders=sliders
+    )

@@ -1,4 +1,4 @@
-"""The order of mixture: the noise that it needs, and what is left of the signal."""
+"""The order of mixture: what is left of the signal beside the noise that it needs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import pandas as pd
 
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, DASHES, GREEN, GUIDE, ORANGE, PURPLE, log_axis
-from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant
 from dpsyn.mechanisms.dp_cda.accounting.plan import PlannedOrder, plan_order_of_mixture
-from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes, sigma_for
-from dpsyn.mechanisms.dp_cda.figures.noise import COLOURS, NAMES
+from dpsyn.mechanisms.dp_cda.accounting.quick import ROUGH, Sizes
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
@@ -26,13 +24,12 @@ BETWEEN, WITHIN, PLANNED = "between class means", "variety inside a class", "mos
 
 @dataclass(frozen=True)
 class OrderPoint:
-    """At one l: what was planned from public numbers, the published σ, and squared lengths of the signal over dσ².
+    """At one l: what was planned from public numbers, and squared lengths of the signal over dσ².
 
     The signal is what differs between classes, and what varies inside them; the plan bounds the latter.
     """
 
     plan: PlannedOrder
-    published: float | None
     between: float
     within: float
 
@@ -55,8 +52,7 @@ def order_points(inside: Inside, orders: Sequence[int] = ORDERS) -> tuple[OrderP
     for plan in _planned(sizes, dimension, inside.epsilon, tuple(possible)):
         order = plan.order_of_mixture
         found, noise = inside.signal(order), dimension * plan.noise_scale**2
-        published = sigma_for(sizes, order, inside.epsilon, "published")
-        points.append(OrderPoint(plan, published, found.between / noise, found.within / noise))
+        points.append(OrderPoint(plan, found.between / noise, found.within / noise))
     return tuple(points)
 
 
@@ -73,31 +69,15 @@ def _planned(sizes: Sizes, dimension: int, epsilon: float, orders: tuple[int, ..
     return plan_order_of_mixture(epsilon, dimension=dimension, orders=orders, tolerance=ROUGH, **sizes.known).orders
 
 
-def draw_needed(points: Sequence[OrderPoint], inside: Inside) -> Any:
-    """An Altair chart of σ against l by the exact and the published accountant on logarithmic axes, the l in use marked."""
-    found: dict[Accountant, dict[int, float | None]] = {
-        "exact": {point.order_of_mixture: point.plan.noise_scale for point in points},
-        "published": {point.order_of_mixture: point.published for point in points},
-    }
-    rows: list[dict[str, Any]] = [
-        {"y": sigma, "series": NAMES[name], "l": order, "sigma": short(float(rounded_up(sigma, 3)), 3)}
-        for name, line in found.items()
-        for order, sigma in line.items()
-        if sigma
-    ]
-    colours = {NAMES[name]: COLOURS[name] for name, line in found.items() if any(line.values())}
-    tooltip = {"series": "accountant", "l": "l", "sigma": "σ"}
-    title = f"Noise needed for ε = {short(inside.epsilon)}"
-    return _against_order(rows, colours, tooltip, "noise σ that is needed", inside, title, "Dashed: the l in use", [])
-
-
-def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
-    """An Altair chart of signal over noise against l on logarithmic axes, the best l and the l in use marked."""
+def draw_order(points: Sequence[OrderPoint], inside: Inside, *, used: bool = True) -> Any:
+    """An Altair chart of signal over noise against l on logarithmic axes, a colour and a dash for each part of the signal;
+    the best l is marked and, if one is ``used``, that of ``inside``."""
     import altair as alt
 
     rows: list[dict[str, Any]] = [
         {
-            "y": value,
+            "x": math.log2(point.order_of_mixture),
+            "y": math.log10(value),
             "series": name,
             "l": point.order_of_mixture,
             "sigma": short(float(rounded_up(point.plan.noise_scale, 3)), 3),
@@ -107,10 +87,33 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
         for name, value in ((BETWEEN, point.between), (WITHIN, point.within), (PLANNED, point.plan.signal_to_noise))
         if value > 0
     ]
+    tooltip = {"series": "signal", "l": "l", "sigma": "σ", "ratio": "signal over noise"}
+    table = pd.DataFrame(rows, columns=["x", "y", *tooltip])
+    labels = [BETWEEN, WITHIN, PLANNED]
+    y_domain = _layers.domain_of([*table["y"], 0.0])
+    order_axis = alt.Axis(
+        title="order of mixture l", labelExpr="format(pow(2, datum.value), ',.0f')", tickMinStep=1, tickCount=9
+    )
+    scale = alt.Scale(domain=labels, range=[BLUE, GREEN, PURPLE])
+    dashes = alt.Scale(domain=labels, range=list(DASHES[: len(labels)]))
+    legend = _layers.legend(labels)
+    y_axis = log_axis("signal over noise", **({"tickMinStep": 0.01} | _layers.fine_ticks(y_domain)))
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", axis=order_axis, scale=_layers.scale(_layers.domain_of(table["x"].tolist() or [0.0, 1.0]))),
+        y=alt.Y("y:Q", axis=y_axis, scale=_layers.scale(y_domain)),
+        tooltip=[alt.Tooltip(f"{name}:{'Q' if name == 'l' else 'N'}", title=said) for name, said in tooltip.items()],
+    )
     level = alt.Chart(pd.DataFrame([{"y": 0.0, "text": "1: signal = noise"}])).encode(y=alt.Y("y:Q"))
     layers = [
         level.mark_rule(color=GUIDE, strokeDash=[2, 4]),
         level.mark_text(color=GUIDE, align="left", x=0, dx=4, dy=-8).encode(text=alt.Text("text:N")),
+        base.mark_line(strokeWidth=2).encode(
+            color=alt.Color("series:N", title=None, sort=None, scale=scale, legend=legend),
+            strokeDash=alt.StrokeDash("series:N", title=None, sort=None, scale=dashes, legend=legend),
+        ),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            color=alt.Color("series:N", sort=None, scale=scale, legend=None)
+        ),
     ]
     best = next((point for point in points if point.order_of_mixture == best_order(points)), None)
     if best is not None:
@@ -121,59 +124,13 @@ def draw_order(points: Sequence[OrderPoint], inside: Inside) -> Any:
             mark.mark_point(shape="circle", size=170, color=ORANGE, strokeWidth=3, filled=False, opacity=1),
             mark.mark_text(color=ORANGE, dy=-16, fontWeight="bold").encode(text=alt.Text("text:N")),
         ]
+    if used and inside.order_of_mixture in set(table["l"]):
+        spot = pd.DataFrame([{"x": math.log2(inside.order_of_mixture), "text": f"your l = {inside.order_of_mixture}"}])
+        mine = alt.Chart(spot).encode(x=alt.X("x:Q"))
+        layers.append(mine.mark_rule(color=GUIDE, strokeDash=[4, 3]))
+        layers.append(mine.mark_text(color=GUIDE, align="left", dx=4, y="height", dy=-8).encode(text=alt.Text("text:N")))
     subtitle = (
         f"Squared lengths at ε = {short(inside.epsilon)}, δ = {short(inside.delta)}; noise has dσ², "
         f"d = {inside.records.dimension:,}"
     )
-    colours = {BETWEEN: BLUE, WITHIN: GREEN, PLANNED: PURPLE}
-    tooltip = {"series": "signal", "l": "l", "sigma": "σ", "ratio": "signal over noise"}
-    title = "Signal over noise against l"
-    return _against_order(rows, colours, tooltip, "signal over noise", inside, title, subtitle, layers)
-
-
-def _against_order(
-    rows: list[dict[str, Any]],
-    colours: dict[str, str],
-    tooltip: dict[str, str],
-    axis: str,
-    inside: Inside,
-    title: str,
-    subtitle: str,
-    beside: list[Any],
-) -> Any:
-    """Lines and points of ``y`` against ``l``, both on logarithmic axes, a colour and a dash for each series."""
-    import altair as alt
-
-    table = pd.DataFrame(rows, columns=["y", *tooltip])
-    table = table.assign(x=[math.log2(order) for order in table["l"]], y=[math.log10(value) for value in table["y"]])
-    labels = list(colours)
-    x_domain = _layers.domain_of(table["x"].tolist() or [0.0, 1.0])
-    y_domain = _layers.domain_of([*table["y"], *([0.0] if beside or not rows else [])])
-    order_axis = alt.Axis(
-        title="order of mixture l", labelExpr="format(pow(2, datum.value), ',.0f')", tickMinStep=1, tickCount=9
-    )
-    scale = alt.Scale(domain=labels, range=list(colours.values()))
-    dashes = alt.Scale(domain=labels, range=list(DASHES[: len(labels)]))
-    legend = _layers.legend(labels)
-    y_axis = log_axis(axis, **({"tickMinStep": 0.01} | _layers.fine_ticks(y_domain)))
-    base = alt.Chart(table).encode(
-        x=alt.X("x:Q", axis=order_axis, scale=_layers.scale(x_domain)),
-        y=alt.Y("y:Q", axis=y_axis, scale=_layers.scale(y_domain)),
-        tooltip=[alt.Tooltip(f"{name}:{'Q' if name == 'l' else 'N'}", title=said) for name, said in tooltip.items()],
-    )
-    layers = [
-        *beside,
-        base.mark_line(strokeWidth=2).encode(
-            color=alt.Color("series:N", title=None, sort=None, scale=scale, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", title=None, sort=None, scale=dashes, legend=legend),
-        ),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            color=alt.Color("series:N", sort=None, scale=scale, legend=None)
-        ),
-    ]
-    if any(row["l"] == inside.order_of_mixture for row in rows):
-        spot = pd.DataFrame([{"x": math.log2(inside.order_of_mixture), "text": f"l = {inside.order_of_mixture}, in use"}])
-        used = alt.Chart(spot).encode(x=alt.X("x:Q"))
-        layers.append(used.mark_rule(color=GUIDE, strokeDash=[4, 3]))
-        layers.append(used.mark_text(color=GUIDE, align="left", dx=4, y="height", dy=-8).encode(text=alt.Text("text:N")))
-    return _layers.finish(alt.layer(*layers), title, subtitle, legend_labels=labels)
+    return _layers.finish(alt.layer(*layers), "Signal over noise against l", subtitle, legend_labels=labels)

@@ -1,9 +1,10 @@
-"""Where the published guarantee breaks, its formula and its z-score; and an audit that anyone can run."""
+"""The z-score that breaks the published guarantee, and an audit that anyone can run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,23 +14,14 @@ from dpsyn.kit.code import arguments, imports_of, script
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty, panel, reads_domain
-from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes
 from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
 from dpsyn.mechanisms.dp_cda.counterexamples import published_attack
-from dpsyn.mechanisms.dp_cda.figures.feasibility import (
-    PAPER,
-    draw_epsilon_against_sigma,
-    published_and_exact,
-    where_too_small,
-)
 from dpsyn.mechanisms.dp_cda.figures.paper import draw_audits, draw_flip
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import short
 from dpsyn.privacy.audit import Audit
 from dpsyn.privacy.spec import rounded_down
 
-THEIRS, OURS = "The paper's: N = T = 60,000, 10 classes", "This data"
-_SHOWN_FIRST = (4, 64, 256)
 _KEPT = "in_cda_audit"
 _EPSILONS = (1.0, 2.0, 4.0, 5.0, 6.0)
 _RUNS = (2_000, 20_000, 100_000)
@@ -38,47 +30,7 @@ _LARGEST = 32
 
 
 def paper(current: Dataset, inside: Inside) -> None:
-    """Figure 3 with the exact ε, and the pair of datasets that breaks the z-score."""
-    _formula(current, inside)
-    _z_score(current, inside)
-
-
-def _formula(current: Dataset, inside: Inside) -> None:
-    caption = "Figure 3 of the paper, with the exact ε of the same noise on the same axis."
-    # The badge stands above the choice that it depends on.
-    private = st.session_state.get("in_cda_sizes", THEIRS) == OURS
-    with panel("What the formula says, and what is true", private, caption):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            sizes = widgets.one_of("Sizes", (THEIRS, OURS), default=THEIRS, key="in_cda_sizes")
-            facts = PAPER if sizes == THEIRS else _stated(inside)
-            smallest = facts.smallest
-            options = [order for order in (1, 4, 16, 64, 128, 256, 512) if order <= smallest]
-            orders = st.multiselect(
-                "l, up to five",
-                options,
-                [order for order in _SHOWN_FIRST if order in options] or options[:1],
-                key=f"in_cda_lines_{sizes == THEIRS}_{smallest}",
-                bind="query-params",
-                max_selections=5,
-            )
-        if not orders:
-            st.caption("Choose an l.")
-            return
-        with st.spinner("Accounting …"):
-            points = published_and_exact(facts, orders)
-            verdict = where_too_small(points, facts)
-        visit.offer(lambda: _code_of_paper(facts, orders, _attacked(current, inside)))
-        show_chart(draw_epsilon_against_sigma(points, facts), key="in_cda_published")
-        st.caption(verdict)
-
-
-def _stated(inside: Inside) -> Sizes:
-    """This data as the formula takes it: every class as small as the smallest, as many rows of each, exactly l records."""
-    counts = inside.sizes.counts
-    return Sizes.stated(sum(counts), len(counts), min(counts), inside.rows, inside.delta, inside.clip_norm)
-
-
-def _z_score(current: Dataset, inside: Inside) -> None:
+    """The pair of datasets that breaks the z-score."""
     caption = (
         "DP-CDA as published scales by the data's own mean and deviation. One record then decides the sign of all others."
     )
@@ -88,6 +40,7 @@ def _z_score(current: Dataset, inside: Inside) -> None:
         show_chart(draw_flip(scored=True), key="in_cda_after", place=right)
         order, n, classes = inside.order_of_mixture, current.table.n, len(inside.records.classes)
         attacked = _attacked(current, inside)
+        visit.offer(None if attacked is None else partial(_code_of_paper, attacked))
         if attacked is None:
             empty(
                 f"With {n:,} records in {classes} equal classes there is no row of l = {order} to attack: take a smaller l."
@@ -135,28 +88,14 @@ def _attack(attacked: tuple[tuple[str, Any], ...]) -> tuple[float, float] | None
     return published_attack(**dict(attacked))
 
 
-def _code_of_paper(sizes: Sizes, orders: Sequence[int], attacked: Mapping[str, Any] | None) -> str:
-    """The published formula beside the exact ε, and the pair that breaks the z-score."""
+def _code_of_paper(attacked: Mapping[str, Any]) -> str:
+    """The pair that breaks the z-score."""
     body = f"""
-sizes = {sizes!r}
-points = published_and_exact(sizes, {tuple(orders)!r})
-print(where_too_small(points, sizes))
-draw_epsilon_against_sigma(points, sizes).save("published.html")
-"""
-    imports = imports_of(
-        "dpsyn.mechanisms.dp_cda",
-        **{
-            "accounting.quick": "Sizes",
-            "figures.feasibility": "draw_epsilon_against_sigma, published_and_exact, where_too_small",
-        }
-        | ({} if attacked is None else {"counterexamples": "published_attack"}),
-    )
-    if attacked is not None:
-        body += f"""
 attack = published_attack(
 {arguments(**attacked)})
 print("claimed:", {attacked["epsilon"]!r}, "sigma and proven, epsilon >=:", attack)
 """
+    imports = imports_of("dpsyn.mechanisms.dp_cda", counterexamples="published_attack")
     return script("Where the published guarantee of DP-CDA breaks.", body, None, imports)
 
 

@@ -27,7 +27,7 @@ from dpsyn.mechanisms.dp_cda.figures.noise import (
     draw_norms,
     noise_info,
 )
-from dpsyn.mechanisms.dp_cda.figures.order import OrderPoint, best_order, draw_needed, draw_order, order_points
+from dpsyn.mechanisms.dp_cda.figures.order import OrderPoint, best_order, draw_order, order_points
 from dpsyn.mechanisms.dp_cda.formulas import claim
 from dpsyn.mechanisms.dp_cda.inside import Inside
 from dpsyn.notation import percent, short
@@ -148,13 +148,7 @@ def order(current: Dataset, inside: Inside) -> None:
     with st.spinner("Accounting …"):
         points = order_points(inside)
     visit.offer(lambda: _code_of_order(current, inside))
-    left, right = st.columns(2, gap="medium")
-    caption = "More records in an average, less noise: one record moves it by 2c/l (by c/l in a Poisson sum)."
-    with left, panel("Noise that l needs", True, caption):
-        show_chart(draw_needed(points, inside), key="in_cda_needed")
-        st.caption(f"No row can average more than the {inside.sizes.smallest:,} records of the smallest class.")
-    with right:
-        _signal(points, inside)
+    _signal(points, inside)
     st.caption(
         "What a classifier makes of rows for every l, Figure 2 and Table 2 of the paper on this data, is an experiment in "
         "which l varies: a classifier learns from the rows and is tested on held-out real ones."
@@ -167,8 +161,8 @@ def order(current: Dataset, inside: Inside) -> None:
             "comparison_what": "Experiments",
             "lab_vary": "l (order of mixture)",
             **({f"lab_mechanisms_{current.tag}": DPCDA.title} if current.sample is not None else {}),
-            "lab_epsilon": f"{inside.epsilon:g}",
-            "lab_delta": f"{inside.delta:g}",
+            widgets.EPSILON: f"{inside.epsilon:g}",
+            widgets.DELTA: f"{inside.delta:g}",
         },
     )
 
@@ -178,10 +172,9 @@ def _code_of_order(current: Dataset, inside: Inside) -> str:
     body = """
 points = order_points(inside)
 print("best l =", best_order(points))
-draw_needed(points, inside).save("noise_needed.html")
 draw_order(points, inside).save("signal.html")
 """
-    return _code(current, inside, body, order="best_order, draw_needed, draw_order, order_points")
+    return _code(current, inside, body, order="best_order, draw_order, order_points")
 
 
 def _signal(points: Sequence[OrderPoint], inside: Inside) -> None:

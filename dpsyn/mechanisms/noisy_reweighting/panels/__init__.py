@@ -12,16 +12,15 @@ import streamlit as st
 
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
-from dpsyn.kit import code, verdicts, visit, widgets
+from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.show import show_chart
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.mechanisms.noisy_reweighting.figures import draw_budget, draw_noise, noise_by_family
+from dpsyn.mechanisms.noisy_reweighting.figures import draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.form import switch
-from dpsyn.mechanisms.noisy_reweighting.formulas import claim
 from dpsyn.mechanisms.noisy_reweighting.inside import (
     DENSITIES,
     MOST_CELLS,
@@ -147,13 +146,9 @@ def columns_that_fit(domain: Domain, degree: int) -> list[str]:
 
 
 def _noise(bench: Bench) -> None:
-    """Noise against n by family, and the budget of the mechanism: these follow from the domain."""
-    left, right = st.columns([3, 2], gap="medium")
-    private = reads_domain(bench.current)
-    with (
-        left,
-        panel("How much noise", private, "One average of the data: what privacy costs it, and what chance does anyway."),
-    ):
+    """Noise against n by family: it follows from the domain. How the budget is shared out stands on the Generator."""
+    caption = "One average of the data: what privacy costs it, and what chance does anyway."
+    with panel("How much noise", reads_domain(bench.current), caption):
         n = _count("n (rows)", _ROWS, "in_nr_n", bench)
         degree = bench.config.degree
         body = f"""
@@ -161,9 +156,6 @@ families = noise_by_family(rows.domain, spec, degree={degree})
 for each in families:
     print(each.family, each.statistics, "statistics, noise at n:", each.at({n}))
 draw_noise(families, {n}).save("noise.html")
-print(mechanism.guarantee)
-for part in mechanism.calibrated()["ledger"]:
-    print("   ", part)
 """
         visit.offer(lambda: bench.script(body, "figures import draw_noise, noise_by_family"))
         families = noise_by_family(bench.rows.domain, bench.spec, degree=degree)
@@ -183,23 +175,6 @@ for part in mechanism.calibrated()["ledger"]:
             },
             hide_index=True,
         )
-    with right, panel("Where the budget goes", private, "The mechanism as the Generator would run it on these columns."):
-        mechanism = bench.mechanism
-        guarantee, facts = mechanism.guarantee, mechanism.facts()
-        show_chart(draw_budget(facts, guarantee), key="in_nr_budget_chart")
-        ledger = facts["ledger"]
-        spent, letter = ("rho", "ρ") if "rho" in ledger[0] else ("epsilon", "ε")
-        st.dataframe(
-            {
-                "Part": [entry["name"] for entry in ledger],
-                "Numbers": [f"{entry['count']:,}" if entry["count"] else "as the noise allows" for entry in ledger],
-                letter: [widgets.number(entry[spent]) for entry in ledger],
-                "Noise scale": [widgets.number(entry["scale"]) for entry in ledger],
-            },
-            hide_index=True,
-        )
-        st.caption(f"{widgets.said(str(guarantee))}. Noise is on whole counts: divide by n for averages.")
-        verdicts.expander(claim(guarantee, facts), NoisyReweighting.paper)
 
 
 def _count(label: str, offered: Sequence[int], key: str, bench: Bench) -> int:
@@ -333,7 +308,7 @@ def _share(found: Audit, likelier: bool = True) -> str:
 
 
 VIEWS: dict[str, Callable[[Bench], None]] = {
-    "Noise and budget": _noise,
+    "Noise": _noise,
     "Fitted statistics": _fitted,
     "Support and rows": _support,
     "Audit": _audit,

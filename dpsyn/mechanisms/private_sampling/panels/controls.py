@@ -273,17 +273,6 @@ print("worst neighbour found =", found.lower_bound, "of", len(found.losses), "tr
     return script(_TITLE, body, current, imports)
 
 
-def time_code(current: Dataset, settings: Settings) -> str:
-    """The times of both programs; they differ from run to run."""
-    body = f"""{_run(settings)}
-matched = run.matched(floor, ceiling)
-print(space.points, "points,", space.size.dimension, "functions")
-if matched.linear and matched.quadratic:
-    print("linear program", matched.linear.seconds, "s, quadratic program", matched.quadratic.seconds, "s")
-"""
-    return _script(current, body, _RUN)
-
-
 def _script(current: Dataset, body: str, run: str, **figures: str) -> str:
     """The body below the lines for what is taken of the run and of the pictures."""
     imports = imports_of("dpsyn.mechanisms.private_sampling", small_run=run) + imports_of(_FIGURES, **figures)

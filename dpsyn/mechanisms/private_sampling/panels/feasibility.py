@@ -245,8 +245,8 @@ def show_tables(explorer: Explorer) -> None:
         f"- By the paper's rule for quadprog (0.1 s at size 1,000, growing like m²) a program of m = 1.2 × 10⁸ takes "
         f"{years:.1f} years; the paper prints {PUBLISHED_YEARS}.\n"
         f"- Within a month the rule reaches p ≤ {largest_p_within(MONTH)}; the paper prints {PUBLISHED_LARGEST_P}.\n"
-        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: Inside shows "
-        "under “5 · Time” what it takes."
+        "- The rule is about that solver. The program has only C equality rows, so its dual has C unknowns: what it took "
+        "stands in the diagnostics of a release."
     )
     visit.offer(lambda: _code_of_tables(explorer, epsilon))
 

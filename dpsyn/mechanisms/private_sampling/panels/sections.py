@@ -1,12 +1,10 @@
-"""The sections of private sampling's page: reduced space, λ, density, privacy, time."""
+"""The sections of private sampling's page: reduced space, λ, density, privacy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
@@ -15,7 +13,6 @@ from dpsyn.kit.show import show_chart, show_figure
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.private_sampling import PrivateSampling
-from dpsyn.mechanisms.private_sampling._reduced_space import rough_seconds
 from dpsyn.mechanisms.private_sampling.figures.density import density_info, draw_density, draw_spectrum, written_bound
 from dpsyn.mechanisms.private_sampling.figures.hypercube import (
     MOST_BITS,
@@ -46,11 +43,9 @@ from dpsyn.mechanisms.private_sampling.panels.controls import (
     shrinkage_code,
     space_code,
     space_of,
-    time_code,
 )
 from dpsyn.mechanisms.private_sampling.panels.privacy import show_privacy
 from dpsyn.mechanisms.private_sampling.small_run import SmallRun, small_space
-from dpsyn.mechanisms.private_sampling.tables import quadprog_seconds
 
 _MOST_VALUES = 200
 
@@ -267,72 +262,11 @@ def _walsh(current: Dataset, settings: Settings, bits: dict[str, str | None], ru
             show_chart(draw_averages(info), key="is_walsh_averages")
 
 
-def _show_time(current: Dataset, settings: Settings) -> None:
-    """What the two programs took here and in this visit's releases, and about how long a run takes."""
-    with panel(
-        "How long it takes",
-        badge=True,
-        caption="Running times depend on the private rows, so they are for teaching too.",
-    ):
-        if not settings.box_exists:
-            empty("There is nothing to time: the ceiling must be at least 1 + floor.")
-            return
-        run = run_of(current, settings)
-        visit.offer(lambda: time_code(current, settings))
-        rows = [*released(st.session_state.get("releases", [])), *_times_here(run, settings.floor, settings.ceiling)]
-        if rows:
-            st.dataframe(widgets.with_thousands(pd.DataFrame(rows)), hide_index=True, height="content")
-        else:
-            empty("Nothing was solved: only the uniform density fits.")
-        st.caption(
-            f"C = {run.space.size.dimension:,} functions, m = {run.space.m:,} points: a rough estimate, without the data, "
-            f"says {widgets.number(rough_seconds(run.space.size))} s on two cores for a whole run, right to a factor of a "
-            "few. The paper's rule for the quadratic program is 0.1 s · (m/1000)²."
-        )
-
-
-def _times_here(run: SmallRun, floor: float, ceiling: float) -> list[dict[str, object]]:
-    """What both programs took, a line each; none where only the uniform density fits."""
-    matched = run.matched(floor, ceiling)
-    seconds = [None if found is None else found.seconds for found in (matched.linear, matched.quadratic)]
-    return _lines("here, now", run.space.points, run.space.size.dimension, seconds)
-
-
-def released(releases: list[Any]) -> list[dict[str, object]]:
-    """The same of the runs of private sampling of this visit."""
-    lines: list[dict[str, object]] = []
-    for made in releases:
-        found = made.release.diagnostics
-        seconds = found.get("seconds", {})
-        if made.release.mechanism == PrivateSampling.name and "linear program" in seconds:
-            took = [seconds["linear program"], seconds.get("quadratic program")]
-            label = f"release {made.number} · {made.dataset}"
-            lines += _lines(label, int(found["distinct_points"]), int(found["functions"]), took)
-    return lines
-
-
-def _lines(run: str, m: int, functions: int, seconds: list[float | None]) -> list[dict[str, object]]:
-    rules = {"LP": "—", "QP": f"{widgets.number(quadprog_seconds(m))} s"}
-    return [
-        {
-            "Run": run,
-            "m": m,
-            "C": functions,
-            "Program": program,
-            "Measured": f"{widgets.number(took)} s",
-            "Paper's rule": rule,
-        }
-        for (program, rule), took in zip(rules.items(), seconds, strict=True)
-        if took is not None
-    ]
-
-
 SECTIONS: dict[str, Callable[[Dataset, Settings], None]] = {
     "1 · Reduced space": _show_space,
     "2 · Why λ": _show_shrinkage,
     "3 · Density": _show_density,
     "4 · Privacy": show_privacy,
-    "5 · Time": _show_time,
 }
 
 

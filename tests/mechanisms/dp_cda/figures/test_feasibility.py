@@ -1,7 +1,6 @@
 """The lines behind DP-CDA's pictures, and that they draw."""
 
 import json
-import math
 
 import pytest
 
@@ -10,16 +9,12 @@ from dpsyn.mechanisms.dp_cda import counterexamples as dp_cda
 from dpsyn.mechanisms.dp_cda.accounting.functions import Accountant, dp_cda_epsilon, dp_cda_noise_scale
 from dpsyn.mechanisms.dp_cda.accounting.quick import Sizes, sigma_for
 from dpsyn.mechanisms.dp_cda.figures.feasibility import (
-    PAPER,
     Point,
     draw_epsilon_against_sigma,
     draw_sigma_needed,
     epsilon_against_sigma,
     noise_of_runs,
-    published_and_exact,
-    refuted,
     sigma_needed,
-    where_too_small,
     with_run,
 )
 from dpsyn.mechanisms.dp_cda.figures.noise import noise_info
@@ -152,44 +147,6 @@ def test_pictures_with_nothing_to_show() -> None:
     assert draw_epsilon_against_sigma((), DIGITS).to_dict()["title"]["text"] == "Privacy ε against noise σ"
     assert sigma_needed(DIGITS, 1.0, (512,))[0] == ()
     assert draw_sigma_needed((), DIGITS, 1.0).to_dict()["title"]["text"] == "Noise σ needed for ε = 1"
-
-
-def test_the_published_curve_is_too_low_at_the_papers_sizes() -> None:
-    points = published_and_exact(PAPER, (64,), points=15)
-    sigma, published, attained = refuted(points, PAPER)[64]
-    by_name = {name: [p.epsilon for p in points if p.accountant == name] for name in ("published", "exact")}
-    (exact,) = (p.epsilon for p in points if p.accountant == "exact" and p.sigma == sigma)
-    assert exact / published == max(e / p for e, p in zip(by_name["exact"], by_name["published"], strict=True)) > 1.3
-    assert 0.96 * exact < attained < exact
-    assert published == dp_cda.published_epsilon(order_of_mixture=64, sigma=sigma, n=60_000, delta=1e-5, rows=60_000)
-    assert "too small in the shaded parts" in where_too_small(points, PAPER)
-    assert f"{sigma:.3g}" in where_too_small(points, PAPER)
-    spec = draw_epsilon_against_sigma(points, PAPER).to_dict()
-    shaded = [rows for rows in spec["datasets"].values() if "low" in rows[0]]
-    assert all(row["high"] >= row["low"] for row in shaded[0])
-    assert any(row["high"] > row["low"] for row in shaded[0])
-    assert math.log10(exact) == pytest.approx(max(row["high"] for row in shaded[0] if row["x"] == pytest.approx(sigma)))
-
-
-def test_a_difference_that_the_grid_could_make_is_not_called_too_small() -> None:
-    points = published_and_exact(PAPER, (4,), points=15)
-    assert points
-    assert refuted(points, PAPER) == {}
-    assert "no two datasets are known" in where_too_small(points, PAPER)
-
-
-def test_one_class_has_no_pair_that_refutes() -> None:
-    sizes = Sizes.stated(n=6000, classes=1, smallest_class=6000, rows=6000, delta=1e-5)
-    points = published_and_exact(sizes, (256,), points=7)
-    assert points
-    assert refuted(points, sizes) == {}
-
-
-def test_an_order_that_no_class_allows_has_no_curve() -> None:
-    points = published_and_exact(DIGITS, (512,), points=5)
-    assert points == ()
-    draw_epsilon_against_sigma(points, DIGITS).to_dict()
-    assert "no two datasets are known" in where_too_small(points, DIGITS)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dpsyn.mechanisms.dp_cda.accounting.plan import plan_order_of_mixture
-from dpsyn.mechanisms.dp_cda.figures.order import best_order, draw_needed, draw_order, order_points
+from dpsyn.mechanisms.dp_cda.figures.order import best_order, draw_order, order_points
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
 
 
@@ -32,9 +32,8 @@ def test_signal_and_noise_against_the_order_of_mixture(ten: Inside) -> None:
         assert point.within < point.plan.signal_to_noise
     text = json.dumps(draw_order(points, ten).to_dict(), ensure_ascii=False, allow_nan=False)
     assert "most variety: l = 8" in text
-    rows = max(draw_needed(points, ten).to_dict()["datasets"].values(), key=len)
-    assert len(rows) == 5 + 5
-    assert {row["series"] for row in rows} == {"exact", "published but wrong"}
+    assert "your l = 6" in text
+    assert "your l" not in json.dumps(draw_order(points, ten, used=False).to_dict(), ensure_ascii=False)
 
 
 def test_an_order_that_no_class_allows_leaves_the_picture_empty(ten: Inside) -> None:
@@ -43,12 +42,10 @@ def test_an_order_that_no_class_allows_leaves_the_picture_empty(ten: Inside) -> 
     assert points == ()
     assert best_order(points) is None
     assert draw_order(points, inside).to_dict()["title"]["text"] == "Signal over noise against l"
-    assert draw_needed(points, inside).to_dict()["title"]["text"] == "Noise needed for ε = 10"
 
 
-def test_poisson_sums_need_half_the_noise_and_the_paper_says_nothing_of_them(ten: Inside) -> None:
+def test_poisson_sums_need_half_the_noise(ten: Inside) -> None:
     (fixed,) = order_points(ten.at(4), (4,))
     (poisson,) = order_points(replace(ten.at(4), variant="poisson"), (4,))
     assert poisson.plan.noise_scale == pytest.approx(fixed.plan.noise_scale / 2, rel=0.05)
-    assert poisson.published is None
     assert poisson.between == pytest.approx(4 * fixed.between, rel=0.1)
