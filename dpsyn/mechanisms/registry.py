@@ -25,6 +25,8 @@ MECHANISMS: dict[str, str] = {
     "privsyn": "dpsyn.mechanisms.privsyn:PrivSyn",
     "dual_query": "dpsyn.mechanisms.dual_query:DualQuery",
     "dp_mix": "dpsyn.mechanisms.dp_mix:DPMix",
+    "local_perturbation": "dpsyn.mechanisms.local_perturbation:LocalPerturbation",
+    "random_projection": "dpsyn.mechanisms.random_projection:RandomProjection",
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")

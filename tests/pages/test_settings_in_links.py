@@ -21,6 +21,16 @@ from tests.pages.conftest import ROOT, finish_job, press
 from tests.pages.test_share import at, code_of
 
 FEASIBILITY = sections()
+FIELD_WITH_SETTINGS = (
+    "AIM",
+    "PrivBayes",
+    "Contingency table",
+    "PrivSyn",
+    "DualQuery",
+    "DP-Mix",
+    "Local perturbation",
+    "Random projection",
+)
 
 SETTINGS = {"Checkbox", "Slider", "NumberInput", "TextInput", "TextArea", "Selectbox", "MultiSelect", "Radio", "ButtonGroup"}
 CALLS = {
@@ -96,10 +106,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     ),
     "dp-cda, class by class": ("generator", {"mechanism": "DP-CDA", "cda_by_class_asia": "true"}),
     "dp-cda as published": ("generator", {"mechanism": "DP-CDA", "cda_way": "As published"}),
-    **{
-        name: ("generator", {"mechanism": name})
-        for name in ("AIM", "PrivBayes", "Contingency table", "PrivSyn", "DualQuery", "DP-Mix")
-    },
+    **{name: ("generator", {"mechanism": name}) for name in FIELD_WITH_SETTINGS},
     **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING)) for name in SAMPLING},
     "inside sampling, draws": ("inside", {"is_space": "m uniform draws"}),
     "inside sampling, categories": ("inside", {"data": "car", "is_section": "3 · Density"}),
