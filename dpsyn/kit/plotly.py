@@ -13,8 +13,8 @@ from dpsyn.kit.layers import GUIDE, SERIES
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-PATTERNS = ("", "/", "x", ".")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up")
+PATTERNS = ("", "/", "x", ".", "-", "|", "+", "\\")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 GRID = "rgba(128,128,128,0.3)"
 _CLEAR = "rgba(0,0,0,0)"
 _LABEL = 18

@@ -26,6 +26,8 @@ MECHANISMS: dict[str, str] = {
     "dual_query": "dpsyn.mechanisms.dual_query:DualQuery",
     "dp_mix": "dpsyn.mechanisms.dp_mix:DPMix",
     "dp_merf": "dpsyn.mechanisms.dp_merf:DPMERF",
+    "local_perturbation": "dpsyn.mechanisms.local_perturbation:LocalPerturbation",
+    "random_projection": "dpsyn.mechanisms.random_projection:RandomProjection",
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")

@@ -32,8 +32,8 @@ def table_of(rows: list[tuple[Any, ...]]) -> Table:
 
 
 def replaced() -> list[tuple[int, list[tuple[Any, ...]]]]:
-    """All tables in which one row is another one, with its place."""
-    return [(at, [*ROWS[:at], row, *ROWS[at + 1 :]]) for at in range(len(ROWS)) for row in EVERY]
+    """Tables in which one of three rows is any other one, with its place."""
+    return [(at, [*ROWS[:at], row, *ROWS[at + 1 :]]) for at in (0, 2, 5) for row in EVERY]
 
 
 def before_noise(mechanism: Mechanism, rows: list[tuple[Any, ...]], patch: pytest.MonkeyPatch) -> tuple[np.ndarray, float]:

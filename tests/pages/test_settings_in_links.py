@@ -21,6 +21,18 @@ from tests.pages.conftest import ROOT, finish_job, press
 from tests.pages.test_share import at, code_of
 
 FEASIBILITY = sections()
+FIELD_WITH_SETTINGS = (
+    "AIM",
+    "PrivBayes",
+    "Contingency table",
+    "PrivSyn",
+    "DualQuery",
+    "DP-Mix",
+    "Local perturbation",
+    "Random projection",
+    "DP-MERF",
+    "Independent columns",
+)
 
 SETTINGS = {"Checkbox", "Slider", "NumberInput", "TextInput", "TextArea", "Selectbox", "MultiSelect", "Radio", "ButtonGroup"}
 CALLS = {
@@ -57,7 +69,6 @@ def view(key: str, name: str, names: Iterable[str]) -> dict[str, str]:
 
 
 # Of the mechanisms, a link does not name the recommended one, which is noisy reweighting here.
-FIELD = ("AIM", "PrivBayes", "Contingency table", "PrivSyn", "DualQuery", "DP-Mix", "DP-MERF", "Independent columns")
 STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     "data": ("data", {}),
     "data, numeric": ("data", {"data": "breast_cancer"}),
@@ -96,7 +107,7 @@ STATES: dict[str, tuple[str, dict[str, str | list[str]]]] = {
     ),
     "dp-cda, class by class": ("generator", {"mechanism": "DP-CDA", "cda_by_class_asia": "true"}),
     "dp-cda as published": ("generator", {"mechanism": "DP-CDA", "cda_way": "As published"}),
-    **{name: ("generator", {"mechanism": name}) for name in FIELD},
+    **{name: ("generator", {"mechanism": name}) for name in FIELD_WITH_SETTINGS},
     **{f"inside sampling, {name}": ("inside", view("is_section", name, SAMPLING)) for name in SAMPLING},
     "inside sampling, draws": ("inside", {"is_space": "m uniform draws"}),
     "inside sampling, categories": ("inside", {"data": "car", "is_section": "3 · Density"}),
