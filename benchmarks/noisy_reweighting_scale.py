@@ -1,36 +1,27 @@
-"""A wide, long table with chosen two-way tables: 100 columns, 200,000 rows.
+"""A wide, long table as it comes: 100 columns, 200,000 rows, which tables of two columns are measured chosen by the library.
 
-    python benchmarks/noisy_reweighting_scale.py [--columns 100] [--rows 200000] [--tables 200] [--all-pairs] [--scored]
-                                                 [--data classes]
+    python benchmarks/noisy_reweighting_scale.py [--columns 100] [--rows 200000] [--tables 200] [--data classes]
 
-The data are a random tree of columns with 2 to 10 codes. The tables are those of the tree, which a curator who knows the
-columns would choose, and random others up to ``--tables``. Prints seconds, peak memory and the errors of the chosen tables
-and of all of two columns, beside those of independent columns. ``--all-pairs`` asks for all tables of two columns.
-``--scored`` tries what the library does not do: the tables are those farthest from independence, by their distances with
-Gaussian noise. A tenth of the budget goes to one-way tables, a tenth to the distances; nothing certifies that choice.
-``--data classes`` has columns that all depend on each other, through eight hidden classes.
+The data are a random tree of columns with 2 to 10 codes. Prints seconds, peak memory and the mean error of all tables of two
+columns, beside that of independent columns. ``--tables`` names the tables instead: those of the tree, which a curator who
+knows the columns would choose, and random others up to so many; their error is printed, too. ``--data classes`` has columns
+that all depend on each other, through eight hidden classes.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import resource
 import time
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import brentq
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
-from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.table import Table
-
-_SHARE = 0.1
-"""Of the budget for one-way tables, and as much for distances, where tables are chosen by them."""
 
 
 def tree_data(columns: int, rows: int, generator: np.random.Generator) -> tuple[Domain, np.ndarray, list[tuple[int, int]]]:
@@ -69,32 +60,6 @@ def domain_of(sizes: np.ndarray) -> Domain:
     return Domain.of(Attribute(f"c{j}", "categorical", tuple(range(int(size))), public=True) for j, size in enumerate(sizes))
 
 
-def scored(
-    codes: np.ndarray, domain: Domain, spec: dpsyn.PrivacySpec, count: int, generator: np.random.Generator
-) -> tuple[list[tuple[int, ...]], float]:
-    """The tables with the largest noisy distances from independence, and the ε that is left for measuring them."""
-    length = mu_of(spec.epsilon, spec.delta)
-    shape, n = domain.shape, len(codes)
-    pairs = list(combinations(range(len(shape)), 2))
-    once, each = (math.sqrt(moved / _SHARE) / length for moved in (2 * len(shape), len(pairs)))
-    ones = [np.bincount(codes[:, j], minlength=size) + generator.normal(0, once, size) for j, size in enumerate(shape)]
-    ones = [np.maximum(counts, 0.2 * once) / np.maximum(counts, 0.2 * once).sum() for counts in ones]
-    family = TableFamily(shape, pairs)
-    # A row that is replaced moves each of these sums by 1 at most.
-    expected = np.concatenate([n * np.outer(ones[i], ones[j]).ravel() for i, j in pairs])
-    beyond = np.maximum(family.sums(codes) - np.rint(expected), 0)
-    distances = np.add.reduceat(beyond, family.offsets[:-1]) + generator.normal(0, each, len(pairs))
-    left = spec.epsilon * brentq(
-        lambda part: mu_of(part * spec.epsilon, spec.delta) - length * math.sqrt(1 - 2 * _SHARE), 0.1, 1
-    )
-    return [pairs[at] for at in np.argsort(-distances)[:count]], left
-
-
-def mu_of(epsilon: float, delta: float) -> float:
-    """Length of a shift, in standard deviations, that Gaussian noise hides to (ε, δ)."""
-    return float(brentq(lambda mu: continuous_delta(mu, epsilon) - delta, 1e-6, 50))
-
-
 def total_variation(codes: np.ndarray, other: np.ndarray, shape: tuple[int, ...], tables: list[tuple[int, ...]]) -> float:
     """Mean over the tables."""
     family = TableFamily(shape, tables)
@@ -110,20 +75,14 @@ def main(arguments: argparse.Namespace) -> None:
         (domain, codes), edges = class_data(arguments.columns, arguments.rows, generator), []
     shape, spec = domain.shape, dpsyn.PrivacySpec(arguments.epsilon, arguments.delta)
     pairs: list[tuple[int, ...]] = list(combinations(range(len(shape)), 2))
-    chosen: list[tuple[int, ...]] = list(edges)
-    if arguments.all_pairs:
-        chosen = pairs
-    elif arguments.scored:
-        chosen, left = scored(codes, domain, spec, arguments.tables, generator)
-        spec = dpsyn.PrivacySpec(left, spec.delta)
-    while len(chosen) < min(arguments.tables, len(pairs)):
+    chosen: list[tuple[int, ...]] = pairs if arguments.tables is None else list(edges)
+    while len(chosen) < min(arguments.tables or 0, len(pairs)):
         pair = tuple(sorted(int(j) for j in generator.choice(arguments.columns, 2, replace=False)))
         if pair not in chosen:
             chosen.append(pair)
     table = Table(domain.decode(codes, generator), domain)
     _ = table.codes
-    measured = chosen if not arguments.scored else [*((j,) for j in range(len(shape))), *chosen]
-    names = None if arguments.all_pairs else tuple(tuple(f"c{j}" for j in columns) for columns in measured)
+    names = None if arguments.tables is None else tuple(tuple(f"c{j}" for j in columns) for columns in chosen)
     start, before = time.perf_counter(), time.process_time()
     try:
         mechanism = dpsyn.NoisyReweighting(degree=2, tables=names).calibrate(spec, domain, n=table.n)
@@ -138,7 +97,7 @@ def main(arguments: argparse.Namespace) -> None:
         f"{memory:.2f} GB at most"
     )
     apart = np.stack([generator.permutation(codes[:, j]) for j in range(len(shape))], axis=1)
-    for what, tables in (("chosen", chosen), ("all", pairs)):
+    for what, tables in (("chosen", chosen), ("all", pairs))[arguments.tables is None :]:
         errors = [total_variation(codes, other, shape, tables) for other in (domain.encode(release.rows), apart)]
         print(f"mean total variation of {what} tables {errors[0]:.4f}; of independent columns {errors[1]:.4f}")
 
@@ -147,10 +106,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--tables", type=int)
     parser.add_argument("--data", choices=("tree", "classes"), default="tree")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--delta", type=float, default=1e-6)
-    parser.add_argument("--scored", action="store_true")
-    parser.add_argument("--all-pairs", action="store_true")
     main(parser.parse_args())

@@ -16,6 +16,7 @@ from dpsyn.errors import CalibrationError, ParameterError, quoted
 from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config, check_request
 from dpsyn.mechanisms.encoding import checked_share
 from dpsyn.mechanisms.noisy_reweighting import _spaces
+from dpsyn.mechanisms.noisy_reweighting._choice import MOST_PAIRS, ChoosingMechanism, parts_of_choice
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
     FLOATING_POINT,
@@ -224,10 +225,16 @@ class NoisyReweighting(Config):
         if self.family is None and self.public is None:
             domain = with_calendar(domain)
         kind = self._kind(spec)
-        family = self._family(domain, spec)
-        plan = _planned(self, domain, family)
-        by_size = self.allocation == "by_size" and kind != "continuous_laplace"
-        found = parts_of(family, spec.neighbouring, kind, by_size=by_size, whole=plan.space == "whole")
+        chooses = self._chooses(domain, kind)
+        family: Family
+        if chooses:
+            family, found = parts_of_choice(domain.shape, spec.neighbouring, kind)
+            plan = _planned(self, domain, family, tables=MOST_PAIRS + len(domain))
+        else:
+            family = self._family(domain, spec)
+            plan = _planned(self, domain, family)
+            by_size = self.allocation == "by_size" and kind != "continuous_laplace"
+            found = parts_of(family, spec.neighbouring, kind, by_size=by_size, whole=plan.space == "whole")
         if kind == "continuous_laplace":
             found = replace(found, parts=(published_part(found.parts[0].name, family),))
         marginals = self._marginals(domain, family, plan)
@@ -253,9 +260,9 @@ class NoisyReweighting(Config):
         if counted:
             found = with_count(found, kind, _COUNT_SHARE)
         ledger = calibrated_ledger(found, kind, spec)
-        if spec.neighbouring == "replace_one":
+        if spec.neighbouring == "replace_one" and not chooses:
             plan = _with_points_for_the_noise(plan, found, ledger, n)
-        return NoisyReweightingMechanism(
+        return (ChoosingMechanism if chooses else NoisyReweightingMechanism)(
             config=self,
             spec=spec,
             domain=domain,
@@ -286,6 +293,13 @@ class NoisyReweighting(Config):
         if self.noise == "gaussian" and spec.delta == 0:
             raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
         return "gaussian" if spec.delta > 0 and self.noise != "laplace" else "laplace"
+
+    def _chooses(self, domain: Domain, kind: NoiseKind) -> bool:
+        """Whether noisy scores choose the tables of two columns: where there are many, and nothing else was asked for."""
+        free = self.family is None and self.tables is None and self.statistics in ("auto", "contingency")
+        plain = self.degree == 2 and self.objective == "max_entropy" and self.allocation == "by_size"
+        own = self.marginal_share is not None or self.reduced_space in ("whole", "public")
+        return free and plain and not own and kind != "continuous_laplace" and math.comb(len(domain), 2) > MOST_PAIRS
 
     def _family(self, domain: Domain, spec: PrivacySpec) -> Family:
         shape = domain.shape
@@ -329,14 +343,15 @@ class NoisyReweighting(Config):
         return TableFamily(domain.shape, [(j,) for j in range(len(domain))])
 
 
-def _planned(config: NoisyReweighting, domain: Domain, family: Family) -> Plan:
-    """The reduced space and what is fitted on it.
+def _planned(config: NoisyReweighting, domain: Domain, family: Family, tables: int | None = None) -> Plan:
+    """The reduced space and what is fitted on it; for so many tables, where they are chosen in the run.
 
     Raises:
         ParameterError: more than memory or time allow; the message has the estimate.
     """
     shape, size = domain.shape, domain.size
-    tables = len(family.tables) if isinstance(family, TableFamily) else math.comb(len(shape), _degree(family))
+    if tables is None:
+        tables = len(family.tables) if isinstance(family, TableFamily) else math.comb(len(shape), _degree(family))
     program = config.objective == "max"
     dense = family.name == "functions" or program
     widest = max(map(len, family.tables)) if isinstance(family, TableFamily) else _degree(family)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +37,8 @@ class Measured:
         rows: n where it is public, else its noisy estimate.
         marginals: one-way shares that were released on their own, or None.
         encoding: between rows and codes: bins by the noisy fine histograms, or those of the domain.
+        statistics: what was measured.
+        spreads: standard deviation of the noise on every sum (of the continuous law, which is close), shape (|F|,).
     """
 
     exact: Integers
@@ -44,6 +46,8 @@ class Measured:
     rows: float
     marginals: list[Floats] | None
     encoding: Encoding
+    statistics: Family
+    spreads: Floats
 
 
 @dataclass(frozen=True)
@@ -195,13 +199,13 @@ class NoisyReweightingMechanism(Mechanism):
         count = self.statistic_count
         sums = noisy[:count]
         rows, laws = self._rows(sums, noisy[-1]), self._marginal_laws(noisy[count:])
-        return Measured(exact[:count], sums, rows, laws, encoding)
+        return Measured(exact[:count], sums, rows, laws, encoding, self.statistics, self.spreads)
 
     def fitted(self, measured: Measured, generator: np.random.Generator, progress: Progress) -> Fitted:
         """The third step: a density near the noisy statistics; it sees no record."""
-        noisy = NoisySums(self.statistics, measured.sums, np.maximum(self.spreads, 0.5), measured.rows)
+        noisy = NoisySums(measured.statistics, measured.sums, np.maximum(measured.spreads, 0.5), measured.rows)
         noisy = noisy.agreeing({j: measured.encoding.counts(j) for j in measured.encoding.bins})
-        return fit(self.plan, noisy, measured.marginals, generator, progress)
+        return fit(replace(self.plan, family=measured.statistics), noisy, measured.marginals, generator, progress)
 
     def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         progress("adding noise to the statistics", 0.02)

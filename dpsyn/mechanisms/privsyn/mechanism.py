@@ -16,7 +16,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
-from dpsyn.mechanisms.privsyn.selection import combined, dense_pairs, in_proportion
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.dependence import r_moved, r_score
@@ -25,6 +24,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.consistency import consistent
 from dpsyn.solvers.contingency import contingency_cells
+from dpsyn.solvers.dense_marginals import combined, dense_pairs, in_proportion
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.theory.formulas import Paper

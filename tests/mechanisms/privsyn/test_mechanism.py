@@ -11,8 +11,8 @@ import pytest
 import dpsyn
 from dpsyn.errors import DpsynError
 from dpsyn.mechanisms.privsyn.gum import TableModel, _update
-from dpsyn.mechanisms.privsyn.selection import combined, dense_pairs
 from dpsyn.solvers.coded import CodedRows, table_counts
+from dpsyn.solvers.dense_marginals import combined, dense_pairs
 from tests.conformance.neighbours import Call, Exact
 
 ASIA = dpsyn.load_sample("asia")

@@ -1,4 +1,4 @@
-"""Which tables PrivSyn measures: its algorithms 1 (DenseMarg) and 2 (combining). What they see is noisy or public."""
+"""Which tables to measure: algorithms 1 (DenseMarg) and 2 (combining) of PrivSyn. What they see is noisy or public."""
 
 from __future__ import annotations
 
