@@ -38,7 +38,7 @@ def frame_of(columns: str, count: int = 4) -> pd.DataFrame:
 
 def mechanism_of(columns: str, neighbouring: Any = "replace_one", n: int = 4, **settings: Any) -> Any:
     target = "k" if "k" in columns else None
-    config = dpsyn.DPMERF(**{"target": target, "features": 400, "rows": 3, **settings})
+    config = dpsyn.DPMERF(**{"target": target, "features": 100, "rows": 3, **settings})
     return config.calibrate(dpsyn.PrivacySpec(1.3, 1e-5, neighbouring), DOMAIN.project(list(columns)), n)
 
 
@@ -180,3 +180,37 @@ def test_its_ledger_is_the_claim() -> None:
     shift, claim = claim_formulas("dp_merf", mechanism.guarantee, mechanism.facts())
     assert r"\frac{6}" in shift.filled
     assert claim.filled.startswith(r"\delta(1.3)")
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_what_is_claimed_and_handed_over(neighbouring: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Features, "fitted", lambda self, mean, count, generator: np.zeros((count, len(self.numbers))))
+    table = dpsyn.Table(frame_of("kcb", 30), DOMAIN.project(list("kcb")))
+    mechanism = mechanism_of("kcb", neighbouring, 30)
+    assert ("The number of rows n is public." in mechanism.guarantee.assumptions) is (neighbouring == "replace_one")
+    needed = Features.of(table.domain.project(["c", "b"]), 100, np.random.default_rng(0)).sensitivity(neighbouring)
+    assert needed**2 / (2 * mechanism.noise_scale**2) < mechanism.budget.total
+    ((call,), _) = run(mechanism, table)
+    counts = [[(table.codes[table.codes[:, 0] == k, j] == c).sum() for j in (1, 2) for c in range(4 - j)] for k in (0, 1)]
+    assert call.values.tolist() == (round(UNIT / math.sqrt(2)) * np.array(counts)).tolist()
+    noise = Exact()
+    made, _ = mechanism_of("kcb", neighbouring, 30, rows=None)._run(noise, table, no_progress)
+    assert len(made) == 30
+
+
+def test_one_class_where_there_is_no_target_and_as_few_as_two_columns() -> None:
+    assert mechanism_of("xy").calibrated()["classes"] == 1
+    assert mechanism_of("kx").calibrated()["classes"] == 2
+    large = dpsyn.DPMERF(target="k", features=100_000)
+    many = dpsyn.Domain.of(
+        [dpsyn.Attribute("k", "categorical", tuple(range(100_000)), public=True), *DOMAIN.project(["x"]).attributes]
+    )
+    with pytest.raises(ParameterError, match="memory"):
+        large.calibrate(dpsyn.PrivacySpec(1.0, 1e-5), many, 10)
+
+
+def test_the_error_of_the_sums_is_that_of_the_noise() -> None:
+    table = dpsyn.load_sample("asia")
+    mechanism = dpsyn.DPMERF(target="dysp").calibrate(dpsyn.PrivacySpec(1.0, 1e-5), table.domain, table.n)
+    off = [mechanism(np.random.default_rng(s), table).diagnostics["mean_error_of_sums"] for s in range(3)]
+    assert np.mean(off) == pytest.approx(mechanism.noise_scale / UNIT * math.sqrt(2 / math.pi), rel=0.4)
