@@ -35,7 +35,7 @@ class Parts:
 
     def counts(self, edges: Floats) -> Integers:
         """As :meth:`~dpsyn.privacy.trees.Histogram.counts` of the column's values; edges of shape (parts above, 11)."""
-        if self.finest is not None and np.isin(edges, self.finest).all():
+        if self.finest is not None:
             cuts, below = self.finest, self._below_finest
         else:
             cuts = np.unique(edges)
