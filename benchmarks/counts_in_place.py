@@ -101,9 +101,10 @@ def write(path: Path, rows: int) -> None:
 def spark_table(path: Path) -> Any:
     """The file in Spark's local mode, on two cores."""
     import ibis
+    from pyspark.sql import SparkSession
 
-    connection = ibis.pyspark.connect(**{"spark.master": "local[2]", "spark.ui.enabled": "false"})
-    return connection.read_parquet(str(path))
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    return ibis.pyspark.connect(session).read_parquet(str(path))
 
 
 def measure(path: Path, seed: int, *, spark: bool) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Parts:
 
     def counts(self, edges: Floats) -> Integers:
         """As :meth:`~dpsyn.privacy.trees.Histogram.counts` of the column's values; edges of shape (parts above, 11)."""
-        if self.finest is not None and np.isin(edges, self.finest).all():
+        if self.finest is not None:
             cuts, below = self.finest, self._below_finest
         else:
             cuts = np.unique(edges)
@@ -86,8 +86,8 @@ class CodedInPlace:
     def expect(self, tables: Iterable[Sequence[int]]) -> None:
         """See :class:`Rows`; a table that is part of another one is read off it."""
         wanted = dict.fromkeys(tuple(sorted(table)) for table in tables)
-        new = [one for one in wanted if one and not any(set(one) <= set(known) for known in self._known)]
-        new = [one for one in new if not any(set(one) < set(other) for other in new)]
+        new = [one for one in wanted if one and one not in self._known and not _wider(one, self._known)]
+        new = [one for one in new if not _wider(one, new)]
         at_once = _SETS_AT_ONCE if self.engine.grouping_sets else 1
         for start in range(0, len(new), at_once):
             self._count(new[start : start + at_once])
@@ -97,8 +97,9 @@ class CodedInPlace:
         if not columns:
             return np.array([self.n], dtype=np.int64)
         self.expect([columns])
-        holding = [one for one in self._known if set(columns) <= set(one)]
-        smallest = min(holding, key=lambda one: len(self._known[one]))
+        smallest = tuple(sorted(columns))
+        if smallest not in self._known:
+            smallest = min(_wider(smallest, self._known), key=lambda one: len(self._known[one]))
         table = self._known[smallest].reshape([self.sizes[j] for j in smallest])
         table = table.sum(axis=tuple(axis for axis, j in enumerate(smallest) if j not in columns))
         left = [j for j in smallest if j in columns]
@@ -162,3 +163,8 @@ class CodedInPlace:
         if len(codes) and (codes.min() < 0 or (codes >= self.sizes).any()):
             raise DataError(f"{self.name!r}: {CHANGED}")
         return np.asfortranarray(codes)
+
+
+def _wider(columns: tuple[int, ...], tables: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The tables that hold all of some columns, and others."""
+    return [one for one in tables if len(one) > len(columns) and set(columns) <= set(one)]

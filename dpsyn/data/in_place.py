@@ -35,6 +35,8 @@ from dpsyn.domain import Domain
 from dpsyn.errors import DataError
 from dpsyn.table import Table
 
+_MOST_FILES = 20_000
+"""Of all kinds, in a folder of Parquet files."""
 _MOST_GROUPED = 1_000_000
 """Different cells of a column that an engine groups for us; a column of more is read cell by cell."""
 
@@ -87,10 +89,7 @@ def open_in_place(source: Any, domain: Domain | None, name: str | None, columns:
         )
     path = Path(source)
     if path.is_dir():
-        files = sorted(str(file) for file in path.rglob("*") if file.name.lower().endswith(PARQUET_NAMES))
-        if not files:
-            raise DataError(f"the folder {str(path)!r} holds no Parquet file")
-        return _opened(Files(files, path.name), name or path.name, domain, columns, wide)
+        return _opened(Files(_files_in(path), path.name), name or path.name, domain, columns, wide)
     try:
         with path.open("rb") as stream:
             head = stream.read(len(PARQUET))
@@ -101,6 +100,32 @@ def open_in_place(source: Any, domain: Domain | None, name: str | None, columns:
     if path.name.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(path.name)
     return _of_text(path, domain, name or stem(path.name), columns, wide)
+
+
+def _files_in(folder: Path) -> list[str]:
+    """The Parquet files in a folder and in those inside it; what is hidden, or begins with _, is no data.
+
+    Raises:
+        DataError: there is none, a folder cannot be read, or there are too many files to look through.
+    """
+    found, looked, waiting = [], 0, [folder]
+    while waiting:
+        place = waiting.pop()
+        try:
+            entries = list(os.scandir(place))
+        except OSError as error:
+            raise unreadable(place, error) from error
+        looked += len(entries)
+        if looked > _MOST_FILES:
+            raise DataError(
+                f"the folder {str(folder)!r} holds more than {_MOST_FILES:,} files; name one with Parquet files only"
+            )
+        shown = [entry for entry in entries if not entry.name.startswith((".", "_"))]
+        waiting += [Path(entry.path) for entry in shown if entry.is_dir(follow_symlinks=False)]
+        found += [entry.path for entry in shown if entry.name.lower().endswith(PARQUET_NAMES) and entry.is_file()]
+    if not found:
+        raise DataError(f"the folder {str(folder)!r} holds no Parquet file")
+    return sorted(found)
 
 
 def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[str] | None, wide: Wide) -> Opened:

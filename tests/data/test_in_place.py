@@ -174,8 +174,13 @@ def released(config: Any, spec: PrivacySpec, table: Any) -> pd.DataFrame:
     return config.calibrate(spec, table.domain, table.n)(np.random.default_rng(3), table).rows
 
 
-@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
-@pytest.mark.parametrize("name", CONFIGS)
+BOTH = ("replace_one", "add_remove")
+RELATIONS = {"mst": BOTH[1:], "independent": BOTH[:1], "aim": BOTH[:1], "privbayes": BOTH[1:], "contingency": BOTH[:1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "relation"), [(name, relation) for name in CONFIGS for relation in RELATIONS.get(name, BOTH)]
+)
 def test_the_same_seed_gives_the_same_release_from_memory_and_from_an_engine(name, relation):
     table = rows()
     spec = PrivacySpec(4.0, 1e-5 if name in ("aim", "contingency") else 0.0, relation)
@@ -212,19 +217,19 @@ def opened(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[pa.Table
 
 @pytest.mark.parametrize("engine", ["file", "folder", "postgres"])
 def test_every_engine_counts_as_memory_does(engine, opened):
-    names = {"postgres": ["real", "cents", "age", "price", "day", "word", "flag", "many"]}.get(engine, list(FEW))
+    names = {"postgres": ["real", "cents", "age", "price", "day", "word", "flag", "many"]}.get(engine, ["cents", "word"])
     table, domain = rows().select(names), DOMAIN.project(names)
     counted = dpsyn.read_table(opened(table, engine), domain=domain, in_place=True)
     assert_same_counts(counted, in_memory(table, domain))
 
 
 def test_postgres_gives_the_release_of_memory(opened):
-    table = rows().select(["age", "day", "word", "flag"])
+    table = rows().select(["age", "word", "flag"])
     domain = SMALL.project(table.column_names)
     whole, counted = in_memory(table, domain), dpsyn.read_table(opened(table, "postgres"), domain=domain)
     assert isinstance(counted, CountedTable)
     for name in ("tables", "private_sampling"):
-        for relation in ("replace_one", "add_remove"):
+        for relation in BOTH:
             spec = PrivacySpec(4.0, 0.0, relation)
             expected = released(CONFIGS[name], spec, whole)
             pd.testing.assert_frame_equal(released(CONFIGS[name], spec, counted), expected)
