@@ -5,6 +5,7 @@ Pure functions; the page draws.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
@@ -64,19 +65,20 @@ def notes_in_use(current: Dataset) -> list[str]:
             groups = "; ".join(listed(map(quoted, group)) for group in alike[:_MOST_ALIKE])
             more = f"; and {len(alike) - _MOST_ALIKE} more such groups" if len(alike) > _MOST_ALIKE else ""
             notes.append(
-                f"Column {quoted(attribute.name)}: categories that differ only in capitals or blanks count as different: "
-                f"{groups}{more}. If they mean the same, write them alike in the file and load it again."
+                f"Column {quoted(attribute.name)}: categories that differ only in capitals, blanks or what is not seen "
+                f"count as different: {groups}{more}. If they mean the same, write them alike in the file and load it again."
             )
     beyond = len(notes) - _SHOWN_NOTES
     return [*notes[:_SHOWN_NOTES], f"And {beyond:,} more of this kind."] if beyond > 0 else notes
 
 
 def _alike(categories: Sequence[object]) -> list[list[str]]:
-    """Groups of texts that are the same but for capitals and blanks."""
+    """Groups of texts that are the same but for capitals, blanks, invisible characters and how letters are composed."""
     groups: dict[str, list[str]] = {}
     for category in categories:
         if isinstance(category, str):
-            groups.setdefault(" ".join(category.split()).casefold(), []).append(category)
+            visible = "".join(c for c in unicodedata.normalize("NFKC", category) if unicodedata.category(c) != "Cf")
+            groups.setdefault(" ".join(visible.split()).casefold(), []).append(category)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -33,7 +33,7 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
     signed = np.flatnonzero(matches(first, WITH_SIGN))
     if len(signed) and (matches(first, WITH_SIGN) | (numeric | thousands)[: len(first)]).all():
         shown = first[int(signed[0])].as_py()
-        said = "write them in digits, with a - before a negative one and nothing else beside them"
+        said = "write them in the digits 0 to 9, with a - before a negative one and nothing else beside them"
         return (f"Column {quoted(name)}: numbers such as {quoted(shown)} were kept as text; {said}.",)
     spoilt = impossible_dates(words.texts)
     if spoilt:

@@ -43,8 +43,14 @@ THOUSANDS = rf"^[+-]?[0-9]{{1,3}}([,.{_GAPS}][0-9]{{3}})+([.,][0-9]+)?$"
 _BARE = rf"[0-9]+([,.{_GAPS}][0-9]+)*"
 _CURRENCY = "$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN}\N{INDIAN RUPEE SIGN}"
 _BEFORE, _BEHIND = rf"[+-]?[{_CURRENCY}][{_GAPS}]?[+-]?{_BARE}", rf"[+-]?{_BARE}[{_GAPS}]?[%\x{{2030}}{_CURRENCY}]"
-WITH_SIGN = rf"^({_BEFORE}|{_BEHIND}|[(][{_CURRENCY}]?{_BARE}[)]|{_BARE}-|\x{{2212}}{_BARE})$"
-"""A number with a sign that is no part of it: a currency, per cent, brackets, a minus behind it or as printers set it."""
+_FOREIGN = (
+    r"\x{660}-\x{669}\x{6f0}-\x{6f9}\x{7c0}-\x{7c9}\x{966}-\x{96f}\x{9e6}-\x{9ef}\x{e50}-\x{e59}\x{ff10}-\x{ff19}\x{66b}"
+)
+"""Digits of other scripts: Arabic, Persian, N'Ko, Devanagari, Bengali, Thai, those of full width; the Arabic point."""
+_IN_FOREIGN = rf"[+-]?[0-9.,{_FOREIGN}]*[{_FOREIGN}][0-9.,{_FOREIGN}]*"
+WITH_SIGN = rf"^({_BEFORE}|{_BEHIND}|{_IN_FOREIGN}|[(][{_CURRENCY}]?{_BARE}[)]|{_BARE}-|\x{{2212}}{_BARE})$"
+"""A number with a sign that is no part of it (a currency, per cent, brackets, a minus behind it or as printers set it), or
+in digits of another script."""
 CODE_LIKE = r"^[0-9]+[eE][0-9]+$"
 """A number that programs write with a sign in the exponent, 1e+05, and that codes look like: 1E5."""
 DATE_LIKE = r"^([0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2}))([ ,T].*)?$"
@@ -169,7 +175,7 @@ class Words:
         if values.dtype.kind == "i":
             return pd.Series(filled).astype("Int64").mask(empty)
         if values.dtype.kind == "M":
-            return pd.Series(np.where(empty, np.datetime64("NaT").astype(filled.dtype), filled))
+            return pd.Series(np.where(empty, np.array("NaT", dtype=filled.dtype), filled))
         if values.dtype.kind == "f":
             return pd.Series(np.where(empty, np.nan, filled))
         filled[empty] = None

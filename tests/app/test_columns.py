@@ -7,7 +7,7 @@ import pytest
 
 import dpsyn
 from dpsyn.app import share
-from dpsyn.app.columns import bounds_of_rows, notes_in_use
+from dpsyn.app.columns import _alike, bounds_of_rows, notes_in_use
 from dpsyn.data.editing import edited_domain
 from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
@@ -55,3 +55,12 @@ def test_a_link_gives_a_unit_back(monkeypatch, before, after):
     back, _ = share.restored(share.described(made.changed(table=table.with_domain(domain(after)))))
     assert back is not None
     assert back.table.domain == domain(after)
+
+
+def test_categories_that_look_alike_are_found():
+    assert _alike(["x", "x\u200b", "y", "é", "e\u0301", "A b", "a  B", "ab", "a\u00adb", 3]) == [
+        ["x", "x\u200b"],
+        ["é", "e\u0301"],
+        ["A b", "a  B"],
+        ["ab", "a\u00adb"],
+    ]

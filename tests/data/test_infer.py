@@ -267,7 +267,7 @@ def test_identifiers_are_left_out_with_a_sentence_and_amounts_are_not():
         "turnover": generator.integers(20_000_000, 400_000_000, rows),
         "grams": generator.integers(500, 5_000, rows),
         "measured": generator.normal(size=rows),
-        "date": [str(np.datetime64("1980-01-01") + int(day)) for day in order],
+        "date": [str(np.datetime64("1980-01-01") + np.timedelta64(int(day), "D")) for day in order],
         "place": [f"p{value % 1_000}" for value in order],
     }
     assert left_out(**identifiers, **amounts) == tuple(identifiers)

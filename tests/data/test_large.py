@@ -265,12 +265,16 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("as many spellings as may be told", lambda i: i % 9998 if i < 11_000 else "5.0", ","),
     ("identifiers", lambda i: f"p{i}", ","),
     ("a word late", lambda i: "many" if i in {11_980, 11_990} else i, ","),
-    ("days", lambda i: np.datetime64("1980-01-01") + i, ","),
+    ("days", lambda i: np.datetime64("1980-01-01") + np.timedelta64(i, "D"), ","),
     ("days of the other kind", lambda i: pd.Timestamp(1980, 1, 1).replace(year=1980 + i // 300).strftime("%d/%m/%Y"), ","),
     ("days, the day first", lambda i: (pd.Timestamp(1980, 1, 1) + pd.Timedelta(days=i)).strftime("%d/%m/%Y"), ","),
     ("moments", lambda i: (MOMENT + datetime.timedelta(seconds=7919 * i)).isoformat(), ","),
-    ("a zone late", lambda i: str(np.datetime64("2020-01-01T00:00") + 500 * i) + ("Z" if i == 11_999 else ""), ","),
-    ("no date late", lambda i: "2020-02-30" if i == 11_999 else np.datetime64("1980-01-01") + i, ","),
+    (
+        "a zone late",
+        lambda i: str(np.datetime64("2020-01-01T00:00") + np.timedelta64(500 * i, "m")) + ("Z" if i == 11_999 else ""),
+        ",",
+    ),
+    ("no date late", lambda i: "2020-02-30" if i == 11_999 else np.datetime64("1980-01-01") + np.timedelta64(i, "D"), ","),
 ]
 
 
@@ -289,7 +293,7 @@ def test_columns_of_more_values_than_are_kept(tmp_path: Path, cell: Callable[[in
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9000), lambda i: "many" if i in {11_000, 11_900} else i),
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9000), lambda i: "" if i > 11_900 else i),
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9000), lambda i: "-inf" if i % 1000 == 1 else i),
-        (dpsyn.Attribute("x", "date", lower=0, upper=9000), lambda i: np.datetime64("1980-01-01") + i),
+        (dpsyn.Attribute("x", "date", lower=0, upper=9000), lambda i: np.datetime64("1980-01-01") + np.timedelta64(i, "D")),
         (dpsyn.Attribute("x", "date", lower=0, upper=9000), lambda i: f"{1 + i % 28:02}/{1 + i % 12:02}/{1000 + i // 28}"),
         (dpsyn.Attribute("x", "date", lower=0, upper=9000), lambda i: i),
         (dpsyn.Attribute("x", "categorical", tuple(range(3000))), lambda i: f"{i % 3000}{'.' + '0' * (i // 3000)}"),

@@ -166,7 +166,10 @@ def test_categories_that_differ_only_in_capitals_or_blanks_are_named(open_page):
     app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", f"ill,where,other\n{rows}\n".encode(), "text/csv").run()
     said = notes(app).replace("\N{NO-BREAK SPACE}", " ")
-    assert "Column 'ill': categories that differ only in capitals or blanks count as different: 'Y', 'y'." in said
+    assert (
+        "Column 'ill': categories that differ only in capitals, blanks or what is not seen count as different: 'Y', 'y'."
+        in said
+    )
     assert "'Old  town', 'old town'" in said
     assert "'other'" not in said
 
