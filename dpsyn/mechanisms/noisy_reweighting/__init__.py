@@ -54,6 +54,7 @@ Steps = Literal["by_misfit", "even"]
 Rounding = Literal["low_variance", "independent"]
 
 _CHOSEN_BINS = ", bins chosen by noisy histograms that came before (adaptive composition)"
+_CHOSEN_TABLES = ", tables of two columns chosen by noisy scores that came before (adaptive composition)"
 _MOST_COUNTED = 2_000_000
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
@@ -84,7 +85,8 @@ class NoisyReweighting(Config):
         degree: d, the order of the statistics that are matched.
         statistics: ``"walsh"`` (binary domains), ``"contingency"`` (tables, any domain), ``"conjunctions"`` (monotone ones,
             any domain), or ``"auto"``: Walsh where the domain is binary, tables elsewhere.
-        tables: sets of column names whose contingency tables are matched, instead of all d-way tables.
+        tables: sets of column names whose contingency tables are matched, instead of all d-way tables. Where there are more
+            than 300 pairs of columns, noisy scores choose among them unless they are named here (degree 2, maximum entropy).
         family: statistics of one's own (:mod:`families`, :mod:`user_functions`), instead of the
             above.
         noise: ``"laplace"`` (discrete, pure ε), ``"gaussian"`` (discrete, needs δ > 0), ``"auto"``: Gaussian where δ > 0;
@@ -271,7 +273,9 @@ class NoisyReweighting(Config):
                 epsilon=spec.epsilon,
                 delta=spec.delta if kind == "gaussian" else 0.0,
                 neighbouring=spec.neighbouring,
-                source=source_of(ledger, spec) + (_CHOSEN_BINS if histograms is not None else ""),
+                source=source_of(ledger, spec)
+                + (_CHOSEN_BINS if histograms is not None else "")
+                + (_CHOSEN_TABLES if chooses else ""),
                 assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
                 status="real_arithmetic" if kind == "continuous_laplace" else "proven",
             ),

@@ -71,6 +71,22 @@ class ChoosingMechanism(NoisyReweightingMechanism):
         """Of the noise on a table that has all to itself."""
         return self._scale_of(2)
 
+    @property
+    def most_chosen(self) -> int:
+        """Tables that are measured at most."""
+        return min(_MOST_CHOSEN, len(self.pairs))
+
+    @property
+    def noise_on_a_table(self) -> float:
+        """Σ E|noise| over the cells of a table, on average, if as many are chosen as can be."""
+        cells = np.mean([self.domain.shape[i] * self.domain.shape[j] for i, j in self.pairs])
+        return float(cells) * self._mean_error * self.scale_with(1 / self.most_chosen)
+
+    @property
+    def _mean_error(self) -> float:
+        """E|noise| at scale 1, up to what makes it discrete."""
+        return math.sqrt(2 / math.pi) if self.ledger.kind == "gaussian" else 1.0
+
     def scale_with(self, share: float) -> float:
         """Of the noise on a table that has this share of what all tables that are chosen get."""
         return self.chosen_scale / (math.sqrt(share) if self.ledger.kind == "gaussian" else share)
@@ -120,7 +136,7 @@ class ChoosingMechanism(NoisyReweightingMechanism):
         chance = [np.sqrt(rows * np.outer(laws[i], laws[j]) / (2 * math.pi)).sum() for i, j in pairs]
         cells = np.array([sizes[i] * sizes[j] for i, j in pairs], dtype=np.float64)
         kind = "gaussian" if self.ledger.kind == "gaussian" else "laplace"
-        one = self.chosen_scale * (math.sqrt(2 / math.pi) if kind == "gaussian" else 1.0)
+        one = self.chosen_scale * self._mean_error
         dependence = 2 * (np.asarray(scores, dtype=np.float64) - np.array(chance))
         chosen = dense_pairs(pairs, dependence, cells, _POWERS[kind], one)[:_MOST_CHOSEN]
         return chosen, in_proportion(1 - _ROUNDING, chosen, lambda pair: sizes[pair[0]] * sizes[pair[1]], _POWERS[kind])

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.notation import number
 
@@ -34,6 +35,8 @@ def seconds(mechanism: NoisyReweightingMechanism) -> float:
     config = mechanism.config
     assert isinstance(config, NoisyReweighting)
     tables = len(mechanism.statistics.groups)
+    if isinstance(mechanism, ChoosingMechanism):
+        tables += mechanism.most_chosen
     found = _BEGUN + _A_REPAIR * (config.rows or mechanism.n) * tables
     if mechanism.plan.space == "whole":
         return found + _A_POINT * mechanism.plan.size
@@ -47,6 +50,8 @@ def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
         f"Noise of standard deviation {number(noise)} {'or less ' if len(set(mechanism.spreads)) > 1 else ''}"
         f"goes on each of {mechanism.statistic_count:,} averages"
     )
+    if isinstance(mechanism, ChoosingMechanism):
+        sentence += f" of single columns; noisy scores choose up to {mechanism.most_chosen} tables of two columns"
     degree, total = noise_on_tables(mechanism)
     if total <= _DROWNED:
         return [("caption", f"{sentence}.")]
@@ -67,6 +72,8 @@ def noise_on_tables(mechanism: NoisyReweightingMechanism) -> tuple[int, float]:
     It is twice the total variation that the noise alone would cause, on average over these tables, before the fit averages.
     0 for functions of the user's own, which are of no table.
     """
+    if isinstance(mechanism, ChoosingMechanism):
+        return 2, mechanism.noise_on_a_table / mechanism.n
     family = mechanism.statistics
     spreads = mechanism.spreads * family.unit / mechanism.n
     degree = max((len(group.columns) for group in family.groups), default=0)
