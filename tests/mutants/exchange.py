@@ -34,8 +34,9 @@ def _function(module: Any, qualname: str) -> FunctionType:
     for name in outer:
         owner = getattr(owner, name)
     found = vars(owner)[last]
-    while not isinstance(found, FunctionType):
-        found = next(getattr(found, at) for at in ("fget", "func", "__func__", "__wrapped__") if hasattr(found, at))
+    # A decorated function is one itself, with another code.
+    while hasattr(found, "__wrapped__") or not isinstance(found, FunctionType):
+        found = next(getattr(found, at) for at in ("__wrapped__", "fget", "func", "__func__") if hasattr(found, at))
     return found
 
 

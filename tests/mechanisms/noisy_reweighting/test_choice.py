@@ -162,3 +162,12 @@ def test_a_release_is_a_table_like_the_rows_and_its_record_holds() -> None:
     error, _ = expectations.table_error(mechanism) or (np.nan, "")
     assert 0 < error < 1
     assert "noisy scores choose up to 200 tables" in expectations.of_run(mechanism)[0][1]
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_columns_that_never_change_are_no_obstacle(neighbouring: Any) -> None:
+    domain = dpsyn.Domain.of(dpsyn.Attribute(f"c{j}", "categorical", ("only",), public=True) for j in range(26))
+    table = Table(domain.decode(np.zeros((40, 26), dtype=np.int32), np.random.default_rng(0)), domain)
+    mechanism = mechanism_of(table, dpsyn.PrivacySpec(10.0, 1e-5, neighbouring), rows=9)
+    assert all(0 < entry["scale"] < np.inf for entry in mechanism.ledger.entries)
+    assert set(mechanism(np.random.default_rng(1), table).rows["c7"]) == {"only"}
