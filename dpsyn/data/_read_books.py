@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpsyn.attribute import Kind
-from dpsyn.errors import DataError, DomainError, shown
+from dpsyn.errors import DataError, DomainError, quoted, shown
 
 _LEVELS = 20
 _IDENTIFIER = "it names the rows or the people in them, and nothing can be learned from that"
@@ -52,7 +52,7 @@ def of_sdv(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str]]:
     keys += [part for key in keys if isinstance(key, list) for part in key]
     told, left_out = {}, {}
     for name, column in columns.items():
-        kind = _named(column, f"column {name!r}").get("sdtype")
+        kind = _named(column, f"column {quoted(name)}").get("sdtype")
         if name in keys or kind == "id" or column.get("pii") is True:
             left_out[name] = _IDENTIFIER
         elif kind == "categorical":
@@ -157,10 +157,10 @@ def of_pandera(found: Mapping[str, Any]) -> tuple[dict[str, Said], dict[str, str
     """What ``to_json`` of a pandera DataFrameSchema writes, of this and of earlier versions."""
     told = {}
     for name, described in _named(found.get("columns"), "the columns of the pandera schema").items():
-        column = _named(described, f"column {name!r}")
+        column = _named(described, f"column {quoted(name)}")
         held = str(column.get("dtype", column.get("pandas_dtype", ""))).lower()
         tests = _tests({**column, **_tests(column.get("checks"))})  # since 0.30 they stand beside the other fields
-        both = _named(tests.get("in_range") or {}, f"in_range of column {name!r}")
+        both = _named(tests.get("in_range") or {}, f"in_range of column {quoted(name)}")
         low, above = _first(tests, "greater_than_or_equal_to", "greater_than", both, "min")
         high, below = _first(tests, "less_than_or_equal_to", "less_than", both, "max")
         missing = bool(column.get("nullable"))
@@ -232,7 +232,9 @@ def _is_number(value: Any) -> bool:
 def _number(first: Any, second: Any, narrower: Any, name: str) -> float | None:
     values = [value for value in (first, second) if not (value is None or isinstance(value, bool))]
     if not all(map(_is_number, values)):
-        raise DomainError(f"column {name!r}: a bound must be a number, not {', '.join(map(shown, values))}", column=name)
+        raise DomainError(
+            f"column {quoted(name)}: a bound must be a number, not {', '.join(map(shown, values))}", column=name
+        )
     return float(narrower(values)) if values else None
 
 
@@ -242,4 +244,4 @@ def _days(text: Any, name: str) -> float | None:
     try:
         return float((np.datetime64(str(text)[:10], "D") - np.datetime64(0, "D")).astype(int))
     except ValueError:
-        raise DomainError(f"column {name!r}: {shown(text)} is not a date such as 2001-12-31", column=name) from None
+        raise DomainError(f"column {quoted(name)}: {shown(text)} is not a date such as 2001-12-31", column=name) from None

@@ -20,7 +20,7 @@ from dpsyn.data._read_books import Said, of_json_schema, of_pandera, of_sdv
 from dpsyn.data.editing import READ_OFF, edited_domain, editor_lines
 from dpsyn.data.infer import truth_pair
 from dpsyn.domain import Domain, listed
-from dpsyn.errors import DataError, DomainError
+from dpsyn.errors import DataError, DomainError, quoted
 from dpsyn.schema import read_json
 from dpsyn.table import Table
 
@@ -53,7 +53,7 @@ class CodeBook:
         for name in names:
             if name not in self.columns:
                 why = f", which was left out: {self.left_out[name]}" if name in self.left_out else ""
-                raise DomainError(f"the description has no column {name!r}{why}", column=name)
+                raise DomainError(f"the description has no column {quoted(name)}{why}", column=name)
         return replace(self, columns={name: self.columns[name] for name in names}, left_out={})
 
     def domain(self, rows: Table | None = None) -> tuple[Domain, tuple[str, ...]]:
@@ -66,7 +66,7 @@ class CodeBook:
         Raises:
             DomainError: it does not, there is no column left, or no such column in the rows; the message names the column.
         """
-        notes = [f"Column {name!r} was left out: {why}." for name, why in self.left_out.items()]
+        notes = [f"Column {quoted(name)} was left out: {why}." for name, why in self.left_out.items()]
         if not self.columns:
             raise DomainError("the description leaves no column to make")
         read = None if rows is None else _read_off(rows, self.columns)
@@ -75,7 +75,7 @@ class CodeBook:
             attribute, off_rows = _attribute(name, said, None if read is None else read[name])
             attributes.append(attribute)
             taken += [name] if off_rows else []
-            notes += [f"Column {name!r}: {note}." for note in said.notes]
+            notes += [f"Column {quoted(name)}: {note}." for note in said.notes]
         if taken:
             notes.append(f"The description does not say all of {listed(taken)}: what is missing was read off the rows.")
         return Domain.of(attributes), tuple(notes)
@@ -175,7 +175,7 @@ def _pair(values: tuple[Any, ...]) -> tuple[Any, Any] | None:
 
 
 def _silent(name: str, what: str) -> DomainError:
-    return DomainError(f"column {name!r}: the description does not say {what}; give the rows, too", column=name)
+    return DomainError(f"column {quoted(name)}: the description does not say {what}; give the rows, too", column=name)
 
 
 def _sdv(domain: Domain) -> tuple[dict[str, Any], list[str]]:

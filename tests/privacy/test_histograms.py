@@ -107,12 +107,14 @@ def test_the_largest_parts_are_split_and_what_is_as_large_as_three_deviations_is
     values = np.repeat([50.0, 350.0, 750.0, 950.0], [5, 3, 9, 4])  # in the parts 0, 3, 7 and 9 of the first level
     for most, split in ((500, [0, 7, 9]), (2, [0, 7]), (1, [7])):
         monkeypatch.setattr(trees, "_MOST_SPLIT", most)
-        assert column.grown(values, lambda counts: counts, 1.0)[0].split.tolist() == split
+        assert column.grown(partial(column.counts, values), lambda counts: counts, 1.0)[0].split.tolist() == split
 
 
 def test_a_value_at_the_upper_end_of_what_is_split_is_not_in_it():
     column = tree(Attribute("x", "numeric", lower=0, upper=999, integer=True))
-    first, second, *_ = column.grown(np.array([50.0] * 9 + [100.0, 999.0]), lambda counts: counts, 1.0)
+    first, second, *_ = column.grown(
+        partial(column.counts, np.array([50.0] * 9 + [100.0, 999.0])), lambda counts: counts, 1.0
+    )
     assert first.counts.ravel().tolist() == [9, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     assert second.edges.tolist() == [list(range(0, 101, 10))]
     assert second.counts.ravel().tolist() == [0, 0, 0, 0, 0, 9, 0, 0, 0, 0]

@@ -12,6 +12,7 @@ import pytest
 import dpsyn
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.contingency.mechanism import above, smallest_threshold
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
 from tests.conformance.neighbours import Deaf, run
 
@@ -119,7 +120,7 @@ def test_what_equals_the_threshold_passes_and_the_cells_that_do_say_how_many_row
 
     mechanism = dpsyn.Contingency(cells="present").calibrate(dpsyn.PrivacySpec(1.0, 1e-4, neighbouring), DOMAIN, 9)
     table = table_of([("p", "p")] * 6 + [("q", "s")] * 2 + [("r", "r")])
-    model, diagnostics = mechanism._model(Chosen(), table.codes, lambda step, share: None)
+    model, diagnostics = mechanism._model(Chosen(), CodedRows(table.codes, DOMAIN.shape), lambda step, share: None)
     assert diagnostics["cells_released"] == 2
     assert model.weights.tolist() == [50, mechanism.threshold]
     assert model.rows == (9 if neighbouring == "replace_one" else 50 + mechanism.threshold)
@@ -135,7 +136,7 @@ def test_there_is_a_row_at_least_whatever_the_noise_says(cells):
 
     mechanism = dpsyn.Contingency(cells=cells).calibrate(dpsyn.PrivacySpec(1.0, 1e-4, "add_remove"), DOMAIN, 9)
     table = table_of([("p", "p")] * 9)
-    assert mechanism._model(Negative(), table.codes, lambda step, share: None)[0].rows == 1
+    assert mechanism._model(Negative(), CodedRows(table.codes, DOMAIN.shape), lambda step, share: None)[0].rows == 1
     assert len(mechanism._run(Negative(), table, lambda step, share: None)[0]) == 1
 
 

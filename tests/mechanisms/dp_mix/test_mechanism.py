@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ def test_every_number_gets_noise_of_the_stated_scale():
             kept["zero"] = add_noise(np.zeros((4000, 4)))
             return super()._noisy(points, add_noise, generator, progress)
 
-    watched = Watched(*(getattr(mechanism, name) for name in mechanism.__dataclass_fields__))
+    watched = Watched(*(getattr(mechanism, name) for name in (field.name for field in fields(mechanism))))
     for seed in (None, 1):
         watched._run(NoiseSource(None if seed is None else np.random.default_rng(seed)), table_of(ROWS), no_progress)
         assert kept["zero"].std(axis=0) == pytest.approx(mechanism.noise_scale, rel=0.08)

@@ -400,7 +400,7 @@ def test_what_cannot_be_calibrated_says_why():
     with pytest.raises(ParameterError, match="too many"):
         dpsyn.NoisyReweighting(degree=3).calibrate(dpsyn.PrivacySpec(1.0), cube(300), n=10)
     with pytest.raises(ParameterError, match=r"GB and .* minutes"):
-        dpsyn.NoisyReweighting(degree=2).calibrate(dpsyn.PrivacySpec(1.0), categories(*[4] * 300), n=10)
+        dpsyn.NoisyReweighting(allocation="equal").calibrate(dpsyn.PrivacySpec(1.0), categories(*[4] * 300), n=10)
     with pytest.raises(DomainError, match="no column 'x'"):
         dpsyn.NoisyReweighting(tables=(("x",),)).calibrate(dpsyn.PrivacySpec(1.0), cube(3), n=10)
     with pytest.raises(ParameterError, match="whole"):
