@@ -200,8 +200,8 @@ def _numbers(engine: Engine, attribute: Attribute) -> Numbers | None:
     kind = engine.schema.field(attribute.name).type
     if attribute.kind == "date" and pa.types.is_timestamp(kind) and kind.tz is not None:
         raise DataError(
-            f"column {quoted(attribute.name)} holds times with a zone, which engines show by clocks of their own: hand in a "
-            "query that casts them to dates",
+            f"column {quoted(attribute.name)} holds times with a zone, which engines show by clocks of their own: hand in "
+            "a query that casts them to dates",
             column=attribute.name,
         )
     return numbers_of(attribute, kind)
@@ -225,8 +225,8 @@ def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cel
     found = engine.ask(f"SELECT cell, {COUNT} AS number FROM ({cells}) AS cells GROUP BY cell LIMIT {MOST_LISTED + 1}")
     if len(found) > MOST_LISTED:
         raise DomainError(
-            f"column {quoted(attribute.name)} holds more than {MOST_LISTED:,} different cells of a type that cannot be "
-            f"compared with bounds, {found.schema.field('cell').type}; hand in a query that groups or casts them",
+            f"column {quoted(attribute.name)} holds more than {MOST_LISTED:,} different cells of a type that cannot "
+            f"be compared with bounds, {found.schema.field('cell').type}; hand in a query that groups or casts them",
             column=attribute.name,
         )
     cells_, rows = found["cell"].combine_chunks(), np.asarray(found["number"], dtype=np.int64)
@@ -252,8 +252,8 @@ def _checked(cells: Listed) -> Listed:
             except DomainError:
                 what = "" if attribute.is_binned else ", which is none of the categories"
                 raise DomainError(
-                    f"column {quoted(attribute.name)}: {rows:,} rows hold {shown(cells.values[at].as_py())}{what}; add it to "
-                    "the domain or change the data",
+                    f"column {quoted(attribute.name)}: {rows:,} rows hold {shown(cells.values[at].as_py())}{what}; add it "
+                    "to the domain or change the data",
                     column=attribute.name,
                 ) from error
         raise
@@ -263,7 +263,7 @@ def _checked(cells: Listed) -> Listed:
 def _check_missing(attribute: Attribute, empty: int) -> None:
     if empty and not attribute.missing:
         raise DomainError(
-            f"column {quoted(attribute.name)}: {empty:,} rows are empty, but the domain allows no missing values; allow them "
-            "or fill the cells",
+            f"column {quoted(attribute.name)}: {empty:,} rows are empty, but the domain allows no missing values; allow "
+            "them or fill the cells",
             column=attribute.name,
         )
