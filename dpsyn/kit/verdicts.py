@@ -22,6 +22,7 @@ DOCS = HOME / "docs"
 GUARANTEES, ERRATA = "What is guaranteed", "Where the papers are wrong"
 DOCUMENTS = {
     "Which mechanism, when?": "which_mechanism.md",
+    "What is left out": "left_out.md",
     GUARANTEES: "guarantees.md",
     ERRATA: "errata.md",
 }
