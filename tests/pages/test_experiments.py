@@ -81,7 +81,9 @@ def test_a_refusal_names_what_is_on_the_form(open_page):
 
 
 def test_a_mechanism_that_cannot_run_is_left_out_with_the_reason(open_page):
-    app = plan(quick(open_page), mechanisms=["Local perturbation", "Noisy reweighting", "Private sampling"], repeats=1, values="1")
+    app = plan(
+        quick(open_page), mechanisms=["Local perturbation", "Noisy reweighting", "Private sampling"], repeats=1, values="1"
+    )
     assert not app.warning  # private sampling is run with the ε that it needs
     app.selectbox(key="lab_neighbouring").set_value("add_remove").run()
     assert [w.value.split(":")[0] for w in app.warning] == ["**Local perturbation** is left out"]
