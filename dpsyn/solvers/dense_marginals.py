@@ -10,6 +10,8 @@ import numpy as np
 
 from dpsyn.solvers.noisy_tables import Columns, Floats
 
+POWERS = {"gaussian": 2 / 3, "laplace": 1 / 2}
+"""Shares of a budget in proportion to cells to this power make the sum of all errors smallest, by the kind of noise."""
 _MOST_CLIQUES = 20_000
 """Of one size; where there are more, larger ones are not looked for."""
 

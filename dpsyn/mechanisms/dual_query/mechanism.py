@@ -14,7 +14,7 @@ from dpsyn import checks
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.dual_query.best_response import best_response
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
@@ -25,8 +25,6 @@ from dpsyn.solvers.noisy_tables import Columns
 from dpsyn.solvers.rounding import systematic_rows
 from dpsyn.theory.formulas import Paper
 
-_COUNTING = 0.02
-"""Share of the budget for the number of rows, where it is a secret."""
 _LARGEST_STEP = 2.0
 """η: however large ε is, one round changes the log odds of a query by no more, or the rows would chase a few queries."""
 _MOST_QUERIES = 10**6
@@ -88,26 +86,10 @@ class DualQuery(Categories):
 
 
 @dataclass(frozen=True)
-class DualQueryMechanism(OnCategories):
-    """Calibrated DualQuery.
-
-    Attributes:
-        budget: of all steps.
-    """
+class DualQueryMechanism(OnBudget):
+    """Calibrated DualQuery."""
 
     config: DualQuery
-    budget: Budget
-
-    @property
-    def parts(self) -> tuple[float, float]:
-        """What counting the rows and all choices cost."""
-        counting = 0.0 if self.public_rows else _COUNTING * self.budget.total
-        return counting, self.budget.total - counting
-
-    @property
-    def _count_scale(self) -> float:
-        # A row that is added moves the one count there is by 1.
-        return self.budget.noise_scale(self.parts[0])
 
     @property
     def choice_scale(self) -> int:
@@ -120,23 +102,19 @@ class DualQueryMechanism(OnCategories):
             together = math.sqrt(self.config.samples * float((moves**2).sum()))
         else:
             together = self.config.samples * float(moves.sum())
-        return math.ceil(self.budget.choice_scale(self.parts[1], together))
+        return math.ceil(self.budget.choice_scale(self.budget.total - self.counting, together))
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, and what every step costs at most."""
-        counting, choosing = self.parts
-        drawn = (self.config.rounds - 1) * self.config.samples
-        listed = [(f"choice of {drawn:,} queries", choosing, float(self.choice_scale))]
-        if counting:
-            listed.insert(0, ("number of rows", counting, self._count_scale))
-        return {**super().calibrated(), **self.budget.ledger(*listed)}
+        drawn, choosing = (self.config.rounds - 1) * self.config.samples, self.budget.total - self.counting
+        return {
+            **super().calibrated(),
+            **self.ledger((f"choice of {drawn:,} queries", choosing, float(self.choice_scale))),
+        }
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[Records, dict[str, Any]]:
         sizes, config = self.domain.shape, self.config
-        rows = self.public_rows
-        if rows is None:
-            counted = int(self.budget.released(noise, np.array([real.n]), self._count_scale)[0])
-            rows = min(max(counted, 1), _MOST_ROWS)
+        rows = self.public_rows or min(self.counted(noise, real), _MOST_ROWS)
         scale = max(self.choice_scale, math.ceil(rows / _LARGEST_STEP))
         tables: list[Columns] = list(combinations(range(len(sizes)), 2)) or [(0,)]
         real.expect(tables)

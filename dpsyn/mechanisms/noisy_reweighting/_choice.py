@@ -18,7 +18,7 @@ from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Neighbouring
 from dpsyn.solvers.coded import Rows
-from dpsyn.solvers.dense_marginals import dense_pairs, in_proportion
+from dpsyn.solvers.dense_marginals import POWERS, dense_pairs, in_proportion
 from dpsyn.solvers.noisy_tables import Columns
 
 Floats = npt.NDArray[np.float64]
@@ -29,8 +29,6 @@ MOST_PAIRS = 300
 _MOST_CHOSEN = 200
 _SINGLES, _SCORES = 0.1, 0.1
 """Shares of the budget for tables of single columns and for scores; the tables that are chosen have the rest."""
-_POWERS = {"gaussian": 2 / 3, "laplace": 1 / 2}
-"""Shares in proportion to cells to these powers make the sum of all errors smallest."""
 _ROUNDING = 1e-12
 """What is left of the budget: rounding cannot cost more than was asked for."""
 
@@ -138,5 +136,5 @@ class ChoosingMechanism(NoisyReweightingMechanism):
         kind = "gaussian" if self.ledger.kind == "gaussian" else "laplace"
         one = self.chosen_scale * self._mean_error
         dependence = 2 * (np.asarray(scores, dtype=np.float64) - np.array(chance))
-        chosen = dense_pairs(pairs, dependence, cells, _POWERS[kind], one)[:_MOST_CHOSEN]
-        return chosen, in_proportion(1 - _ROUNDING, chosen, lambda pair: sizes[pair[0]] * sizes[pair[1]], _POWERS[kind])
+        chosen = dense_pairs(pairs, dependence, cells, POWERS[kind], one)[:_MOST_CHOSEN]
+        return chosen, in_proportion(1 - _ROUNDING, chosen, lambda pair: sizes[pair[0]] * sizes[pair[1]], POWERS[kind])

@@ -14,7 +14,7 @@ from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
-from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
+from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
 from dpsyn.notation import counted
 from dpsyn.privacy.budget import Budget
@@ -24,7 +24,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.consistency import consistent
 from dpsyn.solvers.contingency import contingency_cells
-from dpsyn.solvers.dense_marginals import combined, dense_pairs, in_proportion
+from dpsyn.solvers.dense_marginals import POWERS, combined, dense_pairs, in_proportion
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.theory.formulas import Paper
@@ -86,14 +86,8 @@ class PrivSyn(Categories):
 
 
 @dataclass(frozen=True)
-class PrivSynMechanism(OnCategories):
-    """Calibrated PrivSyn.
-
-    Attributes:
-        budget: of all steps.
-    """
-
-    budget: Budget
+class PrivSynMechanism(OnBudget):
+    """Calibrated PrivSyn."""
 
     @property
     def pairs(self) -> list[Columns]:
@@ -118,8 +112,7 @@ class PrivSynMechanism(OnCategories):
 
     @property
     def _power(self) -> float:
-        """Shares in proportion to cells^2/3 make the sum of all errors smallest under Gaussian noise, 1/2 under Laplace."""
-        return 2 / 3 if self.budget.noise == "gaussian" else 1 / 2
+        return POWERS[self.budget.noise]
 
     def calibrated(self) -> dict[str, Any]:
         """Rows, and what every step costs; the scale of the last is that of a table that has all to itself."""
