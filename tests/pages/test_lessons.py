@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from itertools import product
+from itertools import combinations, product
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from dpsyn.app.lessons import lessons
 from dpsyn.app.lessons.histogram import column, mean_errors, noisy, off, randomised, shares
 from dpsyn.app.lessons.player import PICTURES
-from dpsyn.app.lessons.practice import below, grown, small, tried
+from dpsyn.app.lessons.practice import below, gap, grown, largest_error, small, tried
 from dpsyn.errors import ParameterError
 from dpsyn.kit.lesson import MOST_SLIDERS, Slider, Step, rows
 from dpsyn.kit.verdicts import DOCS, DOCUMENTS
@@ -254,7 +255,7 @@ def test_a_reveal_says_what_its_picture_shows_wherever_the_sliders_are(title, nu
 
 
 def test_the_reveals_on_the_loaded_data_name_the_mechanism_that_differs():
-    table = small(rows("asia"), 4)
+    table = small(rows("asia"), 3)
     few = table.take(np.arange(0, table.n, 100))
     whole, part = tried(table, 3.0, 2), tried(few, 3.0, 2)
     by_name = {one.name: (one, other) for one, other in zip(whole, part, strict=True)}
@@ -262,12 +263,32 @@ def test_the_reveals_on_the_loaded_data_name_the_mechanism_that_differs():
     one, other = by_name["Private sampling"]
     assert one.rows == other.rows == 1
     assert "makes only 1 row at this ε" in below(whole)
-    assert f"MWEM {short(by_name['MWEM'][0].measured, 2)} → {short(by_name['MWEM'][1].measured, 2)}" in grown(
-        whole, part, 0.01
-    )
+    errors = [short(found.measured, 2) for found in by_name["MWEM as used"]]
+    assert f"MWEM as used {errors[0]} → {errors[1]}" in grown(whole, part, 0.01)
+    one = by_name["Noisy reweighting"][0]
+    said = gap("n", [(150.0, part), (15_000.0, whole)])
+    factor = short(one.promised / one.measured, 2)
+    assert f"Noisy reweighting: no promise at n = 150, {factor} times below its promise at 15,000." in said
+    assert "MWEM as printed: a bound of 1 and above all along." in said
     for epsilon, columns in product((0.1, 30.0), (2, 6)):  # the guess is about noisy reweighting
         found = {one.name: one for one in tried(small(rows("asia"), columns), epsilon, 2)}["Noisy reweighting"]
         assert found.measured * 5 < found.promised
+
+
+def test_mwem_as_used_is_far_better_than_as_printed_and_has_no_promise():
+    printed, used = (one for one in tried(small(rows("asia"), 4), 3.0, 2) if one.name.startswith("MWEM"))
+    assert used.measured * 5 < printed.measured < printed.promised < used.promised == math.inf
+
+
+def test_the_largest_error_is_that_of_a_cell_in_any_table():
+    table, made = small(rows("asia"), 3), small(rows("asia"), 3).take(np.arange(50))
+    shares = [
+        side.frame.groupby(list(names)).size() / side.n
+        for names in combinations(table.domain.names, 2)
+        for side in (table, made)
+    ]
+    expected = max(real.sub(other, fill_value=0).abs().max() for real, other in zip(shares[::2], shares[1::2], strict=True))
+    assert largest_error(table, made, 2) == pytest.approx(expected)
 
 
 def test_the_last_step_of_all_leads_to_the_gallery_or_starts_again_without_guesses():
@@ -291,7 +312,7 @@ def test_theorems_promise_more_than_runs_need_on_the_bundled_data():
     assert all(fact["success_probability"] >= sure for fact, sure in zip(facts, SURE.values(), strict=True))
     for name in ("asia", "car"):
         found = tried(small(rows(name), 4), 3.0, 2)
-        assert {one.name for one in found} == {"Private sampling", "Noisy reweighting", "MWEM"}
+        assert {one.name for one in found} == {"Private sampling", "Noisy reweighting", "MWEM as printed", "MWEM as used"}
         for one in found:
             if one.name != "Private sampling":  # which makes one row
                 assert one.measured * 5 < one.promised

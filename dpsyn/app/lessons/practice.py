@@ -15,13 +15,13 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.domain import listed
 from dpsyn.errors import DpsynError
-from dpsyn.evaluation.figures import table_shares
 from dpsyn.kit import layers, visit
 from dpsyn.kit.layers import BLUE, GUIDE, HERE
 from dpsyn.kit.lesson import ASIA, Lesson, Question, Slider, Step, rows
-from dpsyn.mechanisms.registry import MECHANISMS, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.solvers.coded import table_counts
 from dpsyn.table import Table
 
 PROMISED, MEASURED = "promised by the theorem", "measured in one run"
@@ -52,26 +52,24 @@ def small(table: Table, columns: int, first: str | None = None) -> Table:
 
 def largest_error(table: Table, made: Table, degree: int) -> float:
     """Of a cell's share, over all tables of ``degree`` columns."""
-    pairs = (
-        table_shares(table.domain, names, [table.codes, made.codes])[1] for names in combinations(table.domain.names, degree)
+    sizes = [attribute.size for attribute in table.domain.attributes]
+    return max(
+        float(np.abs(table_counts(table.codes, at, sizes) / table.n - table_counts(made.codes, at, sizes) / made.n).max())
+        for at in combinations(range(len(sizes)), degree)
     )
-    return max(float(np.abs(real - other).max()) for real, other in pairs)
 
 
 def tried(table: Table, epsilon: float, degree: int) -> list[Try]:
-    """Every mechanism that says what its theorem is about, run once with a fixed seed."""
+    """Every mechanism that says what a theorem promises of it, run once with a fixed seed."""
     found, stats = [], table.statistics()
-    for name in MECHANISMS:
-        promise = offered(name, "lessons:promised")
-        if promise is None:
-            continue
-        config, promised = promise(stats, epsilon, degree)
-        try:
-            mechanism = config.calibrate(PrivacySpec(epsilon), table.domain, table.n)
-            made = Table(mechanism(np.random.default_rng(_SEED), table).rows, table.domain)
-            found.append(Try(title(name), promised, largest_error(table, made, degree), rows=made.n))
-        except DpsynError:
-            found.append(Try(title(name), promised, None))
+    for offer in (offered(name, "lessons:promised") for name in MECHANISMS):
+        for name, config, promised in offer(stats, epsilon, degree) if offer else ():
+            try:
+                mechanism = config.calibrate(PrivacySpec(epsilon), table.domain, table.n)
+                made = Table(mechanism(np.random.default_rng(_SEED), table).rows, table.domain)
+                found.append(Try(name, promised, largest_error(table, made, degree), rows=made.n))
+            except DpsynError:
+                found.append(Try(name, promised, None))
     return found
 
 
@@ -110,10 +108,41 @@ def draw(tries: Sequence[Try], *, measured: bool = True) -> Any:
     return layers.finish(alt.layer(lines, dots, *words), "Promised and measured", legend_labels=kinds)
 
 
-def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) -> tuple[str, list[Try]]:
-    """What was run on the loaded data, named, and how; it is kept in the visit."""
+def draw_curves(along: str, points: Sequence[tuple[float, Sequence[Try]]], *, measured: bool = True) -> Any:
+    """An Altair chart on two log10 axes: what every theorem promises and what runs measure at growing ε or n."""
+    import altair as alt
+
+    marks = [
+        {"name": one.name, "x": math.log10(x), "y": math.log10(min(max(y, 1e-4), 10.0)), "kind": kind, "error": short(y, 2)}
+        for x, tries in points
+        for one in tries
+        for kind, y in ((PROMISED, one.promised), (MEASURED, one.measured if measured else None))
+        if y is not None and y < math.inf
+    ]
+    names, kinds = [one.name for one in points[0][1]], [PROMISED, MEASURED]
+    x_domain, y_domain = layers.domain_of([math.log10(x) for x, _ in points]), (-4.1, 1.1)
+    shared = {"title": None, "sort": None, "legend": layers.legend([*names, *kinds])}
+    dash = alt.Scale(domain=kinds, range=[[6, 4], [1, 0]])
+    lines = (
+        alt.Chart(pd.DataFrame(marks, columns=["name", "x", "y", "kind", "error"]))
+        .mark_line(strokeWidth=2.5, clip=True)
+        .encode(
+            x=alt.X("x:Q", axis=layers.log_axis(along), scale=layers.scale(x_domain)),
+            y=alt.Y("y:Q", axis=layers.log_axis("largest error of a cell"), scale=layers.scale(y_domain)),
+            color=alt.Color("name:N", scale=layers.series_scales(names)[0], **shared),
+            strokeDash=alt.StrokeDash("kind:N", scale=dash, **shared),
+            tooltip=[alt.Tooltip("name:N"), alt.Tooltip("kind:N"), alt.Tooltip("error:N")],
+        )
+    )
+    rule = layers.rules([(0.0, "at 1 and above a promise says nothing")], y_domain, labels_left=False)
+    chart = layers.layered(lines, *rule)
+    return layers.finish(chart, f"Promised and measured, along {along}", legend_labels=[*names, *kinds])
+
+
+def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) -> tuple[str, int, list[Try]]:
+    """What was run on the loaded data: its name, its number of rows, and how it went; kept in the visit."""
     current = visit.dataset()
-    memory: dict[object, tuple[str, list[Try]]] = st.session_state.setdefault("_practice", {})
+    memory: dict[object, tuple[str, int, list[Try]]] = st.session_state.setdefault("_practice", {})
     key = (current.revision, columns, epsilon, share, degree)
     if key not in memory:
         table = small(current.parts[0], columns, current.target)
@@ -122,14 +151,45 @@ def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) ->
         words = ASIA if table.name == "asia" else {}
         names = listed((words.get(name, escape.markdown(name)) for name in table.domain.names), 4)
         named = f"{'ASIA' if words else escape.markdown(table.name)}: {table.n:,} rows of {names}"
-        memory[key] = named, tried(table, epsilon, min(degree, len(table.domain)))
+        memory[key] = named, table.n, tried(table, epsilon, min(degree, len(table.domain)))
     return memory[key]
 
 
-def _here(columns: int, epsilon: float, share: float = 1.0, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
-    named, tries = _tried(columns, epsilon, share, degree)
+def _here(columns: int, epsilon: float, degree: int = 2, measured: bool = True) -> tuple[Any, str]:
+    named, _, tries = _tried(columns, epsilon, degree=degree)
     missing = "".join(f" {one.name} makes no row." for one in tries if one.measured is None)
     return draw(tries, measured=measured), f"{named}, ε = {epsilon:g}.{missing}"
+
+
+def _along(along: str, columns: int, measured: bool = True) -> tuple[Any, str]:
+    if along == _ALONG_N:
+        states = [_tried(columns, _FIXED, share) for share in _SHARES]
+        points, where = [(float(n), tries) for _, n, tries in states], f"ε = {_FIXED:g}"
+    else:
+        states = [_tried(columns, epsilon) for epsilon in _EPSILONS]
+        points, where = [(epsilon, tries) for epsilon, (*_, tries) in zip(_EPSILONS, states, strict=True)], "all rows"
+    said = f" {gap(along, points)}" if measured else ""
+    return draw_curves(along, points, measured=measured), f"{states[-1][0]}, {where}.{said}"
+
+
+def gap(along: str, points: Sequence[tuple[float, Sequence[Try]]]) -> str:
+    """In words, how far below its promise each mechanism that has a theorem stays at both ends of the axis."""
+    ends = ((along + " = " + short(points[0][0], 3), points[0][1]), (short(points[-1][0], 3), points[-1][1]))
+    found = []
+    for at, one in enumerate(points[0][1]):
+        if all(tries[at].promised >= _WORST for _, tries in ends):
+            found += [f"{one.name}: a bound of 1 and above all along."] * (one.promised < math.inf)
+        else:
+            found.append(f"{one.name}: " + ", ".join(f"{_times(tries[at])} at {where}" for where, tries in ends) + ".")
+    return " ".join(found)
+
+
+def _times(one: Try) -> str:
+    if one.measured is None:
+        return "no row"
+    if one.promised >= _WORST:
+        return "no promise"
+    return f"{short(one.promised / one.measured, 2)} times below its promise" if one.measured else "no error at all"
 
 
 def _few(one: Try) -> str:
@@ -141,13 +201,8 @@ def below(tries: Sequence[Try]) -> str:
     """How far each measured error lies below its promise: the reveal of the first step."""
     found = []
     for one in tries:
-        if one.measured is None:
-            found.append(f"{one.name}: no row at this ε.")
-        elif one.promised >= _WORST:
-            found.append(f"{one.name}: no promise, error {short(one.measured, 2)}{_few(one)}.")
-        else:
-            times = f"{short(one.promised / one.measured, 2)} times below" if one.measured else "no error at all for"
-            found.append(f"{one.name}: {times} its promise{_few(one)}.")
+        error = f", error {short(one.measured, 2)}" if one.measured is not None and one.promised >= _WORST else ""
+        found.append(f"{one.name}: {_times(one)}{error}{_few(one) if one.rows else ''}.")
     return " ".join(found)
 
 
@@ -162,7 +217,7 @@ def grown(whole: Sequence[Try], part: Sequence[Try], share: float) -> str:
     return " ".join(found).removesuffix(";") + "."
 
 
-_EPSILONS = (0.1, 1.0, 3.0, 10.0, 30.0)
+_EPSILONS, _SHARES, _FIXED, _ALONG_N = (0.1, 1.0, 3.0, 10.0, 30.0), (0.01, 0.03, 0.1, 0.3, 1.0), 3.0, "n"
 _E, _C = Slider("epsilon", "ε", _EPSILONS, 3.0), Slider("columns", "Columns", (2, 3, 4, 5, 6), 4)
 
 LESSONS = (
@@ -182,7 +237,7 @@ LESSONS = (
                     "At ε = 3, how far below its promise will the error of noisy reweighting lie?",
                     ("Hardly", "By half", "Five times or more"),
                     2,
-                    lambda columns, epsilon: below(_tried(columns, epsilon)[1]),
+                    lambda columns, epsilon: below(_tried(columns, epsilon)[-1]),
                     {"measured": False},
                 ),
             ),
@@ -190,14 +245,14 @@ LESSONS = (
                 "Few rows and a small ε",
                 "Noise hides one person among n at strength ε, so what counts is n·ε. With 1 % of the rows you need 100 "
                 "times the ε for the same noise. Private sampling pays in rows; at small ε it makes one or none.",
-                lambda share, epsilon: _here(4, epsilon, share),
-                (Slider("share", "Share of your rows", (0.01, 0.03, 0.1, 0.3, 1.0), 0.01), _E),
+                _along,
+                (Slider("along", "Along", (_ALONG_N, "ε"), _ALONG_N), Slider("columns", "Columns", (2, 3, 4), 3)),
                 Question(
                     "Keep 1 % of the rows at ε = 3. What happens to the errors of noisy reweighting and MWEM?",
                     ("Nothing", "They grow", "They shrink"),
                     1,
-                    lambda share, epsilon: grown(_tried(4, epsilon)[1], _tried(4, epsilon, share)[1], share),
-                    {"share": 1.0},
+                    lambda columns, along: grown(_tried(columns, _FIXED)[-1], _tried(columns, _FIXED, 0.01)[-1], 0.01),
+                    {"measured": False},
                 ),
             ),
             Step(

@@ -19,10 +19,11 @@ _EPSILONS, _ROWS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (100, 1_000, 10_000, 100_00
 _LAB = {"data": "asia", "inside_mechanism": "Noisy reweighting"}
 
 
-def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[NoisyReweighting, float]:
+def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> list[tuple[str, NoisyReweighting, float]]:
     """The mechanism on tables of d columns, and 8·accuracy: within that, at best, Theorem 2.3 promises every cell."""
     facts = verdict(stats, PrivacySpec(epsilon), degree=degree, statistics="contingency").facts
-    return NoisyReweighting(degree=degree, statistics="contingency", noise="laplace"), float(facts["smallest_error"])
+    config = NoisyReweighting(degree=degree, statistics="contingency", noise="laplace")
+    return [(config.title, config, float(facts["smallest_error"]))]
 
 
 def _noise(n: int, epsilon: float = 1.0, degree: int = 2, live: Mapping[str, Slider] | None = None) -> tuple[Any, str]:

@@ -38,10 +38,11 @@ _FUNCTIONS = tuple(" × ".join(chosen) for count in (1, 2, 3) for chosen in comb
 _SMOKES_BRONCHITIS = _FUNCTIONS[4]
 
 
-def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> tuple[PrivateSampling, float]:
+def promised(stats: DatasetStatistics, epsilon: float, degree: int) -> list[tuple[str, PrivateSampling, float]]:
     """As many rows as ε allows, and 4·floor, within which Theorem 4.2 promises every table; infinity for no promise."""
     found = verdict(stats, PrivacySpec(epsilon), degree=degree)
-    return PrivateSampling(degree=degree), found.facts["marginal_error"] if found.holds else math.inf
+    config = PrivateSampling(degree=degree)
+    return [(config.title, config, found.facts["marginal_error"] if found.holds else math.inf)]
 
 
 @cache
