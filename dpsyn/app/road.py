@@ -32,11 +32,16 @@ _LOST, _SHORT_WAIT = 0.5, 15.0
 _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
 _ABOUT = {"tables": "Error of tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
-_COLORS: dict[str, Literal["green", "orange", "red"]] = {"good": "green", "fair": "orange", "bad": "red"}
+_COLORS: dict[str, Literal["green", "orange", "red", "gray"]] = {
+    "good": "green",
+    "fair": "orange",
+    "bad": "red",
+    "cannot be judged": "gray",
+}
 _NOT_RUN = "not_run"
 _MOST_POOR = 6
 """Sentences on what is wrong, on page Comparison."""
-_GRADES = {"good": "good", "fair": "with care", "bad": "poor"}
+_GRADES = {"good": "good", "fair": "with care", "bad": "poor", "cannot be judged": "cannot be judged"}
 
 
 def head(heading: str, at: str) -> None:

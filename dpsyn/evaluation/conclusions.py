@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -12,8 +13,8 @@ from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Report
 from dpsyn.notation import percent, short
 
-Grade = Literal["good", "fair", "bad"]
-"""As good as real rows for most purposes; usable with care; not usable."""
+Grade = Literal["good", "fair", "bad", "cannot be judged"]
+"""As good as real rows for most purposes; usable with care; not usable; real rows give nothing to measure it by."""
 _NEAR, _FAR = 1.5, 3.0
 """Table errors in parts of that of a fresh real sample: up to which they are good, and beyond which they are bad."""
 _SMALL, MIDDLE, _LARGE = 0.02, 0.10, 0.30
@@ -104,18 +105,24 @@ def _prediction(found: Prediction | str) -> Finding | None:
     if isinstance(found, str) or best is None:
         return None
     measure, score = best
-    model = next((real for real in found.real.scores if real.model == score.model), None)
     constant = found.real.constant.measures.get(measure, 0.0)
-    value, real = score.measures[measure], constant if model is None else model.measures.get(measure, constant)
+    reached = best_score(found.real.scores)
+    value, real = score.measures[measure], constant if reached is None else reached[1].measures.get(measure, constant)
     guess = "guessing the majority class" if measure == "accuracy" else "guessing the mean"
     target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
+    # What guessing gives is itself known from so many held-out rows only.
+    chance = math.sqrt(constant * (1 - constant) / found.real.test_rows) if measure == "accuracy" else 0.0
+    if real <= constant + chance:
+        said = f"Nothing predicts {quoted(found.real.target)} in the real rows, so it says nothing of these"
+        beside = f"the best model there reaches {measure} {short(real, 3)}, {guess} {short(constant, 3)}"
+        return Finding("prediction", "cannot be judged", figure, f"{said}: {beside}.")
     if value <= constant:
         how = "no better" if value == constant else "worse"
         return Finding(
             "prediction", "bad", figure, f"{target} is {how} than {guess}: {short(value, 3)} against {short(constant, 3)}."
         )
-    gain = (value - constant) / (real - constant) if real > constant else 1.0
+    gain = (value - constant) / (real - constant)
     grade: Grade = "good" if gain >= _MOST_OF_THE_GAIN else "bad" if gain < _LITTLE_OF_IT else "fair"
     beside = f"real rows give {short(real, 3)}, {guess} {short(constant, 3)}"
     return Finding("prediction", grade, figure, f"{target} reaches {measure} {short(value, 3)} ({score.model}); {beside}.")

@@ -136,11 +136,31 @@ def test_a_number_is_predicted_beside_the_mean() -> None:
     assert found == ("bad", "Predicting 'ill' is worse than guessing the mean: -0.2 against -0.001.")
 
 
-def test_the_best_model_counts_and_real_rows_that_gain_nothing_are_no_yardstick() -> None:
+def test_the_best_model_counts() -> None:
     several = scores({"trees": 0.75, "linear": 0.89}, real=0.9, constant=0.7)
     assert best_score(several.synthetic) == ("accuracy", several.synthetic[1])
     assert card(report(0.01, prediction=several))["prediction"][0] == "good"
-    assert card(report(0.01, prediction=scores({"trees": 0.71}, real=0.69, constant=0.7)))["prediction"][0] == "good"
+
+
+@pytest.mark.parametrize("value", [0.6, 0.7, 0.71, 0.9])
+@pytest.mark.parametrize(("real", "judged"), [(0.69, False), (0.7, False), (0.72, False), (0.721, True)])
+def test_a_target_that_nothing_predicts_in_the_real_rows_is_not_judged(value: float, real: float, judged: bool) -> None:
+    """Of 500 held-out rows, the share 0.7 of a class is known to 0.0205."""
+    made = report(0.15, prediction=scores({"trees": value}, real=real, constant=0.7))
+    found = card(made)
+    assert (found["prediction"][0] != "cannot be judged") == judged
+    if not judged:
+        assert found["prediction"][1] == (
+            "Nothing predicts 'ill' in the real rows, so it says nothing of these: "
+            f"the best model there reaches accuracy {real:g}, guessing the majority class 0.7."
+        )
+        assert "What predicts is kept" not in found["tables"][1]
+        assert "its predictions" not in advice({"A": report(0.01, prediction=made.prediction)})
+
+
+def test_a_number_that_nothing_predicts_in_the_real_rows_is_not_judged() -> None:
+    made = scores({"ridge": 0.01}, real=-0.01, constant=-0.001, measure="R²")
+    assert card(report(0.01, prediction=made))["prediction"][0] == "cannot be judged"
 
 
 def test_what_was_not_measured_is_left_out() -> None:
