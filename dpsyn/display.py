@@ -1,7 +1,8 @@
-"""How objects show themselves: at most ten short lines in a terminal; in a notebook the same, whole, with a badge."""
+"""How objects show themselves: one line a column, curve or claim, wrapped, in a terminal and in a notebook, with a badge."""
 
 from __future__ import annotations
 
+import textwrap
 from abc import abstractmethod
 from collections.abc import Sequence
 
@@ -11,9 +12,11 @@ PRIVATE = "reads private data: for teaching"
 RELEASED = "private release"
 PUBLIC = "public facts only"
 """Badges: what may be published of what is shown."""
-MOST_LINES, WIDTH = 10, 88
+MOST_LINES, WIDTH = 30, 88
+"""Lines that are shown of many more, and characters of one in a terminal."""
 _WHOLE = 600
-"""Characters of a line in a notebook, which wraps it."""
+"""Characters of a line before it is wrapped."""
+_NOT_WORTH_A_CUT = 3
 _WIDEST = 32
 """Characters of a cell of a table."""
 _BADGE = "white-space:nowrap;font-size:.8em;border:1px solid;border-radius:1em;padding:0 .6em;opacity:.7"
@@ -29,28 +32,33 @@ class Shown:
 
     def __repr__(self) -> str:
         badge, lines = self._shown()
-        return "\n".join([*_few(lines), f"[{badge}]"])
+        return "\n".join([*(part for line in _few(lines) for part in _wrapped(line)), f"[{badge}]"])
 
     def _repr_html_(self) -> str:
-        """The same for a notebook, where lines are wrapped and not cut."""
+        """The same for a notebook, which wraps the lines itself."""
         badge, lines = self._shown()
-        heading, *others = map(escape.html, _few(lines, _WHOLE))
+        heading, *others = map(escape.html, _few(lines))
         shown = "".join(f'<div style="{_LINE}">{line}</div>' for line in others)
         return f'<div><b>{heading}</b> <span style="{_BADGE}">{escape.html(badge)}</span>{shown}</div>'
 
 
-def line(text: str, width: int = WIDTH) -> str:
+def line(text: str, width: int = _WHOLE) -> str:
     """One line without control characters, cut to a width; blanks at its beginning stay."""
     indent = len(text) - len(text.lstrip(" "))
     said = " " * indent + escape.plain(text.replace("\N{NO-BREAK SPACE}", " "))
     return said if len(said) <= width else f"{said[: width - 1]}…"
 
 
-def _few(lines: Sequence[str], width: int = WIDTH) -> list[str]:
-    """Lines, with the badge no more than :data:`MOST_LINES`."""
-    most = MOST_LINES - 1
-    shown = [line(text, width) for text in lines]
-    return shown if len(shown) <= most else [*shown[: most - 1], f"… and {len(shown) - most + 1:,} more"]
+def _few(lines: Sequence[str]) -> list[str]:
+    """All lines, or :data:`MOST_LINES` of many more."""
+    shown = [line(text) for text in lines]
+    more = len(shown) - MOST_LINES
+    return shown if more <= _NOT_WORTH_A_CUT else [*shown[:MOST_LINES], f"… and {more:,} more"]
+
+
+def _wrapped(text: str) -> list[str]:
+    indent = " " * (len(text) - len(text.lstrip(" ")) + 4)
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

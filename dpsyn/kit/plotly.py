@@ -36,8 +36,8 @@ def bar_style(at: int) -> dict[str, Any]:
 
 
 def places_of(kinds: Sequence[str], order: Sequence[str]) -> list[int]:
-    """Positions for :func:`bar_style` and :func:`dot_style` at which every kind has its own colour wherever it is drawn;
-    a second series of a kind has another pattern or symbol.
+    """Positions for :func:`bar_style` and :func:`dot_style` at which every kind has its own colour wherever it is drawn, or
+    one that is left over where an earlier kind has it; a second series of a kind has another pattern or symbol.
 
     Args:
         kinds: of the series, such as the names of the mechanisms that made them.
@@ -45,12 +45,17 @@ def places_of(kinds: Sequence[str], order: Sequence[str]) -> list[int]:
     """
     seen: dict[str, int] = {}
     places = []
+    first = {kind: order.index(kind) if kind in order else len(order) for kind in kinds}
+    own = {kind: at % len(SERIES) for kind, at in first.items()}
+    left = [colour for colour in range(len(SERIES)) if colour not in own.values()]
+    colours: dict[str, int] = {}
+    for kind in sorted(first, key=first.__getitem__):
+        colours[kind] = left.pop(0) if own[kind] in colours.values() and left else own[kind]
     # Where there are more kinds than colours, several share one, each with patterns of its own.
     sharing = len(order) // len(SERIES) + 1
     for kind in kinds:
         seen[kind] = seen.get(kind, -1) + 1
-        first = order.index(kind) if kind in order else len(order)
-        places.append(first % len(SERIES) + len(SERIES) * (first // len(SERIES) + sharing * seen[kind]))
+        places.append(colours[kind] + len(SERIES) * (first[kind] // len(SERIES) + sharing * seen[kind]))
     return places
 
 

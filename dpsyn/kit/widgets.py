@@ -236,7 +236,7 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
     show = st.success if guarantee.status == "proven" else st.warning
     tense = "The release will be" if before else "The release is"
     icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
-    show(f"**{title}.** {tense} **{said(str(guarantee))}**.", icon=icon)
+    show(f"**{title}.** {tense} **{said(guarantee.claim)}**.", icon=icon)
     with st.expander("Source and assumptions"):
         st.markdown("\n".join([f"{said(guarantee.source)}.", "", *[f"- {said(a)}" for a in guarantee.assumptions]]))
 

@@ -82,7 +82,7 @@ class Release(Shown):
         heading = f"{self.name or (title(self.mechanism) if known else self.mechanism)}: {size}"
         proven = self.guarantee.status == "proven"
         may = "The rows may be published under it" if proven else "Nothing of it may be published yet"
-        lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:3]), f"  {may}; the diagnostics never."]
+        lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:2]), f"  {may}; the diagnostics never."]
         return RELEASED if proven else PRIVATE, lines
 
     @property
@@ -266,7 +266,7 @@ class Mechanism(ABC):
         if self.guarantee.status == "published_but_wrong":
             return
         if self.guarantee.epsilon > self.spec.epsilon * (1 + 1e-9) or self.guarantee.delta > self.spec.delta * (1 + 1e-9):
-            raise ParameterError("guarantee", str(self.guarantee), f"at most what was asked for, {self.spec}")
+            raise ParameterError("guarantee", self.guarantee.claim, f"at most what was asked for, {self.spec}")
 
     def claim(self, *, seeded: bool) -> Guarantee:
         """What a release will claim, with a given generator or without one."""

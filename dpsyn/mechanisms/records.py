@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 from dpsyn import checks
-from dpsyn.display import PUBLIC, WIDTH, Shown
+from dpsyn.display import PUBLIC, Shown
 from dpsyn.domain import Domain, listed
 from dpsyn.errors import DataError, DpsynError, InputError, ParameterError
 from dpsyn.mechanisms.base import Config
@@ -67,20 +66,15 @@ class Recalibrated(Shown):
         return not self.contradiction and self.stated.status == "proven"
 
     def _shown(self) -> tuple[str, list[str]]:
-        return PUBLIC, textwrap.wrap(str(self), WIDTH, subsequent_indent="  ")
+        return PUBLIC, [str(self)]
 
     def __str__(self) -> str:
         if self.contradiction:
             return f"REFUTED: {self.contradiction}"
         if self.stated.status == "published_but_wrong":
-            return f"NOT TRUE: {self.stated}"
-        what = f"calibrated anew, its settings give what the record states, {self.stated}"
-        missing = {
-            "unconfirmed_domain": "but it says that nobody confirmed the domain as public",
-            "demonstration": "and a demonstration guarantees nothing",
-            "real_arithmetic": "but in exact arithmetic only, which floating-point numbers are not",
-        }.get(self.stated.status)
-        return f"HOLDS: {what}" if missing is None else f"NOT TRUE YET: {what}, {missing}"
+            return f"NOT TRUE: {self.stated.claim}"
+        answer = "HOLDS" if self.holds else "NOT TRUE YET"
+        return f"{answer}: calibrated anew, its settings give what the record states, {self.stated}"
 
 
 def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibrated:

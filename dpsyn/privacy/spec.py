@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from dpsyn import checks
 from dpsyn.display import PUBLIC, Shown
 from dpsyn.errors import DataError, ParameterError
+from dpsyn.notation import readable
 from dpsyn.schema import checked
 
 Neighbouring = Literal["replace_one", "add_remove"]
@@ -27,8 +28,9 @@ SYSTEM_NOISE = "The noise comes from NumPy's generator, keyed by the system's en
 _OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 
 _STATUS_IN_WORDS = {
-    "unconfirmed_domain": "true once the domain is confirmed as public",
+    "unconfirmed_domain": "not yet true: nobody confirmed the domain as public",
     "real_arithmetic": "proven in exact arithmetic only",
+    "experimental": "experimental: not proven",
     "published_but_wrong": "no guarantee",
     "stated": "stated by the file, not checked by us",
 }
@@ -123,13 +125,22 @@ class Guarantee(Shown):
             raise ParameterError("delta", self.delta, "a number from 0 to 1")
 
     def __str__(self) -> str:
+        """The claim with its status: a claim that is quoted without it may not be true."""
+        said = self.status in ("published_but_wrong", "demonstration")
+        return self.claim if said else f"{self.claim} ({self.status_in_words})"
+
+    @property
+    def claim(self) -> str:
+        """ε, δ and the neighbours as a sentence, for where the status stands beside it."""
         if self.status == "published_but_wrong":
             return "no guarantee: what the paper claims is refuted, and no epsilon is known to hold"
         epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
         between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
         claim = f"{kind}-differentially private under {between}"
-        return f"a demonstration without a guarantee (without a seed: {claim})" if self.status == "demonstration" else claim
+        if self.status == "demonstration":
+            claim = f"a demonstration without a guarantee (without a seed: {claim})"
+        return readable(claim)
 
     @property
     def status_in_words(self) -> str:
@@ -137,8 +148,11 @@ class Guarantee(Shown):
         return _STATUS_IN_WORDS.get(self.status, self.status.replace("_", " "))
 
     def _shown(self) -> tuple[str, list[str]]:
-        said = [str(self), f"  status: {self.status_in_words}", f"  source: {self.source}"]
-        return PUBLIC, [*said, *(f"  assumed: {assumption}" for assumption in self.assumptions)]
+        return PUBLIC, [
+            str(self),
+            f"  source: {self.source}",
+            *(f"  assumed: {assumption}" for assumption in self.assumptions),
+        ]
 
     def of_a_demonstration(self) -> Guarantee:
         """What is left of the claim where everything is drawn from a given generator."""

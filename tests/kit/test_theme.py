@@ -55,3 +55,11 @@ def test_every_mechanism_has_a_look_of_its_own_and_keeps_its_colour():
         assert bar_style(first)["color"] == bar_style(second)["color"]
     assert len({bar_style(at)["color"] for at in places_of(THE_THREE, order)}) == 3
     assert order[:3] == list(THE_THREE)
+
+
+def test_a_few_mechanisms_never_share_a_colour():
+    order = list(MECHANISMS)
+    for kinds in combinations(order, 3):
+        assert len({bar_style(at)["color"] for at in places_of(kinds, order)}) == 3
+    # Those that come first keep theirs.
+    assert places_of(["mwem", "noisy_reweighting", order[6]], order)[:2] == [3, 1]

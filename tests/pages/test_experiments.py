@@ -170,7 +170,7 @@ def test_the_report_holds_verdicts_releases_and_experiments(open_page):
     assert not writer.exception
     text = writer.session_state["the_report"].decode()
     release = app.session_state["releases"][0]
-    assert readable(str(release.release.guarantee)) in text
+    assert release.release.guarantee.claim in text
     assert "Do the theorems apply?" in text
     assert "Theorem" in text
     assert "run_grid(" in text

@@ -34,7 +34,7 @@ def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     assert not made.release.seeded
     dataset = app.session_state["dataset"]
     dataset.table.domain.encode(made.release.rows)
-    assert any(f"The release is **{humanise(str(made.release.guarantee))}**" in m for m in messages(app))
+    assert any(f"The release is **{humanise(made.release.guarantee.claim)}**" in m for m in messages(app))
     assert f"## {made.name}" in [m.value for m in app.markdown]
     assert made.label not in [e.label for e in app.expander]
     app = other_rows(app)

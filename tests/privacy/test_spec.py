@@ -1,18 +1,21 @@
 """The specification refuses what is not a guarantee, and the claim reads as a sentence."""
 
 import math
+from typing import get_args
 
 import pandas as pd
 import pytest
 
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Release
+from dpsyn.notation import readable
 from dpsyn.privacy.spec import (
     _OF_EARLIER_VERSIONS,
     DEMO_ASSUMPTION,
     SYSTEM_NOISE,
     Guarantee,
     PrivacySpec,
+    Status,
     rounded_down,
     rounded_up,
 )
@@ -40,9 +43,9 @@ def test_wrong_values_are_named(field, values):
 
 def test_a_claim_reads_as_a_sentence():
     pure = Guarantee(1.0, 0.0, "replace_one", "Theorem")
-    assert str(pure) == "1-differentially private under replacing one row"
+    assert pure.claim == "1-differentially private under replacing one row"
     approximate = Guarantee(0.5, 1e-5, "add_remove", "Theorem")
-    assert str(approximate) == "(0.5, 1e-05)-differentially private under adding or removing one row"
+    assert approximate.claim == "(0.5, 10⁻⁵)-differentially private under adding or removing one row"
     assert pure.to_dict()["status"] == "proven"
 
 
@@ -82,12 +85,31 @@ def test_what_is_stayed_above_is_rounded_down(value, digits, expected):
 
 def test_the_sentence_never_claims_less_than_the_number():
     claim = Guarantee(3 * math.log(8), 1.234e-6, "replace_one", "Theorem")
-    assert str(claim) == "(6.239, 1.24e-06)-differentially private under replacing one row"
+    assert str(claim) == "(6.239, 1.24 × 10⁻⁶)-differentially private under replacing one row (proven)"
+
+
+_STATUSES = (
+    ("proven", "(proven)"),
+    ("real_arithmetic", "(proven in exact arithmetic only)"),
+    ("unconfirmed_domain", "(not yet true: nobody confirmed the domain as public)"),
+    ("experimental", "(experimental: not proven)"),
+    ("demonstration", "a demonstration without a guarantee"),
+    ("published_but_wrong", "no guarantee"),
+    ("stated", "(stated by the file, not checked by us)"),
+)
+
+
+@pytest.mark.parametrize(("status", "words"), _STATUSES)
+def test_whoever_prints_a_claim_prints_its_status(status, words):
+    assert {status for status, _ in _STATUSES} == set(get_args(Status))
+    claim = Guarantee(math.inf if status == "published_but_wrong" else 1.0, 0.0, "replace_one", "Theorem", status=status)
+    assert words in f"{claim}"
+    assert words in " ".join(repr(claim).split())
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-12])
 def test_a_small_delta_is_never_left_out_of_the_sentence(delta):
-    assert f", {rounded_up(delta, 3)})-differentially" in str(Guarantee(1.0, delta, "replace_one", "Theorem"))
+    assert f", {readable(rounded_up(delta, 3))})-differentially" in str(Guarantee(1.0, delta, "replace_one", "Theorem"))
 
 
 @pytest.mark.parametrize("status", ["proven", "real_arithmetic", "unconfirmed_domain", "experimental", "demonstration"])

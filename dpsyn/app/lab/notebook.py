@@ -116,8 +116,8 @@ def _feasibility(current: Dataset, spec: PrivacySpec) -> str:
 
 def _words_of(number: int, made: MadeRelease) -> str:
     seed = " A seed makes it a demonstration: the same rows again, and no guarantee." if made.seed is not None else ""
-    claim = readable(f"{str(made.release.guarantee)[0].upper()}{str(made.release.guarantee)[1:]}")
-    return f"## Release {number}: {escape.markdown(made.name)}\n\n{escape.markdown(claim)}.{seed}"
+    claim = str(made.release.guarantee)
+    return f"## Release {number}: {escape.markdown(made.name)}\n\n{escape.markdown(claim[0].upper() + claim[1:])}.{seed}"
 
 
 def _release(number: int, made: MadeRelease) -> str:

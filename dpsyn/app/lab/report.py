@@ -176,7 +176,7 @@ def _release(made: MadeRelease) -> Section:
     if claim.assumptions and not refuted:
         granted = f"Assumptions: {granted}"
     parts: list[Any] = [
-        f"{'There is' if refuted else 'The release is'} {readable(str(claim))}. Status: {claim.status_in_words}. Source: "
+        f"{'There is' if refuted else 'The release is'} {claim.claim}. Status: {claim.status_in_words}. Source: "
         f"{readable(claim.source.rstrip('.'))}.",
         granted or "No assumptions.",
         pd.DataFrame(settings[:_SHOWN_SETTINGS], columns=["setting", "value"]),

@@ -94,7 +94,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
         figure = draw_experiment(experiment.grid, points, measure, references=experiment.references, wish=wish)
         show_figure(figure, key=f"lab_curve_{experiment.number}")
         st.caption(
-            "Means over the repeats with 95 % confidence bars (Student's t). Dotted lines with open symbols spend more than "
+            "Means over the repeats with 95 % confidence bars (Student's t). Open symbols spend more than "
             "was asked for: they are shown, not compared. The sampling floor is the error of a fresh real sample of "
             "the same size as the held-out rows: a yardstick and no bound, since a curve can go below. Independent columns: "
             "the real rows with every column shuffled by itself."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpsyn import escape
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.plan import axes
-from dpsyn.evaluation.experiments.summary import is_rising
+from dpsyn.evaluation.experiments.summary import is_proportional, is_rising
 from dpsyn.kit.layers import GUIDE, HERE
 from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, places_of, shorten
 from dpsyn.mechanisms.registry import MECHANISMS
@@ -45,7 +45,7 @@ def draw_curves(
 ) -> go.Figure:
     """Means of one measure with 95 % bars against the setting that varies; floor, ceiling and wish across.
 
-    Open and dotted: over the budget asked for. Open with a dot inside: fewer runs than asked for, because some failed.
+    Open: over the budget asked for, and dotted where all of a line is; a mean of a single run has no bar. Open with a dot inside: fewer runs than asked for, because some failed.
 
     Args:
         points: from :func:`~dpsyn.evaluation.experiments.summary.summarise`.
@@ -67,16 +67,17 @@ def draw_curves(
         raise ParameterError("vary", vary, f"one of {', '.join(map(repr, known))}")
     axis = known[vary]
     lines = {name: height for name, height in (references or {}).items() if height > 0 or not proportional}
-    above = [*(p.mean for p in points), *([] if wish is None else [wish])]
-    proportional = proportional and bool(above) and min(above) > 0
+    proportional = proportional and is_proportional(measure, [*(p.mean for p in points), *([] if wish is None else [wish])])
     figure = go.Figure()
     every = [p.value for p in points]
     names = list(dict.fromkeys([*labels, *(point.label for point in points)]))
     styles = [*places, *range(len(places), len(names))]
     for at, label in enumerate(names):
         curve = sorted((p for p in points if p.label == label), key=lambda p: p.value)
-        style, over = dot_style(styles[at]), any(p.over_budget for p in curve)
-        name = label + (" (over budget)" if over else "")
+        style, over = dot_style(styles[at]), [p.over_budget for p in curve]
+        dotted = bool(over) and all(over)
+        name = label + (" (over budget)" if dotted else " (over budget where open)" if any(over) else "")
+        ends = [p.interval or (p.mean, p.mean) for p in curve]
         shift = (at - (len(names) - 1) / 2) * _STAGGER * _spread(every, axis.logarithmic)
         figure.add_trace(
             go.Scatter(
@@ -85,15 +86,15 @@ def draw_curves(
                 error_y={
                     "type": "data",
                     "symmetric": False,
-                    "array": [p.high - p.mean for p in curve],
-                    # On a logarithmic axis a bar that reaches 0 has no end.
-                    "arrayminus": [min(p.mean - p.low, 0.95 * p.mean) if proportional else p.mean - p.low for p in curve],
+                    # On a logarithmic axis a bar that reaches 0 goes to the edge and has no cap there.
+                    "array": [high - p.mean for p, (_, high) in zip(curve, ends, strict=True)],
+                    "arrayminus": [p.mean - low for p, (low, _) in zip(curve, ends, strict=True)],
                     "thickness": 1.5,
                     "width": 4,
                 },
                 mode="lines+markers",
                 marker={**style, "size": 8, "symbol": _symbols(style["symbol"], curve)},
-                line={"color": style["color"], "width": 2, "dash": "dot" if over else "solid"},
+                line={"color": style["color"], "width": 2, "dash": "dot" if dotted else "solid"},
                 name=escape.chart(shorten(name, 40)),
                 customdata=[[p.value, _note(p)] for p in curve],
                 hovertemplate=f"{escape.chart(name)}<br>{axis.symbol} = %{{customdata[0]:,.6~g}}<br>%{{y:.4f}}<br>"
@@ -122,17 +123,17 @@ def draw_curves(
 def _note(point: Point) -> str:
     runs = f"{point.runs_in_words}; {point.draws} draw{'s' * (point.draws > 1)}"
     over = f"<br>needs ε = {readable(rounded_up(point.claimed_epsilon, 4))}: not comparable" if point.over_budget else ""
-    return f"{runs}; 95 %: {short(point.low, 4)} to {short(point.high, 4)}{over}"
+    ends = "no interval" if point.interval is None else "95 %: {} to {}".format(*(short(end, 4) for end in point.interval))
+    return f"{runs}; {ends}{over}"
 
 
-def _symbols(name: str, curve: Sequence[Point]) -> str | list[str]:
-    usual = name + ("-open" if any(p.over_budget for p in curve) else "")
-    return [f"{name}-open-dot" if p.failed else usual for p in curve] if any(p.failed for p in curve) else usual
+def _symbols(name: str, curve: Sequence[Point]) -> list[str]:
+    return [f"{name}-open-dot" if p.failed else name + "-open" * p.over_budget for p in curve]
 
 
 def _log_ticks(points: Sequence[Point], lines: Sequence[float]) -> list[float]:
     """Powers of ten around all that is drawn; where those are few, their multiples too, or values equally far apart."""
-    ends = [end for p in points for end in (max(p.low, 0.05 * p.mean), p.mean, p.high)] + list(lines)
+    ends = [end for p in points for end in (p.mean, *(p.interval or ()))] + list(lines)
     low, high = min(e for e in ends if e > 0), max(ends)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1,), (1, 2, 5), range(1, 10)):

@@ -73,6 +73,8 @@ class Results(Shown, list["CellResult"]):
             cells = [[measure, "at", "mean", "95 % from", "to"]]
             for p in summarise(self, measure):
                 label = f"{p.label} ({OVER_BUDGET})" if p.over_budget else p.label
-                cells.append([label, f"{p.value:g}", *(f"{x:.4f}" for x in (p.mean, p.low, p.high))])
+                cells.append(
+                    [label, f"{p.value:g}", f"{p.mean:.4f}", *("—" if x is None else f"{x:.4f}" for x in (p.low, p.high))]
+                )
             lines += [f"  {line}" for line in aligned(cells)]
         return PRIVATE, [*lines, *(f"  {label} at {at}: {why}" for label, at, why in refusals(self))]

@@ -50,11 +50,7 @@ _EXPERIMENT = """\
         workers=2,
     )
     results_frame(results).to_csv("experiment.csv", index=False)
-    for point in summarise(results, {measure!r}):
-        print(f"{{point.label:40}} {{point.value:10g}} {{point.mean:10.5f}}  95 %: {{point.low:.5f}} to {{point.high:.5f}}")
-    for result in results:
-        if result.status != "done":
-            print(result.label, result.value, result.status, result.message)
+    print(results)
 """
 
 _RELEASES = """\
@@ -122,15 +118,14 @@ def experiment_script(experiment: Experiment) -> str:
     """
     if experiment.data is None:
         raise DataError(f"{experiment.name} was kept without the columns of its data")
-    measure = "2-way error, mean" if 2 in experiment.degrees else "1-way error, mean"
     return _script(
         f"An experiment with {', '.join(experiment.grid.configs)}.",
         ": the same data and the same versions give the same numbers.",
-        "from dpsyn.evaluation.experiments import Grid, results_frame, run_grid, summarise",
+        "from dpsyn.evaluation.experiments import Grid, results_frame, run_grid",
         experiment.data,
         "GRID",
         experiment.grid.to_dict(),
-        _EXPERIMENT.format(target=experiment.target, degrees=experiment.degrees, models=experiment.models, measure=measure),
+        _EXPERIMENT.format(target=experiment.target, degrees=experiment.degrees, models=experiment.models),
     )
 
 

@@ -43,7 +43,7 @@ class Point:
         label, value, measure: which.
         mean: over all runs and draws, each run counted alike.
         low, high: 95 % confidence interval of the mean (Student's t over runs), cut off at the ends of the measure's range:
-            Student's t knows nothing of them, and with few runs it goes below 0; equal to the mean for a single run.
+            Student's t knows nothing of them, and with few runs it goes below 0; None for a single run, which has none.
         mechanism_deviation: standard deviation between runs that is not the draw's, or None if it cannot be told: with one
             draw per run, or one run.
         draw_deviation: standard deviation between draws from the same fit, or None likewise.
@@ -56,8 +56,8 @@ class Point:
     value: float
     measure: str
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     mechanism_deviation: float | None
     draw_deviation: float | None
     runs: int
@@ -72,6 +72,11 @@ class Point:
         if self.failed:
             return f"{self.runs} of {self.runs + self.failed} runs, {self.failed} failed"
         return f"{self.runs} run{'s' * (self.runs > 1)}"
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """From where to where the mean is with 95 % confidence; None for a single run."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 def measure_range(measure: str) -> tuple[float, float]:
@@ -89,6 +94,11 @@ def is_rising(measure: str) -> bool:
     return measure.startswith(RISING)
 
 
+def is_proportional(measure: str, heights: Sequence[float]) -> bool:
+    """Whether curves of such heights are drawn, and read between two values, over the logarithm: errors differ by factors."""
+    return not is_rising(measure) and min(heights, default=0.0) > 0
+
+
 def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
     """Averages of one measure by label and value, in their order, with the spread told apart.
 
@@ -96,11 +106,13 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
     between the runs' means less Var D / B estimates Var M (one-way analysis of variance; not below 0).
 
     Raises:
-        ParameterError: ``results`` are none, or ``measure`` is no text.
+        ParameterError: ``results`` are none, or ``measure`` is none that they have.
     """
     results = checked_results("results", results)
     checks.text("measure", measure, "the name of a measure")
     frame = results_frame(results)
+    if len(frame):
+        checks.choice("measure", measure, frame["measure"].unique())
     frame = frame[frame["measure"] == measure]
     points = []
     # Not in the order of the results: of two runs at a time either may end first.
@@ -120,7 +132,6 @@ def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed
     means = np.array([run.mean() for run in by_run])
     runs = len(means)
     mean = float(means.mean())
-    half = float(t.ppf(0.975, runs - 1) * means.std(ddof=1) / math.sqrt(runs)) if runs > 1 else 0.0
     freedom = sum(len(run) - 1 for run in by_run)
     within = between = None
     if freedom:
@@ -130,8 +141,11 @@ def _point(label: str, value: float, measure: str, by_run: list[Floats], claimed
             share = float(np.mean([1 / len(run) for run in by_run]))
             between = math.sqrt(max(0.0, float(means.var(ddof=1)) - draw_variance * share))
     draws = sum(len(run) for run in by_run)
-    least, most = measure_range(measure)
-    low, high = max(mean - half, min(least, mean)), min(mean + half, max(most, mean))
+    low = high = None
+    if runs > 1:
+        half = float(t.ppf(0.975, runs - 1) * means.std(ddof=1) / math.sqrt(runs))
+        least, most = measure_range(measure)
+        low, high = max(mean - half, min(least, mean)), min(mean + half, max(most, mean))
     return Point(label, value, measure, mean, low, high, between, within, runs, draws, claimed, over, failed)
 
 
@@ -179,8 +193,9 @@ class Crossing:
     Attributes:
         label: of the mechanism.
         value: where the mean curve crosses, or None.
-        low, high: where the two ends of its 95 % band cross; ``low`` is None if the band meets the wish from the first
-            value on, ``high`` if its other end never does: then more is needed than was tried.
+        low, high: where the two ends of its 95 % band cross; ``low`` is at most that where it is the smallest value tried,
+            ``high`` is None if its end never crosses: then more is needed than was tried. None, too, where a mean of a
+            single run has no band.
         message: the answer in words.
     """
 
@@ -196,7 +211,8 @@ def crossings(
 ) -> list[Crossing]:
     """At which value each mechanism's curve gets below (or above) ``wish`` and stays there, with its uncertainty.
 
-    Between two values the curve is taken as straight, over the logarithm of the value if ``logarithmic``.
+    Between two values the curve is straight as in its figure: over the logarithm of the value if ``logarithmic``, and the
+    logarithm of an error whose means, and the wish, are above 0.
 
     Raises:
         ParameterError: a direction that is neither, or a wish that is not a number.
@@ -215,30 +231,34 @@ def crossings(
 def _crossing(label: str, curve: list[Point], wish: float, direction: str, logarithmic: bool) -> Crossing:
     sign = 1.0 if direction == "below" else -1.0
     values = np.array([p.value for p in curve])
-    good = [sign * (p.low if sign > 0 else p.high) for p in curve]
-    bad = [sign * (p.high if sign > 0 else p.low) for p in curve]
     places = np.log(values) if logarithmic else values
-    at, early, late = (
-        _first_below(places, np.array(heights), sign * wish) for heights in ([sign * p.mean for p in curve], good, bad)
-    )
+    means = [p.mean for p in curve]
+    proportional = is_proportional(curve[0].measure, [*means, wish])
 
-    def value(place: float | None) -> float | None:
+    def crossed(heights: Sequence[float]) -> float | None:
+        """Where they get there; the end of a band that reaches 0 has no logarithm, and lies below all that have one."""
+        scaled = np.array([*heights, wish], dtype=np.float64)
+        scaled = sign * (np.log(np.maximum(scaled, np.finfo(np.float64).tiny)) if proportional else scaled)
+        place = _first_below(places, scaled[:-1], scaled[-1])
         return None if place is None else float(math.exp(place) if logarithmic else place)
 
+    at, bands = crossed(means), [p.interval for p in curve if p.interval is not None]
+    early = late = None
+    if len(bands) == len(curve):
+        lows, highs = zip(*bands, strict=True)
+        early, late = (crossed(lows), crossed(highs)) if sign > 0 else (crossed(highs), crossed(lows))
     first, last = float(values[0]), float(values[-1])
     if at is None:
         message = f"not reached up to {short(last)}: the last mean is {short(curve[-1].mean, 4)}"
-        return Crossing(label, None, value(early), None, message)
-    centre = value(at)
-    assert centre is not None
-    if at <= places[0]:
-        message = f"met already at {short(first)}, the smallest value tried"
-        return Crossing(label, first, None, value(late), message)
-    ends = (value(early), value(late))
-    band = f"95 %: {short(first if ends[0] is None else ends[0], 3)} to " + (
-        short(ends[1], 3) if ends[1] is not None else f"more than {short(last)}"
-    )
-    return Crossing(label, centre, ends[0], ends[1], f"about {short(centre, 3)} ({band})")
+        return Crossing(label, None, early, None, message)
+    if at <= first:
+        return Crossing(label, first, None, late, f"met already at {short(first)}, the smallest value tried")
+    if early is None:
+        said = "a single run has no 95 % interval"
+    else:
+        least = f"at most {short(first, 3)}" if early <= first else short(early, 3)
+        said = f"95 %: {least} to {f'more than {short(last)}' if late is None else short(late, 3)}"
+    return Crossing(label, at, early, late, f"about {short(at, 3)} ({said})")
 
 
 def _first_below(places: Floats, heights: Floats, wish: float) -> float | None:

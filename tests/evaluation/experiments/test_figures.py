@@ -31,6 +31,19 @@ def test_curves_are_ordered_along_the_axis_and_keep_their_colours() -> None:
     assert "needs ε = 7" in figure.data[0].customdata[0][1]
 
 
+def test_only_the_points_over_the_budget_are_marked() -> None:
+    (trace,) = draw_curves([point("a", 1.0, 0.5, over=True), point("a", 2.0, 0.4)], "error", "epsilon").data
+    assert trace.marker.symbol == ("circle-open", "circle")
+    assert (trace.name, trace.line.dash) == ("a (over budget where open)", "solid")
+
+
+def test_a_single_run_has_no_bar_and_says_so() -> None:
+    single = replace(point("a", 1.0, 0.5), low=None, high=None, runs=1)
+    (trace,) = draw_curves([single], "error", "epsilon", proportional=True).data
+    assert list(trace.error_y.array) == list(trace.error_y.arrayminus) == [0.0]
+    assert "no interval" in trace.customdata[0][1]
+
+
 def test_degrees_are_not_on_a_logarithmic_axis() -> None:
     figure = draw_curves([point("a", 1, 0.5), point("a", 2, 0.4)], "error", "degree")
     assert figure.layout.xaxis.type is None
@@ -56,8 +69,8 @@ def test_the_spread_of_those_that_can_be_told() -> None:
 def test_errors_are_drawn_in_proportion_as_long_as_they_are_above_zero() -> None:
     figure = draw_curves([point("a", 1, 0.05)], "error", "epsilon", proportional=True, references={"floor": 0.0})
     assert figure.layout.yaxis.type == "log"
-    # The band reaches from -0.05: its lower bar ends above 0.
-    assert list(figure.data[0].error_y.arrayminus) == pytest.approx([0.0475])
+    # The band reaches from -0.05, and so does its bar: Plotly draws it to the edge, without a cap.
+    assert list(figure.data[0].error_y.arrayminus) == pytest.approx([0.1])
     assert len(figure.data) == 1
     assert draw_curves([point("a", 1, 0.0)], "error", "epsilon", proportional=True).layout.yaxis.type is None
 
@@ -87,4 +100,4 @@ def test_a_mean_of_fewer_runs_than_asked_for_looks_different_and_says_so() -> No
     assert "1 of 5 runs, 4 failed" in trace.customdata[0][1]
     assert "failed" not in trace.customdata[1][1]
     (usual,) = draw_curves([point("b", 10.0, 0.4)], "error", "epsilon").data
-    assert usual.marker.symbol == "circle"
+    assert usual.marker.symbol == ("circle",)

@@ -51,7 +51,12 @@ def test_one_draw_or_one_run_cannot_tell() -> None:
     assert point.mechanism_deviation is None
     assert point.draw_deviation is None
     (single,) = summarise([result(0, [1.0])], "error")
-    assert (single.low, single.mean, single.high) == (1.0, 1.0, 1.0)
+    assert (single.low, single.mean, single.high, single.interval) == (None, 1.0, None, None)
+
+
+def test_a_measure_that_nobody_took_is_refused_as_the_figure_refuses_it() -> None:
+    with pytest.raises(ParameterError, match="'error'"):
+        summarise([result(0, [1.0])], "eror")
 
 
 def test_only_what_was_done_counts() -> None:
@@ -69,14 +74,37 @@ def curve(means: list[float], half: float = 0.0) -> list[Point]:
 
 def test_a_crossing_between_two_values() -> None:
     (found,) = crossings(curve([0.4, 0.2, 0.1], half=0.05), 0.3, "below")
+    # Errors are straight over their logarithm, as in the figure; the band's ends go from 0.35 to 0.15 and 0.45 to 0.25.
+    assert found.value == pytest.approx(10 ** (math.log(4 / 3) / math.log(2)))
+    assert found.low == pytest.approx(10 ** (math.log(35 / 30) / math.log(35 / 15)))
+    assert found.high == pytest.approx(10 ** (math.log(45 / 30) / math.log(45 / 25)))
+
+
+def test_where_the_figure_is_linear_so_is_the_reading() -> None:
+    (found,) = crossings([replace(p, measure="accuracy, x") for p in curve([0.2, 0.4])], 0.3, "above")
     assert found.value == pytest.approx(10**0.5)
-    # The band's lower end crosses at 10^0.25, its upper one at 10^0.75.
-    assert found.low == pytest.approx(10**0.25)
-    assert found.high == pytest.approx(10**0.75)
+    (zero,) = crossings(curve([0.4, 0.2, 0.0]), 0.3, "below")
+    assert zero.value == pytest.approx(10**0.5)
+
+
+def test_a_band_that_reaches_zero_meets_the_wish_from_the_first_value_on() -> None:
+    points = [replace(p, low=low) for p, low in zip(curve([0.4, 0.2], half=0.05), (0.35, 0.0), strict=True)]
+    (found,) = crossings(points, 0.3, "below")
+    assert found.low == pytest.approx(1.0, abs=0.01)
+    (early,) = crossings([replace(p, low=0.0) for p in points], 0.3, "below")
+    assert early.low == 1.0
+    assert "95 %: at most 1 to" in early.message
+
+
+def test_a_single_run_has_no_interval_of_its_crossing() -> None:
+    (found,) = crossings([replace(p, low=None, high=None, runs=1) for p in curve([0.4, 0.2])], 0.3, "below")
+    assert (found.low, found.high) == (None, None)
+    assert found.message == "about 2.6 (a single run has no 95 % interval)"
 
 
 def test_a_wish_for_more_is_the_mirror_image() -> None:
-    (found,) = crossings(curve([0.6, 0.8, 0.9], half=0.05), 0.7, "above")
+    points = [replace(p, measure="accuracy, x") for p in curve([0.6, 0.8, 0.9], half=0.05)]
+    (found,) = crossings(points, 0.7, "above")
     assert found.value == pytest.approx(10**0.5)
     assert found.low == pytest.approx(10**0.25)
 
@@ -94,7 +122,7 @@ def test_wishes_met_at_once_or_never() -> None:
 
 def test_a_curve_that_comes_back_has_to_stay() -> None:
     (found,) = crossings(curve([0.1, 0.4, 0.2]), 0.3, "below")
-    assert found.value == pytest.approx(10**1.5)
+    assert found.value == pytest.approx(10 ** (1 + math.log(4 / 3) / math.log(2)))
 
 
 def test_bad_questions() -> None:
