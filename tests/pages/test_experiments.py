@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpsyn.app.lab.planner import NO_TARGET
-from dpsyn.notation import readable
 from tests.pages.conftest import finish_job
 
 

@@ -45,7 +45,8 @@ def draw_curves(
 ) -> go.Figure:
     """Means of one measure with 95 % bars against the setting that varies; floor, ceiling and wish across.
 
-    Open: over the budget asked for, and dotted where all of a line is; a mean of a single run has no bar. Open with a dot inside: fewer runs than asked for, because some failed.
+    Open: over the budget asked for, and dotted where all of a line is. Open with a dot inside: fewer runs than asked for,
+    because some failed. A mean of a single run has no bar; a bar that reaches 0 goes to the edge of a logarithmic axis.
 
     Args:
         points: from :func:`~dpsyn.evaluation.experiments.summary.summarise`.
@@ -86,7 +87,6 @@ def draw_curves(
                 error_y={
                     "type": "data",
                     "symmetric": False,
-                    # On a logarithmic axis a bar that reaches 0 goes to the edge and has no cap there.
                     "array": [high - p.mean for p, (_, high) in zip(curve, ends, strict=True)],
                     "arrayminus": [p.mean - low for p, (low, _) in zip(curve, ends, strict=True)],
                     "thickness": 1.5,

@@ -95,7 +95,7 @@ def is_rising(measure: str) -> bool:
 
 
 def is_proportional(measure: str, heights: Sequence[float]) -> bool:
-    """Whether curves of such heights are drawn, and read between two values, over the logarithm: errors differ by factors."""
+    """Whether curves of such heights are drawn, and read between values, over the logarithm: errors differ by factors."""
     return not is_rising(measure) and min(heights, default=0.0) > 0
 
 
