@@ -230,12 +230,28 @@ class Attribute:
             names = [f"{a} to {b}" for a, b in pairwise(shown)]
         return names + ["(missing)"] * self.missing
 
+    @property
+    def reach(self) -> str:
+        """The bounds of a numeric or date column in words: 0 to 10, 2020-01-01 to 2024-12-31."""
+        bounds = (float(self.lower or 0), float(self.upper or 0))
+        return " to ".join(str(np.datetime64(int(b), "D")) if self.kind == "date" else f"{b:g}" for b in bounds)
+
+    def outside(self, column: pd.Series[Any]) -> int:
+        """How many cells of a numeric or date column lie beyond the bounds; 0 for other columns."""
+        if not self.is_binned:
+            return 0
+        values = self._as_numbers(column)
+        return int(((values < self._low) | (values > self._high)).sum())
+
     def numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         """A numeric or date column as numbers, clipped to the bounds; NaN where missing. Shape (n,).
 
         Raises:
             DomainError: a cell is neither missing nor a number (or a date); the message names its row.
         """
+        return np.asarray(np.clip(self._as_numbers(column), self._low, self._high))
+
+    def _as_numbers(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         if not self.is_binned:
             raise self._wrong(f"a {self.kind} column has no numbers")
         column = self._column(column)
@@ -254,7 +270,7 @@ class Attribute:
             if bad.any():
                 what = "a number, not a date" if numeric else "not a date"
                 self._reject(column, bad, what if self.kind == "date" else "not a number")
-        return np.asarray(np.clip(values, self._low, self._high))
+        return values
 
     def in_units(self, column: pd.Series[Any]) -> npt.NDArray[np.float64]:
         """A numeric or date column counted in units: whole numbers, those of the nearest multiples between the bounds.

@@ -216,9 +216,7 @@ def _described(attribute: Attribute) -> str:
         what = ", ".join(map(str, attribute.categories[:_NAMED])) + ", …" * (len(attribute.categories) > _NAMED)
         count = "" if attribute.kind == "truth" else f", {len(attribute.categories):,} values"
     else:
-        bounds = float(attribute.lower or 0), float(attribute.upper or 0)
-        first, last = (str(np.datetime64(int(b), "D")) if attribute.kind == "date" else f"{b:g}" for b in bounds)
-        what, count = f"{first} to {last}", f", {attribute.effective_bins:,} bins"
+        what, count = attribute.reach, f", {attribute.effective_bins:,} bins"
     others = ", or empty" * attribute.missing + " (not confirmed)" * (not attribute.public)
     return f"{attribute.name}: {attribute.kind}{count}: {what}{others}"
 

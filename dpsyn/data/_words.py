@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
-from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, local_moments
+from dpsyn.dates import ISO_DATE, ZONE, ZONE_RULE, days, local_moments
 from dpsyn.errors import quoted
 
 Positions = npt.NDArray[np.int64]
@@ -285,8 +285,11 @@ def read_numbers(texts: Any, *, decimal_comma: bool) -> tuple[npt.NDArray[np.flo
     return values, ~readable
 
 
-def parse_dates(texts: Any) -> Parsed | None:
-    """datetime64[us] if every text is a date of one format, else None. 03/04/2020 is read as month/day unless that fails."""
+def parse_dates(texts: Any, within: tuple[float, float] | None = None) -> Parsed | None:
+    """datetime64[us] if every text is a date of one format, else None.
+
+    03/04/2020 is read as month/day unless that fails, or leaves the days ``within`` which day/month stays.
+    """
     if len(texts) == 0:
         return None
     first = texts[0].as_py()
@@ -296,13 +299,22 @@ def parse_dates(texts: Any) -> Parsed | None:
         read = {f: moments for f in formats if not np.isnat(moments := read_dates(texts, f)).any()}
         if not read:
             continue
-        both = list(read.values())
-        doubtful = len(both) == 2 and (both[0] != both[1]).any()
-        note = (
-            f"dates such as {quoted(first)} could be month/day or day/month and were read as month/day" if doubtful else ""
-        )
-        return Parsed(both[0], note, next(iter(read)))
+        both, note = list(read), ""
+        if len(both) == 2 and (read[both[0]] != read[both[1]]).any():
+            inside = [f for f in both if within is not None and _inside(read[f], within)]
+            why = ", which alone keeps to the bounds" if len(inside) == 1 else ""
+            both = inside if why else both
+            note = (
+                f"dates such as {quoted(first)} could be month/day or day/month and were read as "
+                f"{'month/day' if both[0] == next(iter(read)) else 'day/month'}{why}"
+            )
+        return Parsed(read[both[0]], note, both[0])
     return None
+
+
+def _inside(moments: npt.NDArray[np.datetime64], within: tuple[float, float]) -> bool:
+    found = days(moments)
+    return bool(within[0] <= found.min() and found.max() <= within[1])
 
 
 def _formats(text: str) -> list[tuple[str, ...]]:

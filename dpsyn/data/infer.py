@@ -314,33 +314,37 @@ def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate
         why = "but the domain allows no missing values; allow them or fill the cell"
         _refuse(attribute, words, words.empty, "an empty cell", why, locate)
     if attribute.is_binned:
-        values, read = _binned(attribute, words, decimal_comma, locate)
+        values, read, notes = _binned(attribute, words, decimal_comma, locate)
     else:
-        values, read = _listed(attribute, words, locate), partial(_found, category_of(attribute))
-    return Column(words.spread(values).rename(attribute.name), attribute, read=read)
+        values, read, notes = _listed(attribute, words, locate), partial(_found, category_of(attribute)), ()
+    return Column(words.spread(values).rename(attribute.name), attribute, notes, read)
 
 
 def _binned(
     attribute: Attribute, words: Words, decimal_comma: bool, locate: Locate
-) -> tuple[npt.NDArray[Any], Callable[[Any], Any]]:
+) -> tuple[npt.NDArray[Any], Callable[[Any], Any], tuple[str, ...]]:
+    within = (float(attribute.lower or 0), float(attribute.upper or 0))
+
     def parse(texts: Any) -> Parsed | None:
-        return parse_dates(texts) if attribute.kind == "date" else parse_numbers(texts, decimal_comma=decimal_comma)
+        dated = attribute.kind == "date"
+        return parse_dates(texts, within) if dated else parse_numbers(texts, decimal_comma=decimal_comma)
 
     read: Callable[[Any], Any] = partial(as_floats, decimal_comma=decimal_comma)
     parsed = parse(words.texts)
     if parsed is not None:
         values = parsed.values
         if attribute.kind == "date":
-            return values, partial(read_dates, written=parsed.written)
+            notes = (f"Column {quoted(attribute.name)}: {parsed.note}.",) if parsed.note else ()
+            return values, partial(read_dates, written=parsed.written), notes
         whole = (
             values.dtype.kind == "f"
             and attribute.is_whole
             and np.isfinite(values).all()
             and (values == np.floor(values)).all()
         )
-        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read
+        return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read, ()
     if len(words.texts) == 0:
-        return np.empty(0, dtype=np.float64), read
+        return np.empty(0, dtype=np.float64), read, ()
     first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
     if first is None:
         raise DomainError(

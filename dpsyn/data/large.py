@@ -71,8 +71,9 @@ def file_statistics(
 ) -> FileStatistics:
     """Statistics of a CSV, TSV or Parquet file of any size.
 
-    Equal to ``read_table(path, ...).statistics()`` and the domain and notes of reading it, without holding the table in
-    memory: a text file is read three times (four if it holds quotes), a Parquet file twice.
+    Equal to ``read_table(path, ...).statistics()`` and the domain and notes of reading it (but for those on cells outside a
+    given domain), without holding the table in memory: a text file is read three times (four if it holds quotes), a
+    Parquet file twice.
 
     Args:
         path: the file.
@@ -158,7 +159,8 @@ class _Folds(dict[str, Fold]):
     def plans(self, source: Delimited | Parquet, job: _Job) -> tuple[list[Plan], tuple[str, ...]]:
         """What the columns are and how to encode them, and notes."""
         if job.domain is not None:
-            found, notes = [fold.column(name) for name, fold in self.items()], left_out(source.names, job.domain.names)
+            found = [fold.column(name) for name, fold in self.items()]
+            notes = (*left_out(source.names, job.domain.names), *(note for column in found for note in column.notes))
         else:
             every, dropped, notes = inferred_columns(
                 list(self), lambda name: self[name].column(name), job.wide, named=job.columns is not None

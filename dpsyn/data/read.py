@@ -293,7 +293,7 @@ def _from_text(
 
     if domain is not None:
         fitted = domain.project(wanted)
-        found = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute).values)
+        found = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute))
     else:
         found = _inferred(wanted, name, column, wide, named=columns is not None)
     table, dropped, more = found
@@ -305,9 +305,9 @@ def _from_frame(frame: pd.DataFrame, domain: Domain | None, name: str, columns: 
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
 
-    def fit(attribute: Attribute) -> pd.Series[Any]:
+    def fit(attribute: Attribute) -> Column:
         with unicode_only(attribute.name):
-            return fit_typed(attribute, frame[attribute.name])
+            return Column(fit_typed(attribute, frame[attribute.name]), attribute)
 
     def infer(column: str) -> Column:
         with unicode_only(column):
@@ -324,9 +324,22 @@ def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     return (f"Not in the domain, and left out: {', '.join(map(quoted, others))}.",) if others else ()
 
 
-def _fitted(domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], pd.Series[Any]]) -> Found:
-    frame = pd.DataFrame({attribute.name: fit(attribute) for attribute in domain.attributes})
-    return Table(frame, domain, name), (), left_out(present, domain.names)
+def _fitted(domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], Column]) -> Found:
+    found = [fit(attribute) for attribute in domain.attributes]
+    table = Table(pd.DataFrame({column.attribute.name: column.values for column in found}), domain, name)
+    notes = [note for column in found for note in (*column.notes, *_clipped(column))]
+    return table, (), (*left_out(present, domain.names), *notes)
+
+
+def _clipped(column: Column) -> tuple[str, ...]:
+    """A note on cells beyond the bounds, if there are any."""
+    attribute, count = column.attribute, column.attribute.outside(column.values)
+    if not count:
+        return ()
+    return (
+        f"Column {quoted(attribute.name)}: {count:,} of {len(column.values):,} cells lie outside the domain, "
+        f"{attribute.reach}, and are taken as its nearer end.",
+    )
 
 
 def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide, *, named: bool) -> Found:

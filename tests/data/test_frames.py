@@ -145,7 +145,8 @@ def test_a_frame_into_a_domain() -> None:
     )
     table, notes = read_with_notes(pd.DataFrame({"a": [0.5, 3.0], "b": ["y", "x"], "c": [1, 2]}), domain=domain)
     assert table.codes.tolist() == [[1, 5], [0, 9]]
-    assert notes == ("Not in the domain, and left out: 'c'.",)
+    assert notes[0] == "Not in the domain, and left out: 'c'."
+    assert notes[1].startswith("Column 'a': 1 of 2 cells lie outside the domain")
     with pytest.raises(DomainError, match="row 2 has 'z'"):
         dpsyn.read_table(pd.DataFrame({"a": [0.5, 3.0], "b": ["y", "z"]}), domain=domain)
     with pytest.raises(DomainError, match="no column 'b'"):

@@ -38,7 +38,7 @@ def outcome(read: Callable[[], Outcome]) -> Outcome:
 def both(path: Path, **options: Any) -> tuple[Outcome, Outcome]:
     def whole() -> Outcome:
         table, notes = read_with_notes(path, **options)
-        return table.statistics(), table.domain, notes
+        return table.statistics(), table.domain, tuple(note for note in notes if "outside the domain" not in note)
 
     def streamed() -> Outcome:
         found = file_statistics(path, **options)

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsyn
+from dpsyn.attribute import Attribute
 from dpsyn.data.infer import MAX_CATEGORIES
 from dpsyn.data.read import read_with_notes
+from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, InputError, ParameterError
 
 
@@ -249,7 +251,33 @@ def test_a_domain_that_does_not_fit_names_line_and_value() -> None:
         dpsyn.read_table(b"a,n\nx,1\ny,\n", domain=domain)
     with pytest.raises(DomainError, match="no column 'n'"):
         dpsyn.read_table(b"a\nx\n", domain=domain)
-    table, notes = read_with_notes(b"n,b,a\n1,3,x\n12,4,y\n", domain=domain)
+    table, notes = read_with_notes(b"n,b,a\n1,3,x\n8,4,y\n", domain=domain)
     assert table.domain is not None
     assert table.frame.columns.tolist() == ["a", "n"]
     assert notes == ("Not in the domain, and left out: 'b'.",)
+
+
+DAYS = Domain.of([Attribute("day", "date", lower=18_993, upper=19_240, bins=5)])  # 2022-01-01 to 2022-09-05
+
+
+def test_dates_that_could_be_either_keep_to_the_bounds_of_the_domain_and_say_so():
+    for cells, expected, said in (
+        ("11/12/2022\n12/11/2022", None, "month/day."),  # neither order keeps to the bounds
+        ("03/04/2022\n12/05/2022", ["2022-04-03", "2022-05-12"], "day/month, which alone keeps to the bounds"),
+        ("03/04/2022\n05/06/2022", ["2022-03-04", "2022-05-06"], "month/day."),
+    ):
+        table, notes = read_with_notes(f"day\n{cells}\n".encode(), domain=DAYS)
+        assert said in notes[0]
+        if expected is None:
+            assert "cells lie outside the domain, 2022-01-01 to 2022-09-05" in notes[1]
+        else:
+            assert [str(day)[:10] for day in table.frame["day"]] == expected
+            assert len(notes) == 1
+
+
+def test_cells_outside_the_bounds_are_counted_in_a_note():
+    domain = Domain.of([Attribute("age", "numeric", lower=20, upper=60, bins=4, integer=True)])
+    for source in (b"age\n19\n20\n60\n61\n99\n", pd.DataFrame({"age": [19, 20, 60, 61, 99]})):
+        table, notes = read_with_notes(source, domain=domain)
+        assert notes == ("Column 'age': 3 of 5 cells lie outside the domain, 20 to 60, and are taken as its nearer end.",)
+        assert table.codes[:, 0].tolist() == [0, 0, 3, 3, 3]
