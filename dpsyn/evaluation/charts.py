@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpsyn import checks
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.distributions import draw_column
-from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_scores, draw_table
+from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_errors, draw_scores, draw_table
 from dpsyn.evaluation.report import Report
 from dpsyn.evaluation.tables import FLOOR, heatmaps
 from dpsyn.kit.plotly import alone
@@ -51,6 +51,10 @@ def _prediction(report: Report) -> go.Figure | str:
     return draw_scores(_named(report))
 
 
+def _coefficients(report: Report) -> go.Figure | str:
+    return draw_coefficients(_named(report)) or "no target column was chosen, or nothing explains it"
+
+
 def _worst_table(report: Report, of: str | int | None) -> go.Figure | str:
     degrees = list(report.marginals)
     if report.rows is None or report.baseline is None:
@@ -84,6 +88,7 @@ CHARTS: Mapping[str, Callable[..., Any]] = {
     "pairs of a real sample": _pairs_of_sample,
     "correlations": _correlations,
     "prediction": _prediction,
+    "coefficients": _coefficients,
     "column": _column,
 }
 _OF = ("worst table", "column")

@@ -64,10 +64,16 @@ class MarginalError:
         """Whether only a random sample of the tables was compared."""
         return self.measured < self.possible
 
+    @property
+    def k_marginal(self) -> float:
+        """NIST's k-marginal score for k = ``degree``, from 0 to 1,000 for equal tables: 1,000·(1 - mean total variation)
+        (Ridgeway, Theofanos, Manley, Task 2021, NIST Technical Note 2151), in our bins."""
+        return 1000 * (1 - self.mean)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         lists = {"worst": list(self.worst), "contrast_worst": list(self.contrast_worst)}
-        return asdict(self) | lists | {"sampled": self.sampled}
+        return asdict(self) | lists | {"sampled": self.sampled, "k_marginal": self.k_marginal}
 
 
 def default_max_subsets(rows: int) -> int:

@@ -36,6 +36,7 @@ _LARGEST_MAP = 30
 _NUMBERED_MAP = 8
 _SMALLEST_DIFFERENCE = 0.01
 _MATRICES_ACROSS = 3
+_MOST_TERMS = 10
 _LOWEST = -1.0
 """R² below it is written, not drawn."""
 
@@ -233,6 +234,43 @@ def draw_scores(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go
     figure.update_yaxes(gridcolor=GRID)
     title = f"Predicting {shorten(real.target, 30)} on {real.test_rows:,} held-out real rows"
     return finish(figure, title, entries=len(found) + 2, above=80)
+
+
+def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure | None:
+    """Coefficients of the target's regression with their 95 % intervals, by real rows and by each release: of many terms
+    those on which the real rows are surest. None where there is no regression. ``places`` as :func:`draw_errors` takes them.
+
+    Raises:
+        ParameterError: there are no reports.
+    """
+    import plotly.graph_objects as go
+
+    at_least_one(reports)
+    found = {name: r.release.regression for name, r in reports.items() if r.release.regression is not None}
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    sure = [abs(term.real.value) / (term.real.high - term.real.low) for term in first.terms]
+    shown = np.sort(np.argsort(-np.array(sure), kind="stable")[:_MOST_TERMS])
+    styles = dict(zip(reports, places or range(len(reports)), strict=True))
+    real = {"color": GUIDE, "size": 11, "symbol": "line-ns", "line": {"width": 2, "color": GUIDE}}
+    series_of: list[tuple[str, list[Any], dict[str, Any]]] = [("Real rows", [t.real for t in first.terms], real)]
+    series_of += [(name, [t.other for t in r.terms], dot_style(styles[name])) for name, r in found.items()]
+    figure = go.Figure()
+    for at, (name, intervals, style) in enumerate(series_of):
+        there = [(place, intervals[i]) for place, i in enumerate(shown) if intervals[i] is not None]
+        values = [interval.value for _, interval in there]
+        height = [place + 0.7 * ((at + 0.5) / len(series_of) - 0.5) for place, _ in there]
+        bars = {"type": "data", "array": [i.high - i.value for _, i in there], "thickness": 2, "width": 0}
+        text = [f"{escape.chart(name)}<br>{short(i.value, 3)} ({short(i.low, 3)} to {short(i.high, 3)})" for _, i in there]
+        dots = go.Scatter(x=values, y=height, mode="markers", marker=style, error_x=bars, **series(name, 1))
+        figure.add_trace(dots.update(customdata=text, hovertemplate="%{customdata}<extra></extra>"))
+    names = [escape.chart(shorten(first.terms[i].name, 34)) for i in shown]
+    ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": names}
+    figure.update_yaxes(**ticks, autorange="reversed", automargin=True, showgrid=False, zeroline=False)
+    figure.update_xaxes(title_text="Standardised coefficient, 95 % interval", gridcolor=GRID, zerolinecolor=GUIDE)
+    title = f"What explains {shorten(first.target, 30)}"
+    return finish(figure, title, height=int(140 + (14 + 9 * len(series_of)) * len(shown)), entries=len(series_of))
 
 
 def _score_text(name: str, score: float | None, note: str) -> str:

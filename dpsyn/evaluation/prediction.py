@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpsyn.domain import Attribute
+from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.table import Table
 
@@ -30,10 +30,11 @@ NEURAL = "small neural net"
 MODELS = (LOGISTIC, BOOSTED, FOREST, NEURAL)
 """Of a numeric target ridge regression is the linear one; the two names stand for each other."""
 DEFAULT_MODELS = (LOGISTIC, BOOSTED)
-RISING = ("accuracy", "ROC-AUC", "R²")
+RISING = ("accuracy", "ROC-AUC", "R²", "coefficients")
 """Measures of which more is better."""
 MAX_TRAINING_ROWS = 50_000
 MAX_TEST_ROWS = 50_000
+_FEWEST_IN_A_GROUP = 50
 _TREES = 60
 _ITERATIONS = 300
 _NEURONS = 32
@@ -55,6 +56,8 @@ class Score:
             1 - Σ (y - ŷ)² / Σ (y - mean of y)² over the held-out rows, and ``"mean absolute error"``, mean of |y - ŷ| in
             the column's unit (of a date: days).
         training_rows: number of rows that it learnt from.
+        groups: of classes: accuracy among the held-out rows of every category of another column, ``"column = category"``,
+            that at least 50 of them have.
         note: why a number is missing, or what was unusual; empty otherwise.
     """
 
@@ -62,6 +65,7 @@ class Score:
     measures: Mapping[str, float]
     training_rows: int
     note: str = ""
+    groups: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,36 @@ class RealScores:
 
 
 @dataclass(frozen=True)
+class WorstGroup:
+    """The rows, of one category of one column, that lose most accuracy if a model learns from synthetic rows.
+
+    Attributes:
+        name: ``"column = category"``.
+        accuracy, real: among them, of the model trained on the synthetic and on the real rows.
+    """
+
+    name: str
+    accuracy: float
+    real: float
+
+    @property
+    def loss(self) -> float:
+        """How much accuracy falls; below 0 if it rises in every group."""
+        return self.real - self.accuracy
+
+
+@dataclass(frozen=True)
 class Prediction:
     """Scores of models trained on the synthetic rows, beside those of :class:`RealScores`."""
 
     synthetic: tuple[Score, ...]
     real: RealScores
+
+    def worst_group(self, score: Score) -> WorstGroup | None:
+        """Where the model of a score falls furthest behind the same trained on real rows; None without groups."""
+        real = next((r.groups for r in self.real.scores if r.model == score.model), {})
+        found = [WorstGroup(name, share, real[name]) for name, share in score.groups.items() if name in real]
+        return max(found, key=lambda group: group.loss, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -139,7 +168,7 @@ def _half(attribute: Attribute) -> float:
     return float(attribute.edges[-1] - attribute.edges[0]) / 2
 
 
-def _rows(table: Table, target: str, most: int, seed: int) -> tuple[pd.DataFrame, npt.NDArray[Any], int]:
+def known_rows(table: Table, target: str, seed: int, most: int) -> tuple[pd.DataFrame, npt.NDArray[Any], int]:
     """Features and truth of the rows whose truth is known, or of a random sample of ``most`` of them; their number."""
     truth, known = _truth(table, target)
     count = len(known)
@@ -228,16 +257,17 @@ def _scores(rows: Table, holdout: Table, target: str, seed: int, models: Sequenc
     from threadpoolctl import threadpool_limits
 
     attribute = rows.domain[target]
-    train, learnt, count = _rows(rows, target, MAX_TRAINING_ROWS, seed)
-    test, truth, _ = _rows(holdout, target, MAX_TEST_ROWS, seed)
+    train, learnt, count = known_rows(rows, target, seed, MAX_TRAINING_ROWS)
+    test, truth, _ = known_rows(holdout, target, seed, MAX_TEST_ROWS)
     seen = np.unique(learnt)
     if len(learnt) == 0:
         return tuple(Score(name, {}, 0, f"in every training row {target} is missing") for name in models)
     if len(seen) == 1 and not attribute.is_binned:
         text = str(attribute.categories[int(seen[0])])
         note = f"the training rows hold one class only, {text}: nothing but that can be predicted"
-        accuracy = float(np.mean(truth == seen[0]))
-        return tuple(Score(name, {"accuracy": accuracy}, len(learnt), note) for name in models)
+        right = truth == seen[0]
+        measures, groups = {"accuracy": float(right.mean())}, _groups(rows.domain, test, right)
+        return tuple(Score(name, measures, len(learnt), note, groups) for name in models)
     measure = partial(_of_numbers, attribute) if attribute.is_binned else partial(_of_classes, seen)
     found = []
     makers = _makers(rows, target, seed)
@@ -254,8 +284,25 @@ def _scores(rows: Table, holdout: Table, target: str, seed: int, models: Sequenc
         notes = _notes(attribute, seen, truth, [] if name == NEURAL else caught)
         if count > len(learnt):
             notes.append(f"trained on {len(learnt):,} of {count:,} rows, drawn at random")
-        found.append(Score(name, measure(truth, predicted.astype(np.float64)), len(learnt), "; ".join(notes)))
+        right = None if attribute.is_binned else seen[predicted.argmax(axis=1)] == truth
+        groups = {} if right is None else _groups(rows.domain, test, right)
+        found.append(Score(name, measure(truth, predicted.astype(np.float64)), len(learnt), "; ".join(notes), groups))
     return tuple(found)
+
+
+def _groups(domain: Domain, test: pd.DataFrame, right: npt.NDArray[np.bool_]) -> dict[str, float]:
+    """Share of right answers by category, ``test`` as :func:`_features` has it; without rare categories and empty cells."""
+    found = {}
+    for name in test:
+        kind, at = str(name).split()
+        if kind != "code":
+            continue
+        attribute = domain.attributes[int(at)]
+        rows, hits = (np.bincount(test[name], weights=w, minlength=attribute.size) for w in (None, right))
+        for code, category in enumerate(attribute.categories):
+            if rows[code] >= _FEWEST_IN_A_GROUP:
+                found[f"{attribute.name} = {category}"] = float(hits[code] / rows[code])
+    return found
 
 
 def _of_numbers(attribute: Attribute, truth: Floats, predicted: Floats) -> dict[str, float]:
@@ -361,7 +408,7 @@ def real_scores(
     if len(table.domain) < 2:
         return "there is no column to predict from"
     learnt, at = _truth(table, target)
-    _, truth, _ = _rows(holdout, target, MAX_TEST_ROWS, seed)
+    _, truth, _ = known_rows(holdout, target, seed, MAX_TEST_ROWS)
     if len(at) == 0 or len(truth) == 0:
         return f"{target} is missing in every {'real' if len(at) == 0 else 'held-out'} row"
     linear = RIDGE if attribute.is_binned else LOGISTIC

@@ -14,6 +14,7 @@ from dpsyn import checks
 from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError, quoted
+from dpsyn.evaluation.coefficients import Regression, regression
 from dpsyn.evaluation.distances import (
     QUERIES,
     MarginalError,
@@ -38,6 +39,7 @@ from dpsyn.evaluation.prediction import (
     real_scores,
 )
 from dpsyn.evaluation.values import MOST_CORRELATED, Correlation, ValueErrors, correlations, value_errors
+from dpsyn.evaluation.whole_rows import Copies, Propensity, copies, nearly_copies, propensity
 from dpsyn.mechanisms.base import Progress
 from dpsyn.privacy.histograms import Encoding, bins_of
 from dpsyn.table import Table
@@ -62,6 +64,9 @@ class Closeness:
         ranges: errors of random range queries.
         values: numeric and date columns, value by value.
         correlations: ``"correlation"`` and ``"rank correlation"`` of every pair of them; nothing with fewer than two.
+        propensity: how well a tree tells these rows from the real ones.
+        copies: how many equal a real row: no measure of privacy.
+        regression: of the target on the other columns, beside that of the real rows; None without a target.
     """
 
     rows: int
@@ -70,10 +75,14 @@ class Closeness:
     ranges: RangeError
     values: tuple[ValueErrors, ...]
     correlations: Mapping[str, Correlation]
+    propensity: Propensity | None = None
+    copies: Copies | None = None
+    regression: Regression | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON; a pair that was not measured is None."""
         pairs = [[None if np.isnan(v) else float(v) for v in row] for row in self.pairwise.to_numpy()]
+        whole = {"propensity": self.propensity, "copies": self.copies, "regression": self.regression}
         return {
             "rows": self.rows,
             "marginals": [error.to_dict() for error in self.marginals.values()],
@@ -81,6 +90,7 @@ class Closeness:
             "ranges": self.ranges.to_dict(),
             "values": [errors.to_dict() for errors in self.values],
             "correlations": {name: found.to_dict() for name, found in self.correlations.items()},
+            **{name: None if found is None else found.to_dict() for name, found in whole.items()},
         }
 
 
@@ -101,6 +111,7 @@ class Baseline:
         noise_floor: the held-out rows measured as if they were a release, or None without them.
         independent: mean total variation of the tables of two columns if every column is shuffled by itself: what rows miss
             that keep single columns and nothing else. None where no such table is measured.
+        changed: of how many cells of real rows are those of another row, and how close these then are to the real ones.
         prediction: train-on-real and the majority class (or the mean), or the reason why there is none.
         notes: what was left out.
     """
@@ -114,6 +125,7 @@ class Baseline:
     seed: int
     noise_floor: Closeness | None
     independent: float | None
+    changed: tuple[int, Copies]
     prediction: RealScores | str
     notes: tuple[str, ...]
 
@@ -136,6 +148,7 @@ class Report(Shown):
         prediction: scores of models, or the reason why there are none.
         notes: what was sampled or left out.
         independent: mean two-way error of the real rows with every column shuffled by itself, or None.
+        changed: what is measured of ``release.copies`` for real rows with so many of their cells changed, which hide nobody.
         baseline: the real rows and what was measured of them alone: :func:`evaluate` takes it for the next release. None in
             what :func:`compare` hands over.
         rows: the synthetic rows; None likewise.
@@ -147,6 +160,7 @@ class Report(Shown):
     prediction: Prediction | str
     notes: tuple[str, ...]
     independent: float | None = None
+    changed: tuple[int, Copies] | None = None
     baseline: Baseline | None = None
     rows: Table | None = None
 
@@ -212,6 +226,7 @@ class Report(Shown):
             "prediction": {"skipped": scores} if isinstance(scores, str) else scores.to_dict(),
             "notes": list(self.notes),
             "independent_columns": self.independent,
+            "real_rows_changed": None if self.changed is None else {"cells": self.changed[0], **self.changed[1].to_dict()},
         }
 
 
@@ -274,9 +289,10 @@ def real_baseline(
     else:
         scores = real_scores(table, held, target, seed, models)
     encoding = bins_of(table)
-    floor = None if held is None else _closeness(table, held, encoding, plan, asked)
+    floor = None if held is None else _closeness(table, held, encoding, plan, asked, target, seed)
     independent = _shuffled_error(table, encoding, plan, np.random.default_rng(seed))
-    return Baseline(table, held, target, encoding, plan, asked, seed, floor, independent, scores, tuple(notes))
+    changed = nearly_copies(table, encoding.codes(table), seed)
+    return Baseline(table, held, target, encoding, plan, asked, seed, floor, independent, changed, scores, tuple(notes))
 
 
 def evaluate(
@@ -333,7 +349,8 @@ def evaluate(
         )
     else:
         _check_agreement(baseline, table, holdout, target, degrees)
-    release = _closeness(baseline.table, synthetic, baseline.encoding, baseline.plan, baseline.queries)
+    plan, asked = baseline.plan, baseline.queries
+    release = _closeness(baseline.table, synthetic, baseline.encoding, plan, asked, baseline.target, baseline.seed)
     scores: Prediction | str
     if isinstance(baseline.prediction, str) or baseline.holdout is None:
         scores = str(baseline.prediction)
@@ -347,8 +364,8 @@ def evaluate(
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)
-    notes, independent = sampled + baseline.notes, baseline.independent
-    return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, independent, baseline, synthetic)
+    notes, beside = sampled + baseline.notes, (baseline.independent, baseline.changed)
+    return Report(baseline.table.n, release, baseline.noise_floor, scores, notes, *beside, baseline, synthetic)
 
 
 def _checked_degrees(degrees: Sequence[int]) -> list[int]:
@@ -390,12 +407,27 @@ def _shuffled_error(
 
 
 def _closeness(
-    table: Table, rows: Table, encoding: Encoding, plan: Sequence[Subsets], queries: Sequence[RangeQuery]
+    table: Table,
+    rows: Table,
+    encoding: Encoding,
+    plan: Sequence[Subsets],
+    queries: Sequence[RangeQuery],
+    target: str | None,
+    seed: int,
 ) -> Closeness:
     real, other = encoding.codes(table), encoding.codes(rows)
     marginals, pairwise = marginal_errors(real, other, table.domain.shape, table.domain.names, plan)
-    ranges = range_errors(real, other, queries)
-    return Closeness(rows.n, marginals, pairwise, ranges, value_errors(table, rows), correlations(table, rows))
+    return Closeness(
+        rows.n,
+        marginals,
+        pairwise,
+        range_errors(real, other, queries),
+        value_errors(table, rows),
+        correlations(table, rows),
+        propensity(real, other, seed),
+        copies(table, rows, real, other),
+        None if target is None else regression(table, rows, target, seed),
+    )
 
 
 def _check_agreement(
@@ -423,7 +455,7 @@ def flat_measures(report: Report) -> dict[str, float]:
     """The numbers of a report by name, those that are defined."""
     found = _distances(report.release)
     if not isinstance(report.prediction, str):
-        found |= _of_models(report.prediction.synthetic)
+        found |= _of_models(report.prediction)
     return found
 
 
@@ -458,11 +490,20 @@ def _distances(measured: Closeness) -> dict[str, float]:
     for name, correlation in measured.correlations.items():
         found[f"{name}, largest difference"] = correlation.largest
         found[f"{name}, mean difference"] = correlation.mean
+    if measured.propensity is not None:
+        found["propensity, pMSE ratio"] = measured.propensity.ratio
+    if measured.regression is not None:
+        found["coefficients, mean overlap of intervals"] = measured.regression.mean_overlap
     return {name: float(value) for name, value in found.items() if math.isfinite(value)}
 
 
-def _of_models(scores: Sequence[Score]) -> dict[str, float]:
-    return {_named(measure, score): value for score in scores for measure, value in score.measures.items()}
+def _of_models(scores: Prediction) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for score in scores.synthetic:
+        found |= {_named(measure, score): value for measure, value in score.measures.items()}
+        if (group := scores.worst_group(score)) is not None:
+            found[_named("loss in the worst group", score)] = group.loss
+    return found
 
 
 def _named(measure: str, score: Score) -> str:

@@ -11,15 +11,18 @@ import numpy as np
 import pandas as pd
 
 from dpsyn.evaluation.figures import draw_heatmaps
-from dpsyn.evaluation.prediction import Score
+from dpsyn.evaluation.prediction import Prediction, Score
 from dpsyn.evaluation.report import Closeness, Report
 from dpsyn.evaluation.values import QUANTILES, ValueErrors
+from dpsyn.evaluation.whole_rows import Copies
 from dpsyn.notation import percent, short
 
 Reports = Mapping[str, Report]
 MOST_COLUMNS = 100
 """Columns of numbers in a table; each has a line for every release and two more."""
 _SHOWN_QUANTILES = {"5 %": 0.05, "Median": 0.5, "95 %": 0.95}
+_SCORED = 3
+"""Columns of the tables that NIST's challenges score."""
 FLOOR = "Sampling noise (held-out real rows)"
 
 
@@ -63,6 +66,8 @@ def _line(name: str, measured: Closeness) -> dict[str, Any]:
         line[f"{degree}-way mean"] = round(error.mean, 4)
         line[f"{degree}-way max"] = round(error.max, 4)
         line[f"worst {degree}-way table"] = " × ".join(error.worst)
+    if _SCORED in measured.marginals:
+        line["k-marginal score"] = round(measured.marginals[_SCORED].k_marginal, 1)
     return line
 
 
@@ -117,17 +122,54 @@ def correlations_table(reports: Reports) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def whole_rows_table(reports: Reports) -> pd.DataFrame:
+    """How well a tree tells rows from the real ones, and how many are copies; below, real rows with a few cells changed."""
+    lines: list[dict[str, Any]] = []
+    for name, measured in _compared(reports).items():
+        if measured.propensity is not None and measured.copies is not None:
+            seen = {"pMSE": float(f"{measured.propensity.error:.3g}"), "Ratio": round(measured.propensity.ratio, 2)}
+            lines.append({"Compared": name, **seen, **_copies(measured.copies)})
+    changed = next(iter(reports.values())).changed
+    if changed is not None:
+        cells, found = changed
+        what = f"Real rows, {cells} cell{'s' * (cells != 1)} of each changed"
+        lines.append({"Compared": what, "pMSE": None, "Ratio": None, **_copies(found)})
+    return pd.DataFrame(lines)
+
+
+def _copies(found: Copies) -> dict[str, Any]:
+    return {"Equal to a real row": percent(found.equal), "Cells unlike the closest one": round(found.distance, 2)}
+
+
+def coefficients_table(reports: Reports) -> pd.DataFrame:
+    """Of the regression of the target what the intervals of its coefficients share with those of the real rows."""
+    lines = []
+    for name, measured in _compared(reports).items():
+        if (found := measured.regression) is not None:
+            least = {"Least": round(found.worst.overlap, 2), "Of which term": found.worst.name}
+            lines.append({"Compared": name, "Overlap, mean": round(found.mean_overlap, 3), **least})
+    return pd.DataFrame(lines)
+
+
 def scores_table(reports: Reports) -> pd.DataFrame:
     """Measures of every model, what is unusual; train-on-real and always the majority class or the mean below."""
     lines: list[dict[str, Any]] = []
     for name, report in reports.items():
         if not isinstance(report.prediction, str):
-            lines += [_score_line(name, score) for score in report.prediction.synthetic]
+            lines += [_score_line(name, score) | _worst(report.prediction, score) for score in report.prediction.synthetic]
     found = next(iter(reports.values())).prediction
     if not isinstance(found, str):
         lines += [_score_line("Real rows", score) for score in (*found.real.scores, found.real.constant)]
     table = pd.DataFrame(lines)
     return table[[name for name in table if name not in ("Rows", "Note")] + ["Rows", "Note"]]
+
+
+def _worst(found: Prediction, score: Score) -> dict[str, Any]:
+    group = found.worst_group(score)
+    if group is None:
+        return {}
+    real = {"There, trained on real rows": round(group.real, 4)}
+    return {"Loses most in": group.name, "Accuracy there": round(group.accuracy, 4), **real}
 
 
 def _score_line(name: str, score: Score) -> dict[str, Any]:

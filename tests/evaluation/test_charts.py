@@ -49,6 +49,7 @@ TITLES: Mapping[tuple[Any, ...], str] = {
     ("pairs of a real sample",): "Sampling noise (held-out real rows)",
     ("correlations",): "Rank correlation",
     ("prediction",): "Predicting ill on 40 held-out real rows",
+    ("coefficients",): "What explains ill = no",
     ("column",): "Values of size",
     ("column", "ill"): "Values of ill",
 }

@@ -11,7 +11,7 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.figures import draw_correlations, draw_errors, draw_heatmaps, draw_scores
+from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_errors, draw_heatmaps, draw_scores
 from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
 from dpsyn.kit.plotly import bar_style, dot_style, shorten
@@ -143,6 +143,22 @@ def test_scores(reports: dict[str, Report]) -> None:
     assert on_real["y"][::4] == [score.measures["accuracy"] for score in result.real.scores]
     dashed = [t for t in data["data"] if t.get("line", {}).get("dash") == "dot"]
     assert [t["y"][0] for t in dashed] == [result.real.constant.measures["accuracy"], 0.5]
+
+
+def test_coefficients_with_their_intervals(reports: dict[str, Report]) -> None:
+    drawn = draw_coefficients(reports)
+    assert drawn is not None
+    data = _checked(drawn)
+    assert data["layout"]["yaxis"]["ticktext"] == ["size", "colour &lt;b&gt; = blue"]
+    real, release = data["data"][:2]
+    found = reports[LONG].release.regression
+    assert found is not None
+    assert [trace["legendgroup"] for trace in data["data"]] == ["Real rows", LONG, "one row"]
+    assert drawn.data[0].x == tuple(term.real.value for term in found.terms)
+    assert drawn.data[1].x[0] + drawn.data[1].error_x.array[0] == pytest.approx(found.terms[0].other.high)
+    assert drawn.data[2].x == ()  # one row has one class
+    assert draw_coefficients({"a": evaluate(REAL, REAL.frame, degrees=(1,))}) is None
+    assert real["marker"]["symbol"] != release["marker"]["symbol"]
 
 
 def test_scores_that_were_skipped(reports: dict[str, Report]) -> None:

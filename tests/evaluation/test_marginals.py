@@ -43,6 +43,8 @@ def test_a_report_by_hand() -> None:
     assert (found[1].mean, found[1].max, found[1].worst) == (0.25, 0.75, ("b",))
     assert (found[2].mean, found[2].max, found[2].worst) == (0.5, 0.75, ("a", "b"))
     assert not found[2].sampled
+    # NIST's score takes half of the summed difference of the shares from 1, of 1,000.
+    assert (found[1].k_marginal, found[2].k_marginal, found[2].to_dict()["k_marginal"]) == (750.0, 500.0, 500.0)
     assert pairwise.to_numpy().tolist() == [[0.0, 0.75, 0.0], [0.75, 0.75, 0.75], [0.0, 0.75, 0.0]]
     assert list(pairwise.columns) == list(pairwise.index) == ["a", "b", "c"]
     # Means of x_b: (-1+1+1+1)/4 = 1/2 against -1; of x_a·x_b: (1-1+1+1)/4 = 1/2 against (1-1)/2 = 0.

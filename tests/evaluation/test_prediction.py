@@ -101,6 +101,41 @@ def test_good_synthetic_rows_are_as_good_and_shuffled_ones_are_useless(baseline:
         assert far.measures["accuracy"] < close.measures["accuracy"] - 0.1
 
 
+def test_the_group_that_a_model_fails_by_hand() -> None:
+    domain = Domain.of([Attribute(n, "categorical", categories=("a", "b", "rare")) for n in "xg"] + [DOMAIN["ill"]])
+
+    def table(*groups: tuple[str, str, bool, int]) -> Table:
+        return Table(pd.DataFrame([row for *row, n in groups for _ in range(n)], columns=["x", "g", "ill"]), domain)
+
+    # x says who is ill; among g = b it says the opposite, which the rows that a model learns from may have lost.
+    truth = [("a", "a", True, 300), ("b", "a", False, 300), ("a", "b", False, 60), ("b", "b", True, 60)]
+    lost = [(x, g, x == "a", n) for x, g, _, n in truth]
+    held = table(*truth, ("a", "rare", True, 49))
+    real = real_scores(table(*truth), held, "ill", 0, [FOREST])
+    assert isinstance(real, RealScores)
+    (score,) = real.scores
+    assert score.groups == {"x = a": 1.0, "x = b": 1.0, "g = a": 1.0, "g = b": 1.0}  # none of 49 rows
+    found = predict(table(*lost), held, real, 0)
+    worst = found.worst_group(found.synthetic[0])
+    assert worst is not None
+    assert (worst.name, worst.accuracy, worst.real, worst.loss) == ("g = b", 0.0, 1.0, 1.0)
+    same = predict(table(*truth), held, real, 0)
+    worst = same.worst_group(same.synthetic[0])
+    assert worst is not None
+    assert worst.loss == 0
+    one = predict(table(("a", "a", True, 5)), held, real, 0)
+    worst = one.worst_group(one.synthetic[0])
+    assert worst is not None
+    assert (worst.name, worst.accuracy) == ("x = b", pytest.approx(60 / 360))
+
+
+def test_numbers_have_no_groups() -> None:
+    real = real_scores(REAL, HELD, "height", 0, [RIDGE])
+    assert isinstance(real, RealScores)
+    found = predict(REAL, HELD, real, 0)
+    assert found.worst_group(found.synthetic[0]) is None
+
+
 def test_more_than_two_classes_with_missing_ones() -> None:
     found = real_scores(REAL, HELD, "kind", 0)
     assert isinstance(found, RealScores)

@@ -14,7 +14,8 @@ from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.evaluation.distances import MarginalError
 from dpsyn.evaluation.prediction import Prediction
-from dpsyn.evaluation.report import evaluate, real_baseline
+from dpsyn.evaluation.report import evaluate, flat_measures, real_baseline, references
+from dpsyn.evaluation.tables import FLOOR, coefficients_table, scores_table, summary_table, whole_rows_table
 from dpsyn.table import Table
 
 DOMAIN = Domain.of(
@@ -189,7 +190,7 @@ def test_to_dict_is_plain_and_complete() -> None:
     data = evaluate(REAL, _table(300, 3).frame, baseline=BASELINE).to_dict()
     assert json.loads(json.dumps(data, allow_nan=False)).keys() == data.keys()
     assert [entry["degree"] for entry in data["release"]["marginals"]] == [1, 2, 3]
-    assert set(data["release"]["marginals"][0]) == {*MarginalError.__dataclass_fields__, "sampled"}
+    assert set(data["release"]["marginals"][0]) == {*MarginalError.__dataclass_fields__, "sampled", "k_marginal"}
     assert data["prediction"]["real"]["constant"]["measures"]["accuracy"] > 0.4
 
 
@@ -233,3 +234,47 @@ def test_rows_after_a_round_trip_through_csv(tmp_path: object) -> None:
     path = f"{tmp_path}/rows.csv"
     HELD.frame.to_csv(path, index=False)
     assert evaluate(REAL, pd.read_csv(path)).to_dict() == evaluate(REAL, HELD.frame).to_dict()
+
+
+def test_whole_rows_and_coefficients_come_in_the_right_order() -> None:
+    generator = np.random.default_rng(6)
+    noise = DOMAIN.decode(
+        np.stack([generator.integers(0, size, 800) for size in DOMAIN.shape], axis=1).astype(np.int32), generator
+    )
+    rows = {"copy": REAL.frame, "fresh": _table(800, 3).frame, "independent": _independent(REAL, 5), "noise": noise}
+    found = {name: evaluate(REAL, each, baseline=BASELINE) for name, each in rows.items()}
+    measures = {name: flat_measures(report) for name, report in found.items()}
+    ratios = [measures[name]["propensity, pMSE ratio"] for name in rows]
+    assert ratios[0] == 0
+    assert ratios[1] < 2
+    assert 4 < ratios[2] < ratios[3]
+    overlap = "coefficients, mean overlap of intervals"
+    assert measures["copy"][overlap] == pytest.approx(1)
+    least = {name: report.release.regression.worst.overlap for name, report in found.items()}
+    assert 1 > least["fresh"] > least["independent"] == 0
+    lost = "loss in the worst group, logistic regression"
+    assert measures["copy"][lost] == 0
+    assert measures["fresh"][lost] < 0.15 < measures["independent"][lost]
+    assert references(BASELINE)[overlap]["sampling floor"] > 0.5
+    assert [found[name].marginals[3].k_marginal > 900 for name in rows] == [True, True, False, False]
+
+
+def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
+    report = evaluate(REAL, _table(300, 3).frame, baseline=BASELINE)
+    table = whole_rows_table({"a": report})
+    assert list(table["Compared"]) == ["a", FLOOR, "Real rows, 1 cell of each changed"]
+    assert report.changed is not None
+    assert table["Cells unlike the closest one"].iloc[-1] == round(report.changed[1].distance, 2) > 0
+    (a, floor) = coefficients_table({"a": report}).to_dict("records")
+    assert a["Overlap, mean"] == pytest.approx(report.release.regression.mean_overlap, abs=1e-3)
+    assert floor["Compared"] == FLOOR
+    assert {"Loses most in", "Accuracy there"} <= set(scores_table({"a": report}))
+    assert "k-marginal score" in summary_table({"a": report})
+    plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert plain["release"]["propensity"]["ratio"] == report.release.propensity.ratio
+    assert plain["release"]["regression"]["target"].startswith("ill = ")
+    assert plain["real_rows_changed"]["cells"] == 1
+    nothing = evaluate(REAL, _table(300, 3).frame, degrees=(1,))
+    assert nothing.to_dict()["release"]["regression"] is None
+    assert coefficients_table({"a": nothing}).empty
+    assert "k-marginal score" not in summary_table({"a": nothing})

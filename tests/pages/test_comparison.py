@@ -53,8 +53,11 @@ def test_releases_are_measured_beside_the_sampling_noise(open_page):
     reports = {made.label: app.session_state["comparison"]["reports"][made.number] for made in app.session_state["releases"]}
     scores = next(iter(reports.values())).prediction
     assert scores.real.constant.measures["accuracy"] == pytest.approx(0.56, abs=0.05)
-    # Errors, the worst table of three degrees, two releases and the floor as maps, scores, one column.
-    assert len(app.get("plotly_chart")) == 1 + 3 + 3 + 1 + 1
+    # Errors, the worst table of three degrees, two releases and the floor as maps, scores, coefficients, one column.
+    assert len(app.get("plotly_chart")) == 1 + 3 + 3 + 1 + 1 + 1
+    whole = next(shown.value for shown in app.dataframe if "pMSE" in shown.value)
+    assert whole["Compared"].iloc[-1] == "Real rows, 2 cells of each changed"
+    assert whole["Ratio"].iloc[1] > 10 > whole["Ratio"].iloc[2]
     scored = next(shown.value for shown in app.dataframe if "Brier score" in shown.value)
     brier = scored.set_index(["Trained on", "Model"])["Brier score"]
     assert 0 < brier["Real rows"].min() < 0.5

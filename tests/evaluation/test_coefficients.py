@@ -1,0 +1,140 @@
+"""The same regression on real and other rows: known coefficients, known overlaps."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import dpsyn
+from dpsyn.data.samples import load_sample
+from dpsyn.evaluation import coefficients
+from dpsyn.evaluation.coefficients import Interval, Regression, Term, regression
+
+DOMAIN = dpsyn.Domain.of(
+    [
+        dpsyn.Attribute("a", "numeric", lower=-9, upper=9),
+        dpsyn.Attribute("b", "numeric", lower=-9, upper=9, missing=True),
+        dpsyn.Attribute("group", "categorical", ("x", "y", "z")),
+        dpsyn.Attribute("ill", "truth", ("no", "yes")),
+        dpsyn.Attribute("y", "numeric", lower=-50, upper=50),
+    ]
+)
+
+
+def _table(rows: int, seed: int) -> dpsyn.Table:
+    """log-odds of "ill = no" are a + ½ [y] + 1, and y = 2a - b + noise of deviation 1."""
+    draw = np.random.default_rng(seed)
+    a, b = draw.normal(size=rows).clip(-9, 9), draw.normal(size=rows).clip(-9, 9)
+    group = draw.choice(["x", "y", "z"], rows, p=[0.7, 0.28, 0.02])
+    no = draw.random(rows) < expit(a + 0.5 * (group == "y") + 1)
+    frame = {"a": a, "b": b, "group": group, "ill": np.where(no, "no", "yes"), "y": 2 * a - b + draw.normal(size=rows)}
+    return dpsyn.Table(pd.DataFrame(frame), DOMAIN)
+
+
+def _terms(found: Regression | None) -> dict[str, Term]:
+    assert found is not None
+    return {term.name: term for term in found.terms}
+
+
+def test_linear_coefficients_and_their_intervals() -> None:
+    table = _table(4_000, 1)
+    found = regression(table, _table(4_000, 2), "y", seed=0)
+    terms = _terms(found)
+    assert found is not None
+    assert found.target == "y"
+    assert set(terms) == {"a", "b", "b is empty", "group = y", "ill = yes"} - {"b is empty"}
+    # Standardised: 2/√6 and -1/√6; the standard error is √(1/6)/√n.
+    assert terms["a"].real.value == pytest.approx(2 / 6**0.5, abs=0.02)
+    assert terms["b"].real.value == pytest.approx(-1 / 6**0.5, abs=0.02)
+    width = terms["b"].real.high - terms["b"].real.low
+    assert width == pytest.approx(2 * 1.96 / 6**0.5 / 4_000**0.5, rel=0.05)
+
+
+def test_logistic_coefficients_and_their_intervals() -> None:
+    table = _table(20_000, 1).project(["a", "group", "ill"])
+    found = regression(table, table, "ill", seed=0)
+    terms = _terms(found)
+    assert found is not None
+    assert found.target == "ill = no"
+    assert set(terms) == {"a", "group = y"}  # z is rare: with the commonest
+    assert terms["a"].real.value == pytest.approx(1, abs=0.05)
+    deviation = table.frame["group"].eq("y").std(ddof=0)
+    assert terms["group = y"].real.value == pytest.approx(0.5 * deviation, abs=0.05)
+    # Fisher's information of one standardised coefficient is about n·E[p(1 - p)a²].
+    a = np.random.default_rng(0).normal(size=200_000)
+    share = expit(a + 1.1)
+    width = 2 * 1.96 / np.sqrt(20_000 * np.mean(share * (1 - share) * a**2))
+    assert terms["a"].real.high - terms["a"].real.low == pytest.approx(width, rel=0.1)
+
+
+def test_the_interval_covers_the_truth_in_95_of_100() -> None:
+    tables = [_table(400, seed).project(["a", "b", "y"]) for seed in range(60)]
+    found = [_terms(regression(table, table, "y", seed=0))["a"] for table in tables]
+    truth = [2 * table.frame["a"].std(ddof=0) / table.frame["y"].std(ddof=0) for table in tables]
+    share = np.mean([term.real.low < value < term.real.high for term, value in zip(found, truth, strict=True)])
+    assert share > 0.85
+
+
+def test_overlap_by_hand() -> None:
+    real = Interval(1.0, 0.0, 2.0)
+    assert Term("a", real, real).overlap == 1
+    assert Term("a", real, Interval(2.0, 1.0, 3.0)).overlap == 0.5
+    assert Term("a", real, Interval(1.0, 0.5, 1.5)).overlap == pytest.approx((1 / 2 + 1) / 2)
+    assert Term("a", real, Interval(5.0, 4.0, 6.0)).overlap == 0
+    assert Term("a", real, None).overlap == 0
+    near, far = Term("near", real, Interval(5.0, 4.0, 6.0)), Term("far", real, Interval(9.0, 8.0, 10.0))
+    found = Regression("y", (Term("same", real, real), near, far))
+    assert found.worst is far
+    assert found.mean_overlap == pytest.approx(1 / 3)
+
+
+def test_fresh_samples_share_71_percent_on_average() -> None:
+    # E[1 - |d|/(2·1.96 σ)] with d ~ N(0, 2σ²): 1 - √2·√(2/π)/3.92 = 0.712.
+    found = [regression(_table(600, s), _table(600, 1_000 + s), "ill", seed=0) for s in range(30)]
+    assert np.mean([each.mean_overlap for each in found if each is not None]) == pytest.approx(0.712, abs=0.05)
+
+
+def test_on_asia_a_copy_a_fresh_sample_and_independent_columns_come_in_this_order() -> None:
+    real, fresh = load_sample("asia").split(0.5, np.random.default_rng(0))
+    draw = np.random.default_rng(1)
+    independent = dpsyn.Table(real.domain.decode(draw.permuted(real.codes, axis=0), draw), real.domain)
+    overlaps = []
+    for other in (real, fresh, independent):
+        found = regression(real, other, "bronc", seed=0)
+        assert found is not None
+        overlaps.append(found.mean_overlap)
+    assert overlaps[0] == pytest.approx(1)
+    assert 0.5 < overlaps[1] < 0.95
+    assert overlaps[2] < 0.4
+
+
+def test_what_is_separated_stays_finite() -> None:
+    table = _table(300, 1)
+    of_a = table.frame.assign(ill=np.where(table.frame["a"] > 0, "yes", "no"))
+    sure = dpsyn.Table(of_a, DOMAIN)
+    found = regression(sure, table, "ill", seed=0)
+    assert found is not None
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_where_there_is_nothing_to_fit() -> None:
+    table = _table(100, 1)
+    alike = dpsyn.Table(table.frame.assign(ill="no"), DOMAIN)
+    assert regression(alike, table, "ill", seed=0) is None
+    assert regression(table.project(["ill"]), table.project(["ill"]), "ill", seed=0) is None
+    found = regression(table, alike, "ill", seed=0)
+    assert found is not None
+    assert {term.other for term in found.terms} == {None}
+    assert found.mean_overlap == 0
+    assert found.worst.overlap == 0
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_of_very_many_terms_some_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coefficients, "MOST_TERMS", 2)
+    table = _table(200, 1)
+    assert list(_terms(regression(table, table, "ill", seed=0))) == ["a", "y"]
