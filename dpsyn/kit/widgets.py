@@ -233,9 +233,11 @@ def guarantee_card(guarantee: Guarantee, *, before: bool) -> None:
         "stated": "This guarantee is stated by the file, not checked by us",
         "demonstration": "No guarantee: whoever knows the seed can take the noise off",
     }[guarantee.status]
-    show = st.success if guarantee.status == "proven" else st.warning
+    sound = guarantee.status == "proven" and not guarantee.weak
+    title += f", but {guarantee.weak}" if guarantee.status == "proven" and guarantee.weak else ""
+    show = st.success if sound else st.warning
     tense = "The release will be" if before else "The release is"
-    icon = ":material/verified_user:" if guarantee.status == "proven" else ":material/gpp_maybe:"
+    icon = ":material/verified_user:" if sound else ":material/gpp_maybe:"
     show(f"**{title}.** {tense} **{said(guarantee.claim)}**.", icon=icon)
     with st.expander("Source and assumptions"):
         st.markdown("\n".join([f"{said(guarantee.source)}.", "", *[f"- {said(a)}" for a in guarantee.assumptions]]))

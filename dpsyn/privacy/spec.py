@@ -36,6 +36,10 @@ _STATUS_IN_WORDS = {
 }
 
 
+_WEAK = (20.0, 0.01)
+"""An ε that allows odds of e²⁰, 500 million, to 1; a δ that allows to publish one row in a hundred as it is."""
+
+
 def rounded_up(value: float, digits: int) -> str:
     """A number >= 0 with so many significant digits, never less than it is: an ε rounded down would be a false claim.
 
@@ -143,8 +147,16 @@ class Guarantee(Shown):
         return readable(claim)
 
     @property
+    def weak(self) -> str:
+        """That ε or δ is so large that the claim is worth little; empty where it is not."""
+        found = "ε" if self.epsilon >= _WEAK[0] else "δ" if self.delta >= _WEAK[1] else ""
+        return f"{found} is so large that it protects hardly anybody" if found else ""
+
+    @property
     def status_in_words(self) -> str:
         """What the status means for whoever wants to publish."""
+        if self.status == "proven" and self.weak:
+            return f"proven, but {self.weak}"
         return _STATUS_IN_WORDS.get(self.status, self.status.replace("_", " "))
 
     def _shown(self) -> tuple[str, list[str]]:

@@ -146,3 +146,11 @@ def test_a_demonstration_says_what_it_is_and_takes_nothing_for_granted_about_noi
     assert found.assumptions == (DEMO_ASSUMPTION, "a", "b")
     assert found.of_a_demonstration() == found
     assert str(found).startswith("a demonstration without a guarantee")
+
+
+def test_a_promise_that_protects_hardly_anybody_says_so():
+    for epsilon, delta, said in ((19.9, 0.0099, None), (20.0, 1e-5, "ε"), (1.0, 0.5, "δ")):
+        words = Guarantee(epsilon, delta, "replace_one", "a proof").status_in_words
+        assert words == ("proven" if said is None else f"proven, but {said} is so large that it protects hardly anybody")
+    unsure = Guarantee(50.0, 0.0, "replace_one", "a proof", status="unconfirmed_domain")
+    assert unsure.status_in_words.startswith("not yet true")
