@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
@@ -29,6 +29,7 @@ from dpsyn.table import Table
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
 _LOST, _SHORT_WAIT = 0.5, 15.0
+_MORE = 1.1
 _QUICK_DEGREES = (1, 2)
 """Columns of the tables of a score card; page Comparison measures more."""
 _ABOUT = {"tables": "Error of tables", "prediction": "Prediction", "numbers": "Columns of numbers"}
@@ -168,6 +169,25 @@ def expected(offer: Offer) -> str:
     of = "A run's noise alone" if offer.rows is None else f"A run's {offer.rows:,} row{'s' * (offer.rows != 1)} alone"
     what = "" if offer.error[0] > _LOST else "two-way error "
     return f"{of}: {what}{_error(*offer.error)}."
+
+
+def a_tenth_more(mechanism: Mechanism) -> str:
+    """The error to expect of the budget as it is and of a tenth more of ε, in a sentence; empty where it is not known, or
+    hangs on other things."""
+    error: Callable[[Mechanism], Any] | None = offered(mechanism.config.name, "expectations:table_error")
+    now: tuple[float, str] | None = None if error is None else error(mechanism)
+    if error is None or now is None or now[0] > _LOST:
+        return ""
+    spec = replace(mechanism.spec, epsilon=_MORE * mechanism.spec.epsilon)
+    then = None
+    with suppress(DpsynError):
+        then = error(mechanism.config.calibrate(spec, mechanism.domain, mechanism.n))
+    if then is None or percent(then[0], 3) == percent(now[0], 3):
+        return ""
+    return (
+        f"The mean error to expect of tables is {percent(now[0], 3)} {now[1]}; a tenth more of ε would make it "
+        f"{percent(then[0], 3)}."
+    )
 
 
 def _error(error: float, bound: str) -> str:
