@@ -5,9 +5,7 @@
 The files need a header with the usual column names. For every set and ε, medians over the seeds: mean total variation of all
 two-way tables between the released rows and the training rows, accuracy of a logistic regression that is trained on the
 release and tested on the test file, seconds of a run, and the largest memory of a process that does nothing else. Each run
-is a process of its own. ``--neighbouring add_remove`` compares under the relation that other tools guarantee. ``--mbi`` adds
-MST and AIM; they guarantee add/remove. The package mbi (tried: 1.1.0) does not contain them: the option takes the path of a
-checkout of its repository, whose folder ``mechanisms`` does.
+is a process of its own. ``--neighbouring add_remove`` is what other tools guarantee; those are in ``rivals.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import sys
 import time
 import warnings
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,42 +94,18 @@ def one_run(arguments: argparse.Namespace) -> dict[str, Any]:
     """One release in this process, with its time and the process's largest memory before anything is measured."""
     table, holdout = load(arguments.set, arguments.train, arguments.test)
     start = time.perf_counter()
-    if arguments.tool == "dpsyn":
-        spec = dpsyn.PrivacySpec(arguments.epsilon, DELTA, arguments.neighbouring)
-        config = dpsyn.NoisyReweighting(degree=2, rows=ROWS.get(arguments.set))
-        rows = config.calibrate(spec, table.domain, n=table.n)(np.random.default_rng(arguments.seed), table).rows
-    else:
-        rows = by_mbi(arguments.tool, arguments.mbi, table, arguments.epsilon, arguments.seed)
+    spec = dpsyn.PrivacySpec(arguments.epsilon, DELTA, arguments.neighbouring)
+    config = dpsyn.NoisyReweighting(degree=2, rows=ROWS.get(arguments.set))
+    rows = config.calibrate(spec, table.domain, n=table.n)(np.random.default_rng(arguments.seed), table).rows
     seconds = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"seconds": seconds, "gigabytes": memory, **measured(table, holdout, rows)}
 
 
-def by_mbi(tool: str, checkout: str, table: dpsyn.Table, epsilon: float, seed: int) -> pd.DataFrame:
-    """Rows by MST or AIM of private-pgm (add/remove), from the scripts in the ``mechanisms`` folder of a checkout."""
-    sys.path[:0] = [str(Path(checkout) / "src"), str(Path(checkout) / "mechanisms")]
-    import importlib
-    import itertools
-
-    mbi: Any = importlib.import_module("mbi")
-    names = list(table.domain.names)
-    np.random.seed(seed)  # noqa: NPY002 (the scripts draw from NumPy's global generator)
-    data = mbi.Dataset(pd.DataFrame(table.codes, columns=names), mbi.Domain(names, table.domain.shape))
-    module: Any = importlib.import_module(tool)
-    if tool == "mst":
-        made = module.MST(data, epsilon, DELTA)
-    else:
-        workload = [(pair, 1.0) for pair in itertools.combinations(names, 2)]
-        made = module.AIM(epsilon, DELTA).run(data, workload)
-        made = made[-1] if isinstance(made, tuple) else made
-    codes = np.stack([np.asarray(made.df[name], dtype=np.int32) for name in names], axis=1)
-    return table.domain.decode(codes, np.random.default_rng(seed))
-
-
 def in_a_process(arguments: argparse.Namespace, **settings: Any) -> dict[str, Any]:
     """:func:`one_run` in a fresh process."""
     command = [sys.executable, __file__, arguments.train, arguments.test, "--neighbouring", arguments.neighbouring, "--one"]
-    for name, value in (settings | {"mbi": arguments.mbi or ""}).items():
+    for name, value in settings.items():
         command += [f"--{name}", str(value)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -141,27 +114,24 @@ def in_a_process(arguments: argparse.Namespace, **settings: Any) -> dict[str, An
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Print one line for every set, ε and tool."""
-    print("set      ε    tool   mean 2-way TV  largest  accuracy  seconds  GB", flush=True)
-    tools = ("dpsyn", "mst", "aim") if arguments.mbi else ("dpsyn",)
+    """Print one line for every set and ε."""
+    print("set      ε     mean 2-way TV  largest  accuracy  seconds  GB", flush=True)
     for name in arguments.sets:
         for epsilon in arguments.epsilons:
-            for tool in tools:
-                settings = {"set": name, "epsilon": epsilon, "tool": tool}
-                runs = [in_a_process(arguments, **settings, seed=seed) for seed in arguments.seeds]
-                failed = next((run["failed"] for run in runs if "failed" in run), None)
-                if failed:
-                    print(f"{name:8} {epsilon:<4g} {tool:6} did not run: {failed}", flush=True)
-                    continue
-                middle = {
-                    key: statistics.median([run[key] for run in runs]) if runs[0][key] is not None else float("nan")
-                    for key in ("mean", "max", "accuracy", "seconds", "gigabytes")
-                }
-                shown = (
-                    f"{name:8} {epsilon:<4g} {tool:6} {middle['mean']:13.5f}",
-                    f"{middle['max']:7.4f}  {middle['accuracy']:8.4f}  {middle['seconds']:7.1f}  {middle['gigabytes']:.2f}",
-                )
-                print("  ".join(shown), flush=True)
+            runs = [in_a_process(arguments, set=name, epsilon=epsilon, seed=seed) for seed in arguments.seeds]
+            failed = next((run["failed"] for run in runs if "failed" in run), None)
+            if failed:
+                print(f"{name:8} {epsilon:<4g} did not run: {failed}", flush=True)
+                continue
+            middle = {
+                key: statistics.median([run[key] for run in runs]) if runs[0][key] is not None else float("nan")
+                for key in ("mean", "max", "accuracy", "seconds", "gigabytes")
+            }
+            shown = (
+                f"{name:8} {epsilon:<4g} {middle['mean']:13.5f}",
+                f"{middle['max']:7.4f}  {middle['accuracy']:8.4f}  {middle['seconds']:7.1f}  {middle['gigabytes']:.2f}",
+            )
+            print("  ".join(shown), flush=True)
 
 
 if __name__ == "__main__":
@@ -173,12 +143,10 @@ if __name__ == "__main__":
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0, 10.0])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--neighbouring", choices=("replace_one", "add_remove"), default="replace_one")
-    parser.add_argument("--mbi", default="", help="path of a checkout of mbi's repository")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--set", help=argparse.SUPPRESS)
     parser.add_argument("--epsilon", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--tool", default="dpsyn", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one_run(given)))
