@@ -35,10 +35,6 @@ class ExactDistribution:
         """counts / TOTAL, rounded to floating point."""
         return self.counts / TOTAL
 
-    def draw(self, generator: np.random.Generator, rows: int) -> Integers:
-        """``rows`` independent positions: a uniform whole number below TOTAL, looked up among the cumulative counts."""
-        return positions(self.counts, generator.integers(0, TOTAL, rows))
-
 
 @dataclass(frozen=True, eq=False)
 class WholeCounts:
@@ -64,8 +60,7 @@ class WholeCounts:
         while missing:
             room = (self.upper - counts) if missing > 0 else (counts - self.lower)
             sizes = room.astype(np.float64)
-            part = np.minimum(np.floor(abs(missing) * (sizes / sizes.sum())), sizes).astype(np.int64)
-            part = np.minimum(part, room)
+            part = np.minimum((abs(missing) * (sizes / sizes.sum())).astype(np.int64), room)
             if not part.any():
                 part[np.flatnonzero(room > 0)[: abs(missing)]] = 1
             counts += part if missing > 0 else -part

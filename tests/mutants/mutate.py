@@ -170,7 +170,9 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.expr]:
 def _left_out(parent: ast.AST, child: ast.AST) -> bool:
     annotation = getattr(parent, "annotation", None) is child or getattr(parent, "returns", None) is child
     listed = isinstance(parent, ast.FunctionDef)
-    return annotation or listed or isinstance(child, ast.stmt | ast.ExceptHandler | ast.JoinedStr)
+    beside = isinstance(child, ast.Call) and ast.unparse(child.func) == "progress"
+    beside = beside or (isinstance(child, ast.keyword) and child.arg == "strict")
+    return annotation or listed or beside or isinstance(child, ast.stmt | ast.ExceptHandler | ast.JoinedStr)
 
 
 def _equality(node: ast.expr) -> bool:

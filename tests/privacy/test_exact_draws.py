@@ -121,7 +121,7 @@ def test_blocks_without_room_are_refused() -> None:
 
 def test_draws_follow_the_counts() -> None:
     distribution = bounded_distribution(np.array([0.2, 0.8, 1.0, 1.9, 1.1]), np.array([1, 1, 2, 1, 1]), 0.1, 4.0)
-    drawn = distribution.draw(np.random.default_rng(4), 100_000)
+    drawn = positions(distribution.counts, np.random.default_rng(4).integers(0, TOTAL, 100_000))
     observed = np.bincount(drawn, minlength=5)
     assert chisquare(observed, distribution.probabilities * 100_000).pvalue > 1e-3
     tilted = distribution.probabilities * np.array([1.3, 1, 1, 1, 1])
@@ -172,3 +172,58 @@ def test_no_count_leaves_its_room_where_the_room_has_no_double() -> None:
     assert whole.settled(2**61 - 1).tolist() == upper.tolist()
     full = WholeCounts(upper, np.array([0, 1]), upper)
     assert full.settled(1).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "settled"),
+    [
+        ([10, 2, 3], 30, [10, 17, 3]),
+        ([10, 2, 3], 16, [10, 3, 3]),
+        ([10, 2, 3], 7, [3, 2, 2]),
+        ([1, 2, 1], 3, [1, 1, 1]),
+        ([1, 2, 3], 5, [1, 1, 3]),
+        ([2, 2, 3], 6, [1, 2, 3]),
+        ([10, 2, 3], 15, [10, 2, 3]),
+    ],
+)
+def test_what_is_missing_is_taken_where_there_is_room(counts: list[int], share: int, settled: list[int]) -> None:
+    whole = WholeCounts(np.array(counts), np.array([1, 1, 1]), np.array([10, 20, 3]))
+    assert whole.settled(share).tolist() == settled
+
+
+def test_no_point_has_more_than_all() -> None:
+    assert whole_counts(np.array([5.0]), np.array([1]), 1, 0.1, 6.0).counts.tolist() == [TOTAL]
+
+
+HALF = TOTAL // 2
+
+
+@pytest.mark.parametrize(
+    ("blocks", "shares"),
+    [
+        ([(HALF + 3, 5, 2), (HALF + 1, 5, 6)], [2, -2]),
+        ([(HALF - 1, 0, 9), (HALF, 7, 9)], [-1, 1]),
+        ([(HALF + 1, 9, 0), (HALF, 9, 7)], [1, -1]),
+        ([(HALF - 4, 4, 0), (HALF, 0, 0)], [0, 0]),
+        ([(HALF, 0, 0), (HALF, 0, 0)], [0, 0]),
+        ([(HALF - 2, 1, 0), (HALF - 1, 4, 0)], [-1, 1]),
+    ],
+)
+def test_what_is_missing_is_shared_by_room(blocks: list[tuple[int, int, int]], shares: list[int]) -> None:
+    found = shared([BlockTotals(*block) for block in blocks])
+    assert [share - HALF for share in found] == shares
+
+
+def test_what_division_leaves_goes_nowhere_where_there_is_no_room() -> None:
+    blocks = [BlockTotals(TOTAL - 5, 0, 0), BlockTotals(0, 3, 0), BlockTotals(0, 3, 0)]
+    assert shared(blocks) == [TOTAL - 5, 3, 2]
+    assert shared([BlockTotals(TOTAL - 9, 2, 0), *[BlockTotals(0, 2, 0)] * 4]) == [TOTAL - 7, 2, 2, 2, 1]
+
+
+def test_too_many_counts_without_room_below_are_refused() -> None:
+    with pytest.raises(ParameterError, match="box"):
+        shared([BlockTotals(TOTAL + 5, room_above=99, room_below=4)])
+
+
+def test_whole_counts_are_the_nearest_ones() -> None:
+    assert whole_counts(np.array([0.8]), np.array([1]), 2**61, 0.1, 1.7).counts.tolist() == [2]

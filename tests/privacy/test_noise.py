@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.noise import NoiseSource, happens, uniform_below
+from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource, happens, uniform_below
 
 COUNT = 20_000
 
@@ -73,10 +73,11 @@ def test_same_generator_same_noise_and_system_entropy_differs():
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
-@pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian", "gaussian"])
-def test_impossible_scale_is_named(name, scale):
+@pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian", "gaussian", "exponential_choice"])
+@pytest.mark.parametrize("seeded", [True, False])
+def test_impossible_scale_is_named(name, scale, seeded):
     with pytest.raises(ParameterError, match="scale"):
-        getattr(source(True), name)(np.zeros(2, dtype=np.int64), scale)
+        getattr(source(seeded), name)(np.zeros(2, dtype=np.int64), scale)
 
 
 def test_values_beyond_the_grid_are_clipped_to_it_in_order():
@@ -90,6 +91,19 @@ def test_values_beyond_the_grid_are_clipped_to_it_in_order():
 def test_a_scale_whose_grid_is_not_exact_is_refused():
     with pytest.raises(ParameterError, match="scale"):
         source(False).gaussian(np.zeros(2), 1e-300)
+
+
+def test_values_go_to_the_nearest_step_of_the_grid(monkeypatch):
+    monkeypatch.setattr(NoiseSource, "discrete_gaussian", lambda self, steps, scale: steps)
+    step = 3.0 * 2.0**-40
+    np.testing.assert_array_equal(
+        source(False).gaussian(np.array([0.4, 0.6, -0.6, 7.8]) * step, 3.0), np.array([0, 1, -1, 8]) * step
+    )
+
+
+def test_the_allowance_for_the_grid_covers_a_thousand_steps_of_it():
+    """Less would not: two rounded values are a step of 2^-40 standard deviations further apart at most."""
+    assert GAUSSIAN_ROUNDING >= 1000 * 2.0**-40
 
 
 def test_a_seed_is_not_a_generator():

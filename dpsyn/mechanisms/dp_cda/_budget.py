@@ -10,9 +10,10 @@ import numpy as np
 
 from dpsyn.mechanisms.dp_cda._checks import count_margin
 from dpsyn.mechanisms.feature_map import SMALLEST_SPREAD, FeatureMap, Standard
+from dpsyn.privacy.mixing.averaging import allowance
 from dpsyn.privacy.mixing.pairs import Part
 from dpsyn.privacy.mixing.pld import gaussian_epsilon, gaussian_multiplier
-from dpsyn.privacy.noise import GAUSSIAN_ROUNDING, NoiseSource
+from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
@@ -24,6 +25,9 @@ OVERSTATED_SHARE = 0.1
 
 _ROUNDING = 1e-12
 """By how much the noise on counts is larger than it has to be: rounding in its scale cannot cost more than ε."""
+
+_STEP = 2.0**-14
+"""To which numbers are rounded before they are added up: whole numbers of steps have exact sums, of 30 million rows too."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class StandardRelease:
     @property
     def noise_scale(self) -> float:
         """Standard deviation of the noise on every sum, with the allowance for the grid of the sampler."""
-        return self.multiplier * self.sensitivity * (1 + GAUSSIAN_ROUNDING)
+        return self.multiplier * self.sensitivity * allowance(self.multiplier, 0, 2 * self.numbers + 1)
 
     @property
     def part(self) -> Part:
@@ -62,8 +66,9 @@ class StandardRelease:
     def run(self, noise: NoiseSource, features: FeatureMap, table: Table) -> Standard:
         """Means and standard deviations from the noisy sums; deviations have a public lower bound."""
         at = features.number_coordinates
-        values = features.encode(table)[:, at] * features.length
-        sums = np.concatenate([values.sum(axis=0), (values**2).sum(axis=0), [len(values)]])
+        # Sums of floating-point numbers would hang, in their last bits, on every row: a neighbour could move them further.
+        steps = np.rint(features.encode(table)[:, at] * features.length / _STEP).astype(np.int64)
+        sums = np.concatenate([steps.sum(axis=0) * _STEP, (steps**2).sum(axis=0) * _STEP**2, [len(steps)]])
         if self.neighbouring == "replace_one":
             noisy, n = noise.gaussian(sums[:-1], self.noise_scale), float(table.n)
         else:

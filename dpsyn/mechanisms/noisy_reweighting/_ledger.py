@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dpsyn.errors import CalibrationError, ParameterError
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import N_IS_PUBLIC, PUBLIC_DOMAIN_ASSUMPTION
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily, WalshFamily
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta, gaussian_scale
@@ -163,9 +163,6 @@ def calibrated_ledger(found: Parts, kind: NoiseKind, spec: PrivacySpec) -> Ledge
 
     Laplace: Σ L1/scale = ε. Gaussian: exact law of the loss where every moved coordinate moves by a known step and weights
     are whole numbers, zCDP with Σ L2²/(2·scale²) = ρ otherwise.
-
-    Raises:
-        CalibrationError: Gaussian noise with δ = 0.
     """
     parts, others = found.parts, found.others
     still = not any(part.size[0] for part in parts)
@@ -179,8 +176,6 @@ def calibrated_ledger(found: Parts, kind: NoiseKind, spec: PrivacySpec) -> Ledge
         while any(_exact_epsilon(ledger, moves) > Fraction(spec.epsilon) for moves in every_move):
             ledger = replace(ledger, base=math.nextafter(ledger.base, math.inf))
         return ledger
-    if spec.delta == 0:
-        raise CalibrationError("Gaussian noise gives no pure differential privacy: set delta > 0 or noise='laplace'")
     if all(part.l2 == 0 and part.weight == round(part.weight) for part in parts):
         every = [moved_of(moves) for moves in _neighbours(parts, others)]
         # Neighbours are compared by the length of the shift, which decides for continuous noise; each is then checked.

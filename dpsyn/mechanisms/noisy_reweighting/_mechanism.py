@@ -176,17 +176,11 @@ class NoisyReweightingMechanism(Mechanism):
             noisy[..., mine] = self.ledger.released(noise, exact[..., mine], self._scale_of(number))
         return noisy
 
-    @property
-    def histogram_scale(self) -> float:
-        """Noise scale on every count of the fine histograms, 0 where there are none."""
-        names = [part.name for part in self.ledger.parts]
-        return self._scale_of(names.index(HISTOGRAMS)) if self.histograms is not None else 0.0
-
     def encoding(self, noise: NoiseSource, table: AnyTable) -> Encoding:
         """The first step: what is told apart in numbers and dates, from noisy fine histograms."""
         if self.histograms is None:
             return Encoding(self.domain)
-        scale = self.histogram_scale
+        scale = self._scale_of([part.name for part in self.ledger.parts].index(HISTOGRAMS))
         return self.histograms.learn(
             table, lambda counts: self.ledger.released(noise, counts, scale), self._deviation * scale, self._public_rows
         )
@@ -212,7 +206,7 @@ class NoisyReweightingMechanism(Mechanism):
         measured = self.measured(noise, table)
         fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
         progress("drawing rows", 0.92)
-        k = self.plan.config.rows or max(1, round(measured.rows))
+        k = self.plan.config.rows or round(measured.rows)
         codes = drawn_codes(self.plan, fitted, self.domain.shape, k, noise.generator)
         return measured.encoding.decode(codes, noise.generator), self._diagnostics(fitted, measured)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,8 @@ def test_shares_of_the_budget_by_hand(variant: Any, neighbouring: Any, moved: in
     alone = gaussian_epsilon(1 / budget.standard.multiplier, 1e-5 - beta)
     assert 1.2 * (1 - 1e-5) < alone <= 1.2
     l2 = 2 * math.sqrt(4) if neighbouring == "replace_one" else math.sqrt(2 * 4 + 1)
-    assert budget.standard.noise_scale == pytest.approx(budget.standard.multiplier * l2 * (1 + 2.0**-30), rel=1e-15)
+    z = budget.standard.multiplier
+    assert budget.standard.noise_scale == pytest.approx(z * l2 * (1 + 2.0**-30) * (1 + 3 * z * 2.0**-39), rel=1e-15)
     entries = budget.ledger(spec, {"epsilon": 3.5, "scale": 0.1})
     assert [entry["name"] for entry in entries] == ["class counts", "means and deviations", "averages"]
     assert [entry["share"] for entry in entries] == pytest.approx([0.2, alone / 5, 0.8 - alone / 5], rel=1e-12)
@@ -142,8 +144,10 @@ def test_means_and_deviations_come_from_the_noisy_sums_alone(replaced: bool, mul
     features = dpsyn.DPCDA(target="y").calibrate(SPEC, DOMAIN, 20).features
     found = release.run(Fixed(np.random.default_rng(0)), features, table)
     ((values, scale),) = handed
-    sums = [*codes.sum(axis=0), *(codes**2).sum(axis=0), *([] if replaced else [20])]
-    np.testing.assert_allclose(values, sums, rtol=1e-12)
+    # Numbers are rounded to steps of 2^-14, so that their sums are exact.
+    whole = [[Fraction(round(x * 2**14), 2**14) for x in column] for column in codes.T]
+    sums = [*map(sum, whole), *(sum(x * x for x in column) for column in whole), *([] if replaced else [20])]
+    assert [Fraction(value) for value in values] == sums
     assert scale == release.noise_scale
     n = 20 if replaced else 45
     centre = np.clip(fixed[:4] / n, -1, 1)
@@ -151,6 +155,15 @@ def test_means_and_deviations_come_from_the_noisy_sums_alone(replaced: bool, mul
     np.testing.assert_allclose(found.centre, centre, rtol=1e-14)
     lowest = max(1e-6, min(2 * scale / n, 1.0))
     np.testing.assert_allclose(found.spread, np.sqrt(np.clip(variance, lowest, 1.0)), rtol=1e-14)
+
+
+def test_noise_on_sums_covers_the_grid_that_they_are_rounded_to() -> None:
+    """Two points on a grid of 2^-40 deviations, in nine dimensions, are further apart by three steps of it at most."""
+    for multiplier in (1.0, 1e6):
+        release = StandardRelease(4, multiplier, "add_remove")
+        further = 3 * 2.0**-40 * release.noise_scale
+        assert release.noise_scale > multiplier * (release.sensitivity + further)
+        assert release.noise_scale < multiplier * release.sensitivity * 1.0001
 
 
 def test_noise_is_fresh_in_every_number_of_every_block() -> None:

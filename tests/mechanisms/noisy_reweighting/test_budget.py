@@ -210,12 +210,13 @@ def test_a_part_that_joins_moves_beside_every_neighbour():
     assert joined.parts == (*WORSE.parts, Part("c", 4, 3))
 
 
-def test_a_neighbour_that_is_worse_than_its_length_says_falls_back_to_zcdp(monkeypatch):
+@pytest.mark.parametrize("counts", [[1, 2], [2, 1]])
+def test_a_neighbour_that_is_worse_than_its_length_says_falls_back_to_zcdp(monkeypatch, counts):
     """Lengths decide for continuous noise only; every neighbour's own δ has to be small enough."""
     real = _ledger.discrete_delta
 
     def doubtful(moved, scale, epsilon):
-        return 1.0 if [part.count for part in moved] == [1, 2] else real(moved, scale, epsilon)
+        return 1.0 if [part.count for part in moved] == counts else real(moved, scale, epsilon)
 
     monkeypatch.setattr(_ledger, "discrete_delta", doubtful)
     assert calibrated_ledger(WORSE, "gaussian", dpsyn.PrivacySpec(0.5, 1e-6)).argument == "zcdp"

@@ -1,0 +1,120 @@
+"""What the run takes from its noisy numbers, where the noise is left out: reference values by hand."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpsyn
+from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, parts_of
+from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
+from dpsyn.solvers.contingency import all_codes
+from dpsyn.table import Table
+from tests.conformance.neighbours import Exact
+from tests.mechanisms.noisy_reweighting.test_mechanism import categories, cube
+
+
+def table_of(domain: dpsyn.Domain, n: int) -> Table:
+    codes = np.random.default_rng(0).integers(0, domain.shape, (n, len(domain)), dtype=np.int32)
+    return Table(domain.decode(codes, np.random.default_rng(0)), domain)
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_one_way_counts_of_their_own_give_the_marginals(neighbouring: Any) -> None:
+    domain = categories(3, 2, 4)
+    table = table_of(domain, 400)
+    config = dpsyn.NoisyReweighting(reduced_space="marginals", marginal_share=0.3, reduced_space_size=60)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(5.0, 1e-5, neighbouring), domain, table.n)
+    measured = mechanism.measured(Exact(), table)
+    assert measured.rows == pytest.approx(400)
+    assert measured.marginals is not None
+    for j, law in enumerate(measured.marginals):
+        np.testing.assert_allclose(law, np.bincount(table.codes[:, j], minlength=domain.shape[j]) / 400)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_where_nothing_tells_the_number_of_rows_it_is_one(n: int) -> None:
+    family = WalshFamily(3, 2, constant=bool(n))
+    spec = dpsyn.PrivacySpec(1.0, 0.0, "add_remove")
+    mechanism = dpsyn.NoisyReweighting(family=family).calibrate(spec, cube(3), 30)
+    if not n:
+        assert mechanism.measured(Exact(), table_of(cube(3), 30)).rows == 1.0
+        return
+    assert mechanism.measured(Exact(), table_of(cube(3), 30)).rows == 30.0
+    # The noisy count may be anything, a number of rows is at least 1.
+    for counted in (-7.0, 0.5, 1.0):
+        assert mechanism._rows(np.full(family.count, counted), 0.0) == 1.0
+    assert mechanism._rows(np.full(family.count, 1.1), 0.0) == 1.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "scales", "spent"),
+    [("gaussian", "rho", [2.5, 5.0, 5.0], [0.16, 0.24, 0.045]), ("laplace", "epsilon", [1.25, 5.0, 5.0], [1.6, 1.2, 0.6])],
+)
+def test_what_every_part_costs_by_hand(kind: Any, unit: str, scales: list[float], spent: list[float]) -> None:
+    parts = (Part("a", 3, 2, 1, 4.0), Part("b", 2, 3, 2), Part("c", 1, 1, l1=3.0, l2=1.5))
+    entries = Ledger(5.0, parts, kind, "exact").entries
+    assert [(entry["name"], entry["count"]) for entry in entries] == [("a", 3), ("b", 2), ("c", 1)]
+    assert [entry["scale"] for entry in entries] == scales
+    assert [entry[unit] for entry in entries] == pytest.approx(spent)
+    assert [entry["share"] for entry in entries] == pytest.approx([one / sum(spent) for one in spent])
+
+
+@pytest.mark.parametrize(
+    ("kind", "whole", "weights"),
+    [
+        ("gaussian", False, [2, 3, 4]),  # 8·(c/16)^(1/3), without what they have in common
+        ("laplace", False, [5, 7, 8]),  # 8·(c/16)^(1/4)
+        ("gaussian", True, [2, 5, 8]),  # 8·(c/16)^(3/4)
+        ("laplace", True, [3, 6, 8]),  # 8·(c/16)^(1/2)
+    ],
+)
+def test_weights_of_tables_of_2_8_and_16_cells(kind: NoiseKind, whole: bool, weights: list[int]) -> None:
+    family = TableFamily((2, 8), [(0,), (1,), (0, 1)])
+    found = parts_of(family, "replace_one", kind, by_size=True, whole=whole)
+    assert [(part.count, part.moved, part.step, part.weight) for part in found.parts] == [
+        (cells, 2, 1, weight) for cells, weight in zip((2, 8, 16), weights, strict=True)
+    ]
+    assert found.part_of.tolist() == [0] * 2 + [1] * 8 + [2] * 16
+    assert [part.name for part in found.parts] == [f"1 table of {cells} cells" for cells in (2, 8, 16)]
+
+
+def test_tables_that_are_small_beside_others_have_a_weight_and_parts_say_what_they_hold() -> None:
+    def parts(sizes: tuple[int, ...], tables: list[tuple[int, ...]]) -> list[tuple[str, float]]:
+        found = parts_of(TableFamily(sizes, tables), "add_remove", "gaussian", by_size=True).parts
+        return [(part.name, part.weight) for part in found]
+
+    assert parts((2, 1000, 1000), [(0,), (1, 2)]) == [("1 table of 2 cells", 1), ("1 table of 1000000 cells", 8)]
+    assert parts((15, 16, 1), [(0,), (1,), (2,)]) == [("1 table of 1 cell", 3), ("2 tables of 15 to 16 cells", 8)]
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(("p", "degree"), [(6, 2), (5, 3), (2, 3)])
+def test_weights_of_walsh_functions_make_tables_least_noisy(p: int, degree: int, neighbouring: Any, kind: NoiseKind) -> None:
+    """Against all weights from 1 to 4, with what every pair of points moves."""
+    family = WalshFamily(p, degree, constant=False)
+    values = family.matrix(all_codes((2,) * p))
+    moved = np.ones_like(values) if neighbouring == "add_remove" else np.abs(values - values[:, :1]) / 2
+    orders = np.array([len(group.columns) for group in family.groups])
+    reached = min(p, degree)
+    counts = np.array([moved[orders == j].sum(axis=0) for j in range(1, reached + 1)])
+
+    def noise(weights: tuple[int, ...]) -> float:
+        size, power = (np.array(weights) @ counts).max(), 1 if kind == "gaussian" else 2
+        return float(size**power * sum(math.comb(reached, j) / w**power for j, w in enumerate(weights, 1)))
+
+    found = parts_of(family, neighbouring, kind, by_size=True)
+    weights = tuple(part.weight for part in found.parts)
+    assert noise(weights) == pytest.approx(min(map(noise, product(range(1, 5), repeat=reached))))
+    assert found.part_of.tolist() == (orders - 1).tolist()
+    assert [part.count for part in found.parts] == [math.comb(p, j) for j in range(1, reached + 1)]
+    assert {part.step for part in found.parts} == {1 if neighbouring == "add_remove" else 2}
+    # Every neighbour is covered by one of those that are looked at.
+    looked_at = [[part.moved for part in found.parts], *found.others]
+    for move in np.unique(counts, axis=1).T:
+        assert any((move <= one).all() for one in looked_at)
