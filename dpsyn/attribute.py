@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -36,7 +37,8 @@ class Attribute:
         kind: ``"truth"`` (two truth values, one bit), ``"categorical"``, ``"numeric"`` or ``"date"``.
         categories: truth and categorical: the values, in code order; for ``"truth"`` the false value comes first. A day is
             a text, 2024-12-31.
-        lower, upper: numeric: bounds; date: bounds in days since 1970-01-01.
+        lower, upper: numeric: bounds; date: bounds as dates (also as texts, 2024-12-31), or as days since 1970-01-01, which
+            is what they become.
         unit: numeric: the values are whole multiples of it (1, 0.01 for cents, 1000), others are rounded to the nearest one;
             None: any numbers. Dates have the unit 1, a day.
         bins: numeric and date: number of bins, equally wide (multiples of a unit: as equally as they can be shared out).
@@ -65,7 +67,8 @@ class Attribute:
         if not isinstance(self.name, str) or not self.name or not is_unicode(self.name):
             raise DomainError(f"a column's name must be a Unicode text that is not empty, got {shown(self.name)}")
         object.__setattr__(self, "name", str(self.name))
-        for field, check in _CHECKS.items():
+        bounds = {"lower": _date_bound, "upper": _date_bound} if self.kind == "date" else {}
+        for field, check in (_CHECKS | bounds).items():
             try:
                 object.__setattr__(self, field, check(field, getattr(self, field)))
             except ParameterError as error:
@@ -443,6 +446,16 @@ def _listed(field: str, value: object) -> tuple[Any, ...]:
 
 def _bound(field: str, value: object) -> float | None:
     return value if value is None or (type(value) is int and abs(value) < 2**1023) else checks.number(field, value)
+
+
+def _date_bound(field: str, value: object) -> float | None:
+    """A bound of dates in days since 1970-01-01."""
+    if isinstance(value, str | datetime.date | np.datetime64):
+        day = float(days(local_moments(pd.Series([value], dtype=object)))[0])
+        if math.isnan(day):
+            raise ParameterError(field, value, "a date such as 2024-12-31, or days since 1970-01-01")
+        return day
+    return _bound(field, value)
 
 
 def _kept(field: str, value: object) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def number(
         for sign, limit in ((">=", least), (">", above), ("<=", most), ("<", below))
         if math.isfinite(limit)
     ]
-    raise ParameterError(field, value, "a finite number " + " and ".join(limits) + f"; {why}" * bool(why))
+    raise ParameterError(field, value, " ".join(["a finite number", " and ".join(limits)]).strip() + f"; {why}" * bool(why))
 
 
 def share(field: str, value: object) -> float:
@@ -82,6 +82,7 @@ def share(field: str, value: object) -> float:
 
 def scale(field: str, value: object, why: str = "") -> float:
     """A length that arithmetic can carry: from 1e-100 to 1e100."""
+    number(field, value, above=0.0, why=why)
     return number(field, value, SMALLEST_SCALE, LARGEST_SCALE, why=why)
 
 

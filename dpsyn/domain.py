@@ -133,14 +133,17 @@ class Domain(Shown):
         """The same domain, every attribute marked as public knowledge."""
         return Domain(tuple(replace(a, public=True) for a in self.attributes))
 
-    def replace(self, attribute: Attribute) -> Domain:
-        """The same domain with one attribute changed; the name says which.
+    def replace(self, attribute: Attribute | str, **changes: Any) -> Domain:
+        """The same domain with one attribute changed: another one of its name, or its name and the fields that change, as in
+        ``domain.replace("wage", lower=0, upper=250_000)``.
 
         Raises:
-            DomainError: there is no such column.
-            ParameterError: it is no attribute.
+            DomainError: there is no such column, or it cannot be so.
+            ParameterError: it is neither.
         """
-        checks.instance("attribute", attribute, Attribute, "an attribute")
+        if isinstance(attribute, str):
+            attribute = replace(self[attribute], **changes)
+        checks.instance("attribute", attribute, Attribute, "an attribute, or a column's name and the fields that change")
         at = self.index(attribute.name)
         return Domain((*self.attributes[:at], attribute, *self.attributes[at + 1 :]))
 
@@ -212,12 +215,15 @@ class Domain(Shown):
 
 def _described(attribute: Attribute) -> str:
     """A column in a few words."""
-    if not attribute.is_binned:
+    if not attribute.is_binned and not attribute.categories:
+        what, count = "empty in every row", ""
+    elif not attribute.is_binned:
         what = ", ".join(map(str, attribute.categories[:_NAMED])) + ", …" * (len(attribute.categories) > _NAMED)
-        count = "" if attribute.kind == "truth" else f", {len(attribute.categories):,} values"
+        values = len(attribute.categories)
+        count = "" if attribute.kind == "truth" else f", {values:,} value{'s' * (values > 1)}"
     else:
         what, count = attribute.reach, f", {attribute.effective_bins:,} bins"
-    others = ", or empty" * attribute.missing + " (not confirmed)" * (not attribute.public)
+    others = ", or empty" * (attribute.missing and attribute.size > 1) + " (not confirmed)" * (not attribute.public)
     return f"{attribute.name}: {attribute.kind}{count}: {what}{others}"
 
 

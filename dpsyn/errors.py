@@ -11,13 +11,21 @@ def quoted(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """The value as :func:`quoted`, cut short; its type where Python cannot write it, as with a number of 5,000 digits."""
+    """The value as :func:`quoted`, cut short; only its type where it may hold rows, which no message may show, or where
+    Python cannot write it, as with a number of 5,000 digits."""
     try:
-        text = quoted(value)
+        text = f"a {type(value).__name__}" if _may_hold_rows(value) else quoted(value)
     except Exception:  # noqa: BLE001  # whatever an object of the caller's raises, the message must come
         return f"a {type(value).__name__}"
     text = "; ".join(text.splitlines())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _may_hold_rows(value: object) -> bool:
+    """Whether it is a table, an array, something with a display of its own, or a list of such."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_may_hold_rows, value))
+    return not isinstance(value, type) and (hasattr(value, "_repr_html_") or bool(getattr(value, "shape", ())))
 
 
 class DpsynError(Exception):

@@ -15,27 +15,33 @@ from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
 
+_NOTES = 6
+"""Notes that are shown."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Shown):
     """Private rows together with their public domain.
 
     ``frame`` has the domain's columns in the domain's order. Making a table encodes every row, so a value outside the
-    domain is found here and nowhere later.
+    domain is found here and nowhere later. ``notes`` are what reading the rows had to decide, in full sentences.
 
     Raises:
         DomainError: a column is absent or there twice, or a value lies outside the domain.
-        ParameterError: ``frame``, ``domain`` or ``name`` is of another type.
+        ParameterError: ``frame``, ``domain``, ``name`` or ``notes`` is of another type.
     """
 
     frame: pd.DataFrame
     domain: Domain
     name: str = "data"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         frame = checks.instance("frame", self.frame, pd.DataFrame, "a DataFrame")
         domain = checks.instance("domain", self.domain, Domain, "a domain")
         checks.text("name", self.name, "a text")
+        notes = tuple(checks.text("notes", note, "texts") for note in checks.items("notes", self.notes, "a list of texts"))
+        object.__setattr__(self, "notes", notes)
         domain.check_columns(frame)
         object.__setattr__(self, "frame", frame.loc[:, list(domain.names)].reset_index(drop=True))
         _ = self.codes
@@ -43,7 +49,13 @@ class Table(Shown):
     def _of(self, frame: pd.DataFrame, domain: Domain, codes: Codes) -> Table:
         """Some of the rows and columns, whose codes are known."""
         made = object.__new__(Table)
-        facts = {"frame": frame.reset_index(drop=True), "domain": domain, "name": self.name, "codes": codes}
+        facts = {
+            "frame": frame.reset_index(drop=True),
+            "domain": domain,
+            "name": self.name,
+            "notes": self.notes,
+            "codes": codes,
+        }
         made.__dict__.update(facts)
         return made
 
@@ -59,7 +71,10 @@ class Table(Shown):
 
     def _shown(self) -> tuple[str, list[str]]:
         heading, *columns = self.domain._shown()[1]
-        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)}, {heading}", *columns]
+        notes = [f"  {note}" for note in self.notes[:_NOTES]]
+        if len(self.notes) > _NOTES:
+            notes += [f"  {len(self.notes) - _NOTES} more of this: table.notes"]
+        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)}, {heading}", *notes, *columns]
 
     def statistics(self, *, two_valued_as_bit: bool = False) -> DatasetStatistics:
         """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data.
@@ -103,7 +118,7 @@ class Table(Shown):
         checks.instance("domain", domain, Domain, "a domain")
         changed = [a for a in domain.attributes if a.name not in self.domain or not a.encodes_as(self.domain[a.name])]
         if len(changed) == len(domain):
-            return Table(self.frame, domain, self.name)
+            return Table(self.frame, domain, self.name, self.notes)
         new = Table(self.frame, Domain.of(changed), self.name) if changed else None
         codes = np.empty((self.n, len(domain)), dtype=np.int32, order="F")
         for j, name in enumerate(domain.names):

@@ -40,6 +40,8 @@ def shown(table: dpsyn.Table) -> dict[str, Any]:
         "feasibility": dpsyn.feasibility(table.statistics(), SPEC),
         "verdict": dpsyn.feasibility(table.statistics(), SPEC).private_sampling,
         "verified": verify(release.record()),
+        "mechanism": dpsyn.NoisyReweighting(rows=80).calibrate(SPEC, public.domain, n=80),
+        "unconfirmed mechanism": dpsyn.MST().calibrate(dpsyn.PrivacySpec(1.0, 1e-5), table.domain, n=80),
         "release": release,
         "unconfirmed release": unconfirmed,
         "report": dpsyn.evaluate(few, release.rows, holdout=few, degrees=(1, 2)),
@@ -56,6 +58,8 @@ BADGES = {
     "feasibility": PRIVATE,
     "verdict": PRIVATE,
     "verified": PUBLIC,
+    "mechanism": PUBLIC,
+    "unconfirmed mechanism": PRIVATE,
     "release": RELEASED,
     "unconfirmed release": PRIVATE,
     "report": PRIVATE,
@@ -101,6 +105,8 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert "confirmed as public" in repr(shown["public domain"])
     assert "column 0: truth: no, yes" in repr(shown["public domain"])
     assert "1-differentially private under replacing one row" in repr(shown["guarantee"])
+    assert "MST, calibrated to 80 rows of 45 columns" in repr(shown["unconfirmed mechanism"])
+    assert "not yet true" in repr(shown["unconfirmed mechanism"])
     assert "may be published under it" in repr(shown["release"])
     assert "Nothing of it may be published yet" in repr(shown["unconfirmed release"])
     assert "Private sampling" in repr(shown["feasibility"])
@@ -129,12 +135,14 @@ def test_dates_numbers_and_empty_cells_are_described() -> None:
             dpsyn.Attribute("born", "date", lower=0, upper=365, bins=5, public=True),
             dpsyn.Attribute("wage", "numeric", lower=0, upper=2.5, missing=True),
             dpsyn.Attribute("city", "categorical", tuple("abcdefg"), public=True),
+            dpsyn.Attribute("fax", "categorical", missing=True, public=True),
         ]
     )
     assert [line.strip() for line in repr(domain).splitlines()[1:-1]] == [
         "born: date, 5 bins: 1970-01-01 to 1971-01-01",
         "wage: numeric, 10 bins: 0 to 2.5, or empty (not confirmed)",
         "city: categorical, 7 values: a, b, c, d, e, …",
+        "fax: categorical: empty in every row",
     ]
 
 

@@ -423,3 +423,23 @@ def test_one_column_that_nobody_confirmed_is_enough(unconfirmed: int) -> None:
     assert f"the domain of {columns[unconfirmed].name} was inferred" in domain.warning
     assert domain.confirmed().is_public
     assert domain.confirmed().warning == ""
+
+
+@pytest.mark.parametrize(
+    "day", ["2019-01-01", pd.Timestamp("2019-01-01 13:00"), datetime.date(2019, 1, 1), np.datetime64("2019-01-01"), 17897]
+)
+def test_bounds_of_dates_are_dates(day):
+    assert Attribute("d", "date", lower=day, upper="2020-01-01").lower == 17897.0
+
+
+@pytest.mark.parametrize("day", ["2019-13-01", "soon", pd.NaT])
+def test_what_is_no_date_is_no_bound(day):
+    with pytest.raises(DomainError, match="a date such as 2024-12-31"):
+        Attribute("d", "date", lower=day, upper="2020-01-01")
+
+
+def test_an_attribute_is_changed_by_its_name():
+    domain = Domain.of([Attribute("a", "categorical", ("x", "y"), public=True)])
+    assert domain.replace("a", missing=True)["a"] == replace(domain["a"], missing=True)
+    with pytest.raises(DomainError, match="'b'"):
+        domain.replace("b", missing=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpsyn.data.read import read_table
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import DomainError, InputError, ParameterError
 from dpsyn.table import Table
@@ -118,3 +119,17 @@ def test_rows_are_taken_by_position_or_by_a_mask(mixed: Table) -> None:
     mask = np.arange(mixed.n) < 3
     assert mixed.take(mask).frame.equals(mixed.take(np.arange(3)).frame)
     assert mixed.take([-1]).frame.equals(mixed.take([mixed.n - 1]).frame)
+
+
+def test_a_table_says_what_reading_it_had_to_decide():
+    ids = [f"u{i}" for i in range(50)]
+    table = read_table(pd.DataFrame({"id": ids, "sick": [True, False] * 25, "seen": pd.Timestamp("2024-01-01 08:00")}))
+    assert table.domain.names == ("sick", "seen")
+    assert len(table.notes) == 2
+    assert "Column 'id' was left out as an identifier" in " ".join(repr(table).split())
+    assert "times of day are dropped" in repr(table)
+    part = table.split(0.5, np.random.default_rng(0))[0]
+    confirmed = part.with_domain(part.domain.confirmed())
+    assert confirmed.notes == part.notes == table.notes
+    fitted = read_table(pd.DataFrame({"id": ids, "sick": True}), domain=table.domain.project(["sick"]))
+    assert fitted.notes == ("Not in the domain, and left out: 'id'.",)

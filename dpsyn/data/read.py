@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 PARQUET_NAMES = (".parquet", ".pq")
 TAB_NAMES = (".tsv", ".tab")
 Wide = Literal["refuse", "leave_out"]
-Found = tuple[Table, tuple[str, ...], tuple[str, ...]]
-"""A table, which of its columns look like identifiers and are to be left out, and notes."""
+Found = tuple[Table, tuple[str, ...]]
+"""A table with its notes, and which of its columns look like identifiers and are to be left out."""
 _LEAST_PER_CELL = 8
 """Bytes: four for its code, and as many for its value."""
 
@@ -73,8 +73,8 @@ def read_table(
     Args:
         source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame; or to be counted in place a
             path, a folder of Parquet files, a relation of DuckDB, or a table of Ibis (``pip install "dpsyn[warehouse]"``).
-        domain: as in :func:`read_with_notes`, which also says what reading had to decide; as are the next three. In place,
-            a domain is inferred from the engine's own ``GROUP BY``.
+        domain: as in :func:`read_with_notes`, as are the next three; ``table.notes`` says what reading had to decide. In
+            place, a domain is inferred from the engine's own ``GROUP BY``.
         name: how to call the table.
         columns: the columns to keep.
         wide: what to do with a text column of more than 10,000 distinct values.
@@ -133,8 +133,9 @@ def read_with_notes(
         DomainError: a column of the domain is absent, or a cell lies outside it.
         ParameterError: another argument is something else than described.
     """
-    full, dropped, notes = read_all(source, domain=domain, name=name, columns=columns, wide=wide, most=most)
-    return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full, notes
+    full, dropped = read_all(source, domain=domain, name=name, columns=columns, wide=wide, most=most)
+    table = full.project([name for name in full.domain.names if name not in dropped]) if dropped else full
+    return table, table.notes
 
 
 def read_all(
@@ -146,7 +147,7 @@ def read_all(
     wide: Wide = "refuse",
     most: tuple[int, int] | None = None,
 ) -> Found:
-    """As :func:`read_with_notes`, with the columns that look like identifiers, and their names."""
+    """The table of :func:`read_with_notes` with the columns that look like identifiers, and their names."""
     check_choices(domain, columns, wide)
     checks.text("name", "" if name is None else name, "a text, or None for the file's name")
     if isinstance(source, pd.DataFrame):
@@ -156,8 +157,7 @@ def read_all(
     if data[:4] == PARQUET:
         file = Parquet(data)
         _check_size(title, file.rows, len(file.names), most)
-        table, dropped, more = _from_frame(file.frame(), domain, stem(title), columns, wide)
-        return table, dropped, (*file.notes, *more)
+        return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes)
     if title.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(title)
     text = Delimited(look(lambda: io.BytesIO(data)), tabs=title.lower().endswith(TAB_NAMES))
@@ -293,14 +293,18 @@ def _from_text(
 
     if domain is not None:
         fitted = domain.project(wanted)
-        found = _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute))
-    else:
-        found = _inferred(wanted, name, column, wide, named=columns is not None)
-    table, dropped, more = found
-    return table, dropped, (*notes, *more)
+        return _fitted(fitted, text.names, name, lambda attribute: column(attribute.name, attribute), notes)
+    return _inferred(wanted, name, column, wide, notes, named=columns is not None)
 
 
-def _from_frame(frame: pd.DataFrame, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide) -> Found:
+def _from_frame(
+    frame: pd.DataFrame,
+    domain: Domain | None,
+    name: str,
+    columns: Sequence[str] | None,
+    wide: Wide,
+    notes: tuple[str, ...] = (),
+) -> Found:
     frame = checked_frame(frame)
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)
@@ -314,8 +318,8 @@ def _from_frame(frame: pd.DataFrame, domain: Domain | None, name: str, columns: 
             return infer_typed(column, frame[column])
 
     if domain is not None:
-        return _fitted(domain.project(wanted), names, name, fit)
-    return _inferred(wanted, name, infer, wide, named=columns is not None)
+        return _fitted(domain.project(wanted), names, name, fit, notes)
+    return _inferred(wanted, name, infer, wide, notes, named=columns is not None)
 
 
 def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
@@ -324,11 +328,17 @@ def left_out(present: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     return (f"Not in the domain, and left out: {', '.join(map(quoted, others))}.",) if others else ()
 
 
-def _fitted(domain: Domain, present: Sequence[str], name: str, fit: Callable[[Attribute], Column]) -> Found:
+def _fitted(
+    domain: Domain,
+    present: Sequence[str],
+    name: str,
+    fit: Callable[[Attribute], Column],
+    notes: tuple[str, ...],
+) -> Found:
     found = [fit(attribute) for attribute in domain.attributes]
-    table = Table(pd.DataFrame({column.attribute.name: column.values for column in found}), domain, name)
-    notes = [note for column in found for note in (*column.notes, *_clipped(column))]
-    return table, (), (*left_out(present, domain.names), *notes)
+    frame = pd.DataFrame({column.attribute.name: column.values for column in found})
+    more = (note for column in found for note in (*column.notes, *_clipped(column)))
+    return Table(frame, domain, name, (*notes, *left_out(present, domain.names), *more)), ()
 
 
 def _clipped(column: Column) -> tuple[str, ...]:
@@ -342,11 +352,19 @@ def _clipped(column: Column) -> tuple[str, ...]:
     )
 
 
-def _inferred(wanted: Sequence[str], name: str, infer: Callable[[str], Column], wide: Wide, *, named: bool) -> Found:
-    found, dropped, notes = inferred_columns(wanted, infer, wide, named=named)
+def _inferred(
+    wanted: Sequence[str],
+    name: str,
+    infer: Callable[[str], Column],
+    wide: Wide,
+    notes: tuple[str, ...],
+    *,
+    named: bool,
+) -> Found:
+    found, dropped, more = inferred_columns(wanted, infer, wide, named=named)
     domain = Domain.of(column.attribute for column in found)
     frame = pd.DataFrame({column.attribute.name: column.values for column in found})
-    return Table(frame, domain, name), dropped, notes
+    return Table(frame, domain, name, (*notes, *more)), dropped
 
 
 def inferred_columns(

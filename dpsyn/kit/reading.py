@@ -51,8 +51,8 @@ def read(data: bytes, name: str, most: int, progress: Callable[[str, float], Non
         DomainError: as :func:`~dpsyn.data.read.read_with_notes`.
     """
     progress("reading the file", 0.0)
-    full, dropped, notes = read_all(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))
+    full, dropped = read_all(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))
     table = full.project([column for column in full.domain.names if column not in dropped]) if dropped else full
     progress("counting equal rows", 0.9)
     table.statistics()
-    return Read(table, full, notes)
+    return Read(table, full, table.notes)

@@ -18,9 +18,10 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.calendar import with_calendar
 from dpsyn.data.counted import AnyTable, CountedTable
-from dpsyn.display import PRIVATE, RELEASED, Shown
+from dpsyn.display import PRIVATE, PUBLIC, RELEASED, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError, quoted
+from dpsyn.notation import worded
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec, Status
 from dpsyn.solvers.memory import require_memory
@@ -234,8 +235,8 @@ def check_request(spec: PrivacySpec, domain: Domain, n: int, rows: int | None) -
     return checks.whole("n", n, why="the number of rows")
 
 
-@dataclass(frozen=True)
-class Mechanism(ABC):
+@dataclass(frozen=True, repr=False)
+class Mechanism(Shown, ABC):
     """A calibrated mechanism: it states its exact guarantee before it has seen a row.
 
     Attributes:
@@ -254,6 +255,21 @@ class Mechanism(ABC):
 
     needs_counts_alone: ClassVar[bool] = False
     """Whether :meth:`_run` takes a table that is counted in place, too."""
+
+    def __init_subclass__(cls) -> None:
+        # A dataclass would write a text of its own, with the whole domain in it.
+        type.__setattr__(cls, "__repr__", Shown.__repr__)
+
+    def _shown(self) -> tuple[str, list[str]]:
+        public = self.domain.is_public and self.guarantee.neighbouring == "replace_one"
+        chosen = {name: worded(value) for name, value in self.config.settings().items() if value is not None}
+        lines = [
+            f"{self.config.title}, calibrated to {self.n:,} rows of {len(self.domain):,} columns; not run yet",
+            *(f"  {line}" for line in self.guarantee._shown()[1][:2]),
+            "  settings: " + "; ".join(f"{name.replace('_', ' ')} {said}" for name, said in chosen.items()),
+            "  to run it: mechanism(None, table)",
+        ]
+        return PUBLIC if public else PRIVATE, lines
 
     def __post_init__(self) -> None:
         warning = self.domain.warning
@@ -298,7 +314,9 @@ class Mechanism(ABC):
     def _run(self, noise: NoiseSource, table: Table, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Rows and diagnostics."""
 
-    def __call__(self, generator: np.random.Generator | None, table: AnyTable, progress: Progress = no_progress) -> Release:
+    def __call__(
+        self, generator: np.random.Generator | None, table: AnyTable | None = None, progress: Progress = no_progress
+    ) -> Release:
         """Run once.
 
         Args:
@@ -310,7 +328,9 @@ class Mechanism(ABC):
         """
         if not isinstance(table, AnyTable):
             raise ParameterError(
-                "table", type(table).__name__, "a dpsyn Table: dpsyn.read_table(...) makes one, of a DataFrame too"
+                "table",
+                table,
+                "a dpsyn Table, which dpsyn.read_table(...) makes, of a DataFrame too: mechanism(None, table)",
             )
         if self.domain not in (table.domain, with_calendar(table.domain)):
             raise InputError("the table's domain is not the one that the mechanism was calibrated to; calibrate again")

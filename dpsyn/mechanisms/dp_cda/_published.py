@@ -139,7 +139,9 @@ class PublishedDPCDAMechanism(Mechanism):
             "rows_per_class": {str(value): self.rows_per_class for value in class_values(self.domain[self.config.target])},
         }
 
-    def __call__(self, generator: np.random.Generator | None, table: AnyTable, progress: Progress = no_progress) -> Release:
+    def __call__(
+        self, generator: np.random.Generator | None, table: AnyTable | None = None, progress: Progress = no_progress
+    ) -> Release:
         """As :meth:`Mechanism.__call__`, but a generator must be given: the run is a demonstration."""
         if generator is None:
             allowed = "a numpy.random.Generator: DP-CDA as published has no guarantee and runs as a demonstration only"

@@ -34,10 +34,10 @@ def calibrate(epsilon: float = 1.0, delta: float = 1e-5, **settings: Any) -> Any
         ({"order_of_mixture": 81, "class_sizes": 80, "variant": "poisson"}, "order_of_mixture = ", ParameterError),
         ({"order_of_mixture": N + 1}, "at most n = ", ParameterError),
         ({"rows": 2}, "at least ", ParameterError),
-        ({"clip_norm": 0.0}, "1e+100; ", ParameterError),
-        ({"clip_norm": -1.0}, "1e+100; ", ParameterError),
-        ({"clip_norm": math.nan}, "1e+100; ", ParameterError),
-        ({"clip_norm": math.inf}, "1e+100; ", ParameterError),
+        ({"clip_norm": 0.0}, "> 0; ", ParameterError),
+        ({"clip_norm": -1.0}, "> 0; ", ParameterError),
+        ({"clip_norm": math.nan}, "> 0; ", ParameterError),
+        ({"clip_norm": math.inf}, "> 0; ", ParameterError),
         ({"delta": 0.0}, "delta = ", CalibrationError),
         ({"epsilon": 1e-100, "delta": 1e-100, "class_sizes": 80}, "epsilon = ", CalibrationError),
         ({"epsilon": 1e-100, "delta": 1e-100, "class_sizes": 80, "scaling": "private"}, "epsilon = ", CalibrationError),
@@ -64,7 +64,7 @@ def test_the_number_that_is_named_works(settings: dict[str, Any], name: str, kin
 
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, 0.0, -1.0])
 def test_epsilon_is_a_positive_number(epsilon: float) -> None:
-    with pytest.raises(ParameterError, match="a finite number >= 1e-100"):
+    with pytest.raises(ParameterError, match="a finite number > 0"):
         calibrate(epsilon)
 
 
