@@ -256,7 +256,9 @@ def test_whole_rows_and_coefficients_come_in_the_right_order() -> None:
     assert measures["copy"][lost] == 0
     assert measures["fresh"][lost] < 0.15 < measures["independent"][lost]
     assert references(BASELINE)[overlap]["sampling floor"] > 0.5
-    assert [found[name].marginals[3].k_marginal > 900 for name in rows] == [True, True, False, False]
+    scores = [report.marginals[3].k_marginal for report in found.values()]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == 1000
 
 
 def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
