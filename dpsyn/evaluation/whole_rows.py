@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.uint64]
 
 _LEAVES, _FEWEST_IN_A_LEAF, _SHUFFLES = 64, 20, 3
-_MOST_ROWS, _FEWEST_ROWS, _CELLS = 50_000, 200, 2_000_000
+_MOST_ROWS, _FEWEST_ROWS, _CELLS = 10_000, 200, 2_000_000
 """Of either side that a tree sees; so many cells, where there are very many columns."""
 _LOOKED_UP, _COMPARED = 500, 2e8
 """Rows whose closest real row is looked for, and cells that this may compare."""
@@ -61,7 +61,7 @@ def propensity(real: Codes, other: Codes, seed: int) -> Propensity:
     Args:
         real: codes, shape (n, q).
         other: codes over the same domain, shape (k, q).
-        seed: of the shuffles, and of the choice of rows where there are more than 50,000 (fewer, of very many columns).
+        seed: of the shuffles, and of the choice of rows where there are more than 10,000 (fewer, of very many columns).
     """
     generator = np.random.default_rng(seed)
     most = max(_FEWEST_ROWS, min(_MOST_ROWS, _CELLS // real.shape[1]))

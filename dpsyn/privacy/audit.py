@@ -37,10 +37,55 @@ Claim = tuple[float, float]
 """ε and δ."""
 
 CONFIDENCE = 0.99
+_DRAWN = 200
 RUNS = 20_000
 _CUTS = 400
 _CHUNK = 5_000
 _CAUTION = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """What the tested runs say of every test "it was the first dataset if the score is at least so much".
+
+    Attributes:
+        false_positives: share of the runs on the second dataset that pass, ascending, shape (cuts,).
+        false_negatives: share of the runs on the first one that do not.
+        margin: with the audit's confidence all true shares, at all cuts at once, are no further off than that (Dvoretzky,
+            Kiefer, Wolfowitz 1956; Massart 1990).
+    """
+
+    false_positives: Floats
+    false_negatives: Floats
+    margin: float
+
+    @classmethod
+    def of(cls, testing: tuple[Floats, Floats], confidence: float) -> TradeOff:
+        """Of scores on the first and on the second dataset."""
+        cuts = np.unique(np.quantile(np.concatenate(testing), np.linspace(0, 1, _DRAWN)))[::-1]
+        first, second = (np.searchsorted(np.sort(scores), cuts, side="left") / len(scores) for scores in testing)
+        # Two empirical laws share the error: P(one is off by more than m) ≤ 2·exp(-2·n·m²).
+        margin = math.sqrt(math.log(4 / (1 - confidence)) / (2 * min(map(len, testing))))
+        return cls(np.append(0.0, 1 - second), np.append(1.0, first), margin)
+
+    def band(self, false_positives: Floats) -> tuple[Floats, Floats]:
+        """Between which two the true share of false negatives lies at these false positives."""
+        low, high = (
+            np.interp(false_positives + side, self.false_positives, self.false_negatives) - side
+            for side in (self.margin, -self.margin)
+        )
+        return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def claimed_trade_off(claims: Sequence[Claim], false_positives: Floats) -> Floats:
+    """The least share of false negatives that claims allow any test: the largest of max(0, 1 - δ - e^ε·α, e^-ε·(1 - δ - α))
+    at α false positives (Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022)."""
+    least = np.zeros_like(false_positives)
+    for epsilon, delta in claims:
+        # min: e^ε·α is infinite at an ε beyond the range of numbers.
+        first = 1 - delta - np.minimum(np.exp(min(epsilon, 700.0)) * false_positives, 1.0)
+        least = np.maximum(least, np.maximum(first, math.exp(-epsilon) * (1 - delta - false_positives)))
+    return least
 
 
 @dataclass(frozen=True)
@@ -59,6 +104,8 @@ class Audit:
         tested: runs a side that the bound rests on.
         largest: the largest bound that this many runs can give: a mechanism without any privacy would show it.
         sharpest: the same for the claim of the profile that looked the most doubtful, if there is a profile.
+        trade_off: what the tested runs attained.
+        profile: the other claims of the same accounting.
     """
 
     epsilon: float
@@ -74,6 +121,13 @@ class Audit:
     tested: int
     largest: float
     sharpest: Audit | None = None
+    trade_off: TradeOff | None = None
+    profile: tuple[Claim, ...] = ()
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All that is claimed: of one mechanism, so that all must hold."""
+        return (*(() if self.claim is None else ((self.claim, self.delta),)), *self.profile)
 
     @property
     def refuted(self) -> bool:
@@ -182,6 +236,7 @@ def audit_scores(
     each_at = confidence if not profile else (1 + confidence) / 2
     before = len(choosing[0])
     found = _tested(_choose(choosing, delta, each_at), testing, delta, each_at, claim, before)
+    found = replace(found, trade_off=TradeOff.of(testing, confidence), profile=tuple(profile))
     if not profile:
         return found
     # Chosen with far more confidence than is asked for: of many claims and cuts the luckiest would be taken otherwise.

@@ -182,7 +182,7 @@ def test_an_audit_runs_in_the_background_and_refutes_the_paper(open_page):
     found = app.session_state["in_cda_audit"]["value"]
     assert not any(found[name].refuted for name in found if name.startswith("a record"))
     assert "Refuted: " in words(app)
-    assert pictures(app) == 1
+    assert pictures(app) == 2
 
 
 def test_fewer_rows_than_classes_and_nothing_to_mix_are_said(open_page):

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpsyn.errors import ParameterError
-from dpsyn.privacy.audit import Audit, audit, audit_scores
+from dpsyn.privacy.audit import Audit, TradeOff, audit, audit_scores, claimed_trade_off
 
 
 def laplace(at: float, scale: float = 1.0):
@@ -148,3 +148,55 @@ def test_wrong_input_names_the_field(changes, field):
     with pytest.raises(ParameterError) as caught:
         audit(**({"first": laplace(0), "second": laplace(1), "runs": 100} | changes))
     assert caught.value.field == field
+
+
+def test_what_claims_allow_by_hand():
+    alpha = np.array([0.0, 0.1, 0.5, 1.0])
+    assert claimed_trade_off([(0.0, 0.0)], alpha) == pytest.approx(1 - alpha)
+    assert claimed_trade_off([(math.log(2), 0.0)], alpha) == pytest.approx([1, 0.8, 0.25, 0])
+    assert claimed_trade_off([(math.log(2), 0.2)], alpha) == pytest.approx([0.8, 0.6, 0.15, 0])
+    both = claimed_trade_off([(math.log(2), 0.2), (math.log(4), 0.0)], alpha)
+    assert both == pytest.approx([1, 0.6, 0.15, 0])
+    assert claimed_trade_off([(1e4, 0.0)], alpha) == pytest.approx([1, 0, 0, 0])
+    assert claimed_trade_off([], alpha).tolist() == [0, 0, 0, 0]
+
+
+def test_what_tests_attain_by_hand():
+    first, second = np.array([3.0, 2.0, 2.0, 1.0]), np.array([2.0, 1.0, 0.0, 0.0])
+    found = TradeOff.of((first, second), 0.95)
+    at = dict(zip(found.false_positives.tolist(), found.false_negatives.tolist(), strict=False))
+    assert at == {0.0: 0.75, 0.25: 0.25, 0.5: 0.0, 1.0: 0.0}
+    assert found.margin == pytest.approx(math.sqrt(math.log(80) / 8))
+    low, high = TradeOff(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 0.1).band(np.array([0.0, 0.5, 1.0]))
+    assert low == pytest.approx([0.8, 0.3, 0.0])
+    assert high == pytest.approx([1.0, 0.7, 0.2])
+
+
+def test_the_attained_curve_of_laplace_noise_is_what_the_claim_allows():
+    found = audit(laplace(0), laplace(1), generator=np.random.default_rng(1), claim=1.0, runs=40_000)
+    alpha = np.linspace(0, 1, 51)
+    low, high = found.trade_off.band(alpha)
+    allowed = claimed_trade_off(found.claims, alpha)
+    # Laplace noise attains ε-differential privacy at both ends, and is better between.
+    assert (allowed <= high).all()
+    assert low[2] < allowed[2] < high[2]
+    exact = np.where(
+        alpha < 0.5 / math.e,
+        1 - math.e * alpha,
+        np.where(alpha < 0.5, math.exp(-1) / 4 / np.maximum(alpha, 1e-9), (1 - alpha) / math.e),
+    )
+    assert (low <= exact + 1e-12).all()
+    assert (exact <= high + 1e-12).all()
+
+
+def test_halved_noise_leaves_the_claimed_curve_and_the_band_holds_as_often_as_it_says():
+    found = audit(laplace(0, 0.5), laplace(1, 0.5), generator=np.random.default_rng(1), claim=1.0)
+    alpha = np.linspace(0, 1, 51)
+    assert (found.trade_off.band(alpha)[1] < claimed_trade_off(found.claims, alpha)).any()
+    missed = 0
+    generator = np.random.default_rng(2)
+    for _ in range(200):
+        curve = TradeOff.of((generator.random(100), generator.random(100)), 0.8)
+        low, high = curve.band(alpha)
+        missed += bool((low > 1 - alpha).any() or (high < 1 - alpha).any())
+    assert missed / 200 < 0.2

@@ -12,6 +12,7 @@ import streamlit as st
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.code import arguments, imports_of, script
 from dpsyn.kit.show import show_chart
+from dpsyn.kit.trade_off import draw_trade_off
 from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.dp_cda.audit import PUBLISHED
@@ -155,6 +156,7 @@ def _found() -> None:
         return
     found: dict[str, Audit] = kept["value"]
     show_chart(draw_audits(found), key="in_cda_audits")
+    show_chart(draw_trade_off(found), key="in_cda_trade_off")
     said = [f"Found with l = {kept['order']} and δ = {short(kept['delta'])}."]
     refuted = [name for name, one in found.items() if one.refuted]
     if refuted:

@@ -14,6 +14,7 @@ from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.show import show_chart
+from dpsyn.kit.trade_off import draw_trade_off
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
@@ -274,6 +275,7 @@ print("refuted" if found.refuted else "nothing speaks against the claim")
         with st.spinner("Running the noisy statistics 40,000 times …"):
             found = audit_noisy_reweighting(mechanism, noise_factor=factor, generator=np.random.default_rng())
         _verdict(found)
+        show_chart(draw_trade_off({f"noise {_FACTORS[factor]}": found}), key="in_nr_trade_off")
 
 
 def _verdict(found: Audit) -> None:
