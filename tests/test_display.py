@@ -124,6 +124,14 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert len({len(line) for line in results[1:-1]}) == 1  # a long name hides no number
 
 
+def test_a_report_says_what_was_not_measured() -> None:
+    table = dpsyn.load_sample("asia").take(np.arange(40))
+    said = " ".join(repr(dpsyn.evaluate(table, table.frame, target="bronc", degrees=(1, 20))).split())
+    assert "prediction: not measured, " in said
+    assert "held" in said
+    assert "20" in said.split("not measured")[1]
+
+
 def test_a_report_without_tables_shows_itself() -> None:
     table = dpsyn.load_sample("asia").project(["asia"]).take(np.arange(20))
     assert "20 synthetic rows" in repr(dpsyn.evaluate(table, table.frame, degrees=(2,)))

@@ -17,48 +17,27 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _RELEASE = "Synthetic rows"
-_OF_ROWS = "a report that evaluate made: this one comes without the rows"
 
 
 def chart(report: Report, name: str, of: str | int | None = None) -> go.Figure:
     """One chart of one report; see :meth:`~dpsyn.evaluation.report.Report.figure`."""
-    draw = CHARTS[checks.choice("name", name, CHARTS)]
+    draw, lacks = CHARTS[checks.choice("name", name, CHARTS)]
     if of is not None and name not in _OF:
         raise ParameterError("of", of, f"nothing: only {' and '.join(map(repr, _OF))} are of something")
-    found = draw(report, of) if name in _OF else draw(report)
-    if isinstance(found, str):
-        raise ParameterError("name", name, found)
-    return alone(found)
+    if why := lacks(report):
+        raise ParameterError("name", name, why)
+    return alone(draw(report, of) if name in _OF else draw({_RELEASE: report}))
 
 
-def _marginals(report: Report) -> go.Figure:
-    return draw_errors(_named(report))
+def drawable(report: Report) -> tuple[str, ...]:
+    """Names of the charts of which the report lacks nothing."""
+    return tuple(name for name, (_, lacks) in CHARTS.items() if not lacks(report))
 
 
-def _pairs(report: Report) -> go.Figure:
-    return heatmaps(_named(report))[_RELEASE]
-
-
-def _pairs_of_sample(report: Report) -> go.Figure | str:
-    return heatmaps(_named(report)).get(FLOOR, "there are no held-out rows")
-
-
-def _correlations(report: Report) -> go.Figure | str:
-    return draw_correlations(_named(report)) or "there are fewer than two columns of numbers and dates"
-
-
-def _prediction(report: Report) -> go.Figure | str:
-    return draw_scores(_named(report))
-
-
-def _coefficients(report: Report) -> go.Figure | str:
-    return draw_coefficients(_named(report)) or "no target column was chosen, or nothing explains it"
-
-
-def _worst_table(report: Report, of: str | int | None) -> go.Figure | str:
+def _worst_table(report: Report, of: str | int | None) -> go.Figure:
+    assert report.rows is not None
+    assert report.baseline is not None
     degrees = list(report.marginals)
-    if report.rows is None or report.baseline is None:
-        return _OF_ROWS
     if of is not None and of not in degrees:
         raise ParameterError("of", of, f"a number of columns that was compared: {', '.join(map(str, degrees))}")
     error = report.marginals[max(degrees) if of is None else int(of)]
@@ -68,27 +47,49 @@ def _worst_table(report: Report, of: str | int | None) -> go.Figure | str:
     return draw_table(encoding, error.worst, real, rows, _RELEASE, held_out=held)
 
 
-def _column(report: Report, of: str | int | None) -> go.Figure | str:
-    if report.rows is None or report.baseline is None:
-        return _OF_ROWS
+def _column(report: Report, of: str | int | None) -> go.Figure:
+    assert report.rows is not None
+    assert report.baseline is not None
     real, held = report.baseline.table, report.baseline.holdout
     name = checks.choice("of", real.domain.names[0] if of is None else of, real.domain.names)
     cells = {_RELEASE: report.rows.frame[name]}
     return draw_column(real.domain[name], real.frame[name], cells, None if held is None else held.frame[name])
 
 
-def _named(report: Report) -> Mapping[str, Report]:
-    return {_RELEASE: report}
+def _no_rows(report: Report) -> str:
+    whole = report.rows is not None and report.baseline is not None
+    return "" if whole else "a report that evaluate made: this one comes without the rows"
 
 
-CHARTS: Mapping[str, Callable[..., Any]] = {
-    "marginals": _marginals,
-    "worst table": _worst_table,
-    "pairs": _pairs,
-    "pairs of a real sample": _pairs_of_sample,
-    "correlations": _correlations,
-    "prediction": _prediction,
-    "coefficients": _coefficients,
-    "column": _column,
+def _no_tables(report: Report) -> str:
+    return "" if report.marginals else "no table was compared"
+
+
+def _no_sample(report: Report) -> str:
+    return _no_tables(report) if report.noise_floor else "there are no held-out rows"
+
+
+def _no_numbers(report: Report) -> str:
+    return "" if report.release.correlations else "there are fewer than two columns of numbers and dates"
+
+
+def _no_scores(report: Report) -> str:
+    return report.prediction if isinstance(report.prediction, str) else ""
+
+
+def _no_coefficients(report: Report) -> str:
+    return "" if report.release.regression else "no target column was chosen, or nothing explains it"
+
+
+CHARTS: Mapping[str, tuple[Callable[..., Any], Callable[[Report], str]]] = {
+    "marginals": (draw_errors, _no_tables),
+    "worst table": (_worst_table, lambda report: _no_rows(report) or _no_tables(report)),
+    "pairs": (lambda reports: heatmaps(reports)[_RELEASE], _no_tables),
+    "pairs of a real sample": (lambda reports: heatmaps(reports)[FLOOR], _no_sample),
+    "correlations": (draw_correlations, _no_numbers),
+    "prediction": (draw_scores, _no_scores),
+    "coefficients": (draw_coefficients, _no_coefficients),
+    "column": (_column, _no_rows),
 }
+"""What draws it, and what the report lacks for it: empty where it lacks nothing."""
 _OF = ("worst table", "column")

@@ -84,6 +84,11 @@ def _tables(report: Report) -> Finding | None:
     near = max(_SMALL, _NEAR * (fresh or 0.0))
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
+    if fresh is not None and fresh / _NEAR <= error <= _NEAR * fresh:
+        said += ". That is about what a fresh real sample misses"
+        if alone is not None and error > _KEPT * alone:
+            said += ", so these rows cannot tell whether relations of columns are kept"
+        return Finding("tables", "good", percent(error), f"{said}.")
     if alone is not None and error >= _LOST * alone and error > _SMALL:
         return Finding("tables", "bad", percent(error), f"{said}. It is no closer than such rows.")
     if alone is not None and error > _KEPT * alone and grade == "good" and error > _SMALL:

@@ -186,10 +186,10 @@ class Report(Shown):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Names of the charts that :meth:`figure` knows."""
-        from dpsyn.evaluation.charts import CHARTS
+        """Names of the charts that :meth:`figure` can draw of this report."""
+        from dpsyn.evaluation.charts import drawable
 
-        return tuple(CHARTS)
+        return drawable(self)
 
     def figure(self, name: str = "marginals", of: str | int | None = None) -> go.Figure:
         """A chart of the page Comparison, a Plotly figure: it reads private rows.
@@ -213,8 +213,10 @@ class Report(Shown):
             floor = [] if self.noise_floor is None else [f"{self.noise_floor.marginals[degree].mean:.4f}"]
             errors.append([f"{degree} column{'s' * (degree != 1)}", f"{error.mean:.4f}", f"{error.max:.4f}", *floor])
         heading = f"{self.release.rows:,} synthetic rows beside {self.n:,} real ones"
-        judged = [f"  {finding.about}: {finding.figure} ({finding.grade})" for finding in conclusions(self)]
-        return PRIVATE, [heading, *judged, *(f"  {line}" for line in aligned(errors))]
+        judged = [f"  {finding.about}: {finding.grade}. {finding.sentence}" for finding in conclusions(self)]
+        if isinstance(self.prediction, str):
+            judged.append(f"  prediction: not measured, {self.prediction}")
+        return PRIVATE, [heading, *judged, *(f"  {line}" for line in aligned(errors)), *(f"  {note}" for note in self.notes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""

@@ -12,6 +12,7 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.evaluation.charts import CHARTS
 from dpsyn.evaluation.experiments import Grid, run_grid
 from dpsyn.evaluation.report import Report, compare, evaluate, real_baseline
 from dpsyn.mechanisms.base import no_progress
@@ -77,6 +78,21 @@ def test_every_name_is_tried_here(report: Report) -> None:
 def test_another_name_is_told_the_choices(report: Report, asked: tuple[Any, ...]) -> None:
     with pytest.raises(ParameterError, match=r"'marginals', 'worst table'|'size', 'age', 'ill'|1, 2|only 'worst table'"):
         report.figure(*asked)
+
+
+@pytest.mark.parametrize("degrees", [(1,), (2,), (1, 2)])
+@pytest.mark.parametrize("held", [None, HELD])
+@pytest.mark.parametrize("columns", [["ill"], ["ill", "size", "age"]])
+def test_the_names_are_those_that_can_be_drawn(degrees: tuple[int, ...], held: Table | None, columns: list[str]) -> None:
+    few = REAL.project(columns)
+    of = evaluate(few, few.frame, holdout=held, target="ill", degrees=degrees)
+    for found in (of, replace(of, baseline=None, rows=None)):
+        for name in CHARTS:
+            if name in found.figures:
+                assert found.figure(name).data
+            else:
+                with pytest.raises(ParameterError):
+                    found.figure(name)
 
 
 def test_what_cannot_be_drawn_says_why() -> None:

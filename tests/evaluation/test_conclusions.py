@@ -83,6 +83,15 @@ def test_rows_that_keep_single_columns_and_no_relation_are_not_good(error: float
     assert ("It is no closer than such rows" in found[1]) == (grade == "bad")
 
 
+@pytest.mark.parametrize(("error", "independent"), [(0.2, 0.19), (0.25, 0.3), (0.14, 0.15), (0.2, 0.9), (0.4, 0.3)])
+def test_what_a_fresh_sample_misses_is_good_and_says_what_it_cannot_tell(error: float, independent: float) -> None:
+    grade, said = card(replace(report(error, error), independent=independent))["tables"]
+    assert grade == "good"
+    assert "That is about what a fresh real sample misses" in said
+    assert ("cannot tell whether relations of columns are kept" in said) == (independent < 0.5)
+    assert card(replace(report(error, 2 * error), independent=0.9 * error))["tables"][0] == "bad"
+
+
 def test_tables_are_told_beside_a_fresh_sample() -> None:
     (found,) = conclusions(report(0.045, 0.015))
     assert found.figure == "4.5\N{NO-BREAK SPACE}%"
