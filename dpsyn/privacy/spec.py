@@ -45,8 +45,6 @@ def rounded_up(value: float, digits: int) -> str:
 
     A relative excess of 1e-12 counts as rounding in the number itself: 0.1 + 0.2 is 0.3.
     """
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
     shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(value) * (1 - 1e-12)))
     return f"{float(shown):.{digits}g}"
 
@@ -56,8 +54,6 @@ def rounded_down(value: float, digits: int) -> str:
 
     A relative excess of 1e-12 counts as rounding, as in :func:`rounded_up`.
     """
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
     shown = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(float(value) * (1 + 1e-12)))
     return f"{float(shown):.{digits}g}"
 

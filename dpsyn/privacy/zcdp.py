@@ -31,7 +31,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
             high = b
         else:
             low = a
-    return min(1.0, math.exp(min(0.0, log_delta((low + high) / 2))))
+    return math.exp(min(0.0, log_delta((low + high) / 2)))
 
 
 @lru_cache(maxsize=4096)

@@ -71,3 +71,9 @@ def test_a_single_release_names_the_argument_that_its_scale_comes_from() -> None
         assert once.argument in once.source.replace("zCDP", "zcdp")
         found.add(once.argument)
     assert found == {"exact", "zcdp"}
+
+
+def test_numbers_that_move_by_more_than_one_have_as_much_more_noise() -> None:
+    pure, gaussian = Budget(1.0, "laplace", 2), Budget(1.0, "gaussian", 2)
+    assert pure.noise_scale_for(0.5, 3, 4) == pytest.approx(24, rel=1e-11)
+    assert gaussian.noise_scale_for(0.5, 9, 4) == pytest.approx(12, rel=1e-11)

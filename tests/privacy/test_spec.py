@@ -154,3 +154,9 @@ def test_a_promise_that_protects_hardly_anybody_says_so():
         assert words == ("proven" if said is None else f"proven, but {said} is so large that it protects hardly anybody")
     unsure = Guarantee(50.0, 0.0, "replace_one", "a proof", status="unconfirmed_domain")
     assert unsure.status_in_words.startswith("not yet true")
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1.5), (1.0, -1e-9), (-1e-9, 0.0), (math.nan, 0.0), (1.0, math.nan)])
+def test_no_claim_has_an_impossible_number(epsilon, delta):
+    with pytest.raises(ParameterError):
+        Guarantee(epsilon, delta, "replace_one", "Theorem")

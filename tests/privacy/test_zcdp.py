@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from scipy import optimize, stats
 
@@ -45,3 +46,17 @@ def test_monotone():
 def test_needs_a_delta(delta):
     with pytest.raises(ParameterError, match="delta"):
         zcdp_rho(1.0, delta)
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(1e-30, 1e-20), (1e-30, 4.9e-14), (0.02, 0.7), (3.0, 8.0), (0.5, 1e-6)])
+def test_the_best_order_is_found_wherever_it_lies(rho, epsilon):
+    """Against orders on a fine grid of ln(α - 1)."""
+    excess = np.exp(np.arange(-20.0, 45.0, 1e-3))
+    alpha = 1 + excess
+    best = (excess * (alpha * rho - epsilon) - np.log(excess) + alpha * np.log1p(-1 / alpha)).min()
+    assert zcdp_delta(rho, epsilon) == pytest.approx(math.exp(best), rel=1e-5)
+
+
+def test_no_delta_is_above_one():
+    for rho, epsilon in ((100.0, 0.1), (1e6, 0.1), (1e6, 3.0)):
+        assert zcdp_delta(rho, epsilon) == 1.0

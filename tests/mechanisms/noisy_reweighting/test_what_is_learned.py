@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, parts_of
-from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, WalshFamily
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, parts_of, published_part
+from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily
+from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.table import Table
 from tests.conformance.neighbours import Exact
@@ -118,3 +120,35 @@ def test_weights_of_walsh_functions_make_tables_least_noisy(p: int, degree: int,
     looked_at = [[part.moved for part in found.parts], *found.others]
     for move in np.unique(counts, axis=1).T:
         assert any((move <= one).all() for one in looked_at)
+
+
+def test_what_the_published_theorem_moves_is_a_whole_number_of_units_and_no_more_is_refused() -> None:
+    """2/(1/49) is no whole number in floating point."""
+    assert 2 / (1 / 49) != 98
+    for unit, length in ((1.0, 2), (1 / 49, 98)):
+        part = published_part("f", FunctionFamily([lambda c: 2 * c[:, 0] - 1], (2,), unit=unit))
+        assert part.l1 == part.size[0] == length
+
+
+def test_one_part_moves_a_whole_number_of_sums() -> None:
+    for family, neighbouring, expected in (
+        (WalshFamily(8, 2), "replace_one", (20, 2)),
+        (WalshFamily(8, 2), "add_remove", (37, 1)),
+        (TableFamily((2, 3), [(0,), (1,)]), "replace_one", (4, 1)),
+    ):
+        (part,) = parts_of(family, neighbouring, "laplace", by_size=False).parts
+        assert (part.moved, part.step, type(part.moved)) == (*expected, int)
+
+
+@pytest.mark.parametrize(("columns", "degree"), [(0, 1), (3, 0)])
+def test_walsh_functions_of_nothing_are_refused(columns: int, degree: int) -> None:
+    with pytest.raises(ParameterError):
+        WalshFamily(columns, degree)
+
+
+def test_tables_and_conjunctions_of_nothing_are_refused() -> None:
+    for sizes in ((), (2, 0)):
+        with pytest.raises(ParameterError):
+            TableFamily(sizes, [(0,)])
+    with pytest.raises(ParameterError):
+        ConjunctionFamily((2, 3), 0)
