@@ -316,9 +316,10 @@ class Attribute:
                 self._reject(column, bad, f"not one of the categories {shown}")
         if empty.any():
             if not self.missing:
+                count = int(empty.sum())
                 raise self._wrong(
-                    f"row {int(np.argmax(empty)) + 1} is empty ({int(empty.sum())} such rows), but the domain allows no "
-                    "missing values; allow them or fill the cells"
+                    f"row {int(np.argmax(empty)) + 1} is empty, but the domain allows no missing values "
+                    f"({count:,} such row{'s' * (count != 1)}); allow them or fill the cells"
                 )
             codes[empty] = self.size - 1
         return codes
@@ -333,9 +334,9 @@ class Attribute:
         return np.append(known, np.int32(-1))[positions], empty
 
     def _reject(self, column: pd.Series[Any], bad: npt.NDArray[np.bool_], why: str) -> None:
-        row = int(np.argmax(bad))
+        row, count = int(np.argmax(bad)), int(bad.sum())
         raise self._wrong(
-            f"row {row + 1} has {shown(plain(column.iloc[row]))} ({int(bad.sum())} such rows), which is {why}; "
+            f"row {row + 1} has {shown(plain(column.iloc[row]))}, which is {why} ({count:,} such row{'s' * (count != 1)}); "
             "add it to the domain or change the data"
         )
 

@@ -230,7 +230,11 @@ def test_decoded_whole_numbers_with_gaps_stay_whole() -> None:
 @pytest.mark.parametrize(
     ("attribute", "column", "part"),
     [
-        (Attribute("x", "categorical", ("a", "b")), ["a", "c", "c"], r"column 'x': row 2 has 'c' \(2 such rows\)"),
+        (
+            Attribute("x", "categorical", ("a", "b")),
+            ["a", "c", "c"],
+            r"column 'x': row 2 has 'c', which is .* \(2 such rows\)",
+        ),
         (Attribute("x", "categorical", ("a", "b")), ["a", None], "row 2 is empty"),
         (Attribute("x", "categorical", (1, 2), missing=True), [1, 3], "row 2 has 3"),
         (Attribute("x", "numeric", lower=0, upper=1, missing=True), ["0.5", "abc"], "row 2 has 'abc'.*not a number"),

@@ -22,6 +22,7 @@ from dpsyn.data._words import (
     GROUPED,
     LEADING_ZERO,
     LONG_WHOLE,
+    ODD,
     TELEPHONE,
     Weights,
     Words,
@@ -44,7 +45,6 @@ Counter = Callable[[Callable[[Any], Any]], int]
 
 EncodeAs = Callable[[Attribute, "pd.Series[Any]"], npt.NDArray[Any]]
 
-_ODD = 1000
 _HEAD = 100
 
 
@@ -257,7 +257,7 @@ def _first_of(codes: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]
     return first
 
 
-def _some(which: Mask, most: int = _ODD) -> Mask:
+def _some(which: Mask, most: int = ODD) -> Mask:
     """The first of some values."""
     return which & (np.cumsum(which) <= most)
 

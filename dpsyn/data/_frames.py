@@ -347,7 +347,7 @@ def _finite(name: str, numbers: npt.NDArray[np.float64], weights: Weights | None
         row, rows = (weights.first[first], weights.cells[infinite].sum()) if weights else (first, infinite.sum())
         where = f", row {row + 1}" if row >= 0 else ""
         raise DataError(
-            f"column {quoted(name)}{where}: the number is infinite ({rows} such rows); "
+            f"column {quoted(name)}{where}: the number is infinite ({rows:,} such row{'s' * int(rows != 1)}); "
             "make the cell empty or a finite number",
             column=name,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsyn.data._words import (
     COMMA_NUMBER,
@@ -11,9 +12,9 @@ from dpsyn.data._words import (
     THOUSANDS,
     WITH_SIGN,
     Words,
-    impossible_dates,
     matches,
     plainly,
+    spoils_dates,
 )
 from dpsyn.errors import quoted
 
@@ -26,21 +27,26 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
     texts = plainly(words.texts)
     with_comma = matches(texts, COMMA_NUMBER) & matches(texts, ",[0-9]") & decimal_comma
     numeric = matches(texts, NUMBER) | with_comma
-    thousands = matches(words.texts, THOUSANDS)
-    if thousands.any() and (numeric | thousands).all():
-        return (f"Column {quoted(name)}: numbers with thousands separators were kept as text; remove the separators.",)
+    thousands, counts = matches(words.texts, THOUSANDS), words.counts()
+    grouped = thousands & ~numeric
+
+    def some(which: npt.NDArray[np.bool_]) -> str:
+        return f"{words.told(which, 'cell')}, such as {quoted(words.texts[int(np.argmax(which))].as_py())}"
+
+    if grouped.any() and (numeric | thousands).all():
+        return (f"Column {quoted(name)} was kept as text: remove the thousands separators of {some(grouped)}.",)
     first = words.texts.slice(0, kept)
     signed = np.flatnonzero(matches(first, WITH_SIGN))
     if len(signed) and (matches(first, WITH_SIGN) | (numeric | thousands)[: len(first)]).all():
         shown = first[int(signed[0])].as_py()
         said = "write them in the digits 0 to 9, with a - before a negative one and nothing else beside them"
         return (f"Column {quoted(name)}: numbers such as {quoted(shown)} were kept as text; {said}.",)
-    spoilt = impossible_dates(words.texts)
-    if spoilt:
-        return (
-            f"Column {quoted(name)} was kept as text, because {quoted(spoilt[0])} is not a date; correct it or "
-            "empty the cell.",
-        )
+    spoilt, otherwise = spoils_dates(words.texts)
+    if spoilt.any():
+        said = f"was kept as text. Not a date: {some(spoilt)}; correct or empty"
+        if otherwise.any():
+            said = f"mixes several ways to write dates, and was kept as text. Not as 2024-12-31: {some(otherwise)}; so write"
+        return (f"Column {quoted(name)} {said} them.",)
     dated = np.flatnonzero(matches(first, DATE_LIKE))
     if 2 * len(dated) > len(first):
         shown = first[int(dated[0])].as_py()
@@ -54,13 +60,13 @@ def nearly(name: str, words: Words, kept: int, *, decimal_comma: bool) -> tuple[
         both = with_comma.any() and matches(texts, r"\.").any()
         said = "writes some numbers with decimal commas and others with points, and was kept as text. Write all in one way."
         return (f"Column {quoted(name)} {said}",) if both else ()
-    counts = words.counts()
-    others = np.flatnonzero(~numeric)
+    others = np.flatnonzero(~numeric & ~thousands)
     others = others[np.argsort(-counts[others], kind="stable")]
     listed = ", ".join(f"{quoted(words.texts[int(i)].as_py())} ({counts[i]})" for i in others[:3])
     odd = int(counts[others].sum())
+    before = f"remove the thousands separators of {some(grouped)}, and " if grouped.any() else ""
     return (
         f"Column {quoted(name)} mixes numbers with other values, such as {listed}, and was kept as text: "
-        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, empty those cells "
-        "in the file, or write NA in them, and load it again.",
+        f"{f'{odd:,} cells are no numbers' if odd > 1 else '1 cell is no number'}. To have it as numbers, {before}"
+        "empty those cells in the file, or write NA in them, and load it again.",
     )

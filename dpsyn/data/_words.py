@@ -29,6 +29,9 @@ MISSING_WORDS = frozenset(
 EXACT = 2**53
 """Whole numbers beyond this are not told apart in double precision."""
 
+ODD = 1000
+"""Of the texts that a column cannot be, however long it is, so many different ones are known."""
+
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
 LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
@@ -149,6 +152,11 @@ class Words:
         counts = np.zeros(len(self.texts), dtype=np.int64)
         np.add.at(counts, self.codes[some], self.weights.cells[some])
         return counts
+
+    def told(self, which: npt.NDArray[np.bool_], noun: str) -> str:
+        """In words, how many cells hold some of the texts; "at least" so many where these are :data:`ODD` or more."""
+        cells, more = int(self.counts()[which & (np.cumsum(which) <= ODD)].sum()), int(which.sum()) >= ODD
+        return f"{'at least ' * more}{cells:,} {noun}{'s' * (cells != 1)}"
 
     def distinct(self) -> int:
         """Number of different texts."""
@@ -339,13 +347,20 @@ def zoned(texts: Any) -> npt.NDArray[np.bool_]:
     return matches(texts, ZONE + "$")
 
 
-def impossible_dates(texts: Any) -> list[str]:
-    """The texts that spoil a column of ISO dates, if more than half of the texts are such dates; else none."""
+def spoils_dates(texts: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which texts spoil a column of ISO dates, if more than half of the texts are such dates, and which of them look like
+    dates that are written in another way."""
     written = matches(texts, "^" + _ISO.pattern + "$")
-    if 2 * written.sum() <= len(texts):
-        return []
-    column = pd.Series(texts.to_numpy(zero_copy_only=False), dtype="str")
-    return [str(text) for text in column[np.isnat(local_moments(column))]]
+    spoilt = np.isnat(read_dates(texts, ISO)) if 2 * written.sum() > len(texts) else np.zeros(len(texts), dtype=bool)
+    return spoilt, spoilt & ~written & matches(texts, DATE_LIKE)
+
+
+def undated(texts: Any) -> npt.NDArray[np.bool_]:
+    """Which texts are no dates, however these are written."""
+    bad = np.isnat(read_dates(texts, ISO))
+    for written in (written for _, formats in _DATES for written in formats):
+        bad &= np.isnat(read_dates(texts, written))
+    return bad
 
 
 def _iso(texts: Any) -> Parsed | None:

@@ -23,6 +23,7 @@ from dpsyn.data._words import (
     EXACT,
     LONG_WHOLE,
     TELEPHONE,
+    THOUSANDS,
     Parsed,
     Weights,
     Words,
@@ -32,6 +33,8 @@ from dpsyn.data._words import (
     parse_dates,
     parse_numbers,
     read_dates,
+    read_numbers,
+    undated,
 )
 from dpsyn.dates import FIRST_DAY, LAST_DAY, days, timed, written_as_numbers
 from dpsyn.errors import DataError, DomainError, quoted
@@ -179,10 +182,10 @@ def _numbers(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]
 
 
 def _refuse_infinite(name: str, infinite: npt.NDArray[np.bool_], words: Words, locate: Locate) -> None:
-    line = locate(words.first_of(infinite))
+    line, count = locate(words.first_of(infinite)), words.cells_in(infinite)
     raise DataError(
         f"column {quoted(name)}, line {line}: the number is infinite or larger than double precision holds "
-        f"({words.cells_in(infinite)} such rows); leave the cell empty or write a finite number",
+        f"({count:,} such row{'s' * (count != 1)}); leave the cell empty or write a finite number",
         line=line,
         column=name,
     )
@@ -311,8 +314,8 @@ def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate
         DomainError: a cell is no value of the attribute; the message names the line and the value.
     """
     if words.empty.any() and not attribute.missing:
-        why = "but the domain allows no missing values; allow them or fill the cell"
-        _refuse(attribute, words, words.empty, "an empty cell", why, locate)
+        none, why = np.zeros(len(words.texts), dtype=bool), "but the domain allows no missing values"
+        _refuse(attribute, words, none, why, "allow them or fill the cells", locate)
     if attribute.is_binned:
         values, read, notes = _binned(attribute, words, decimal_comma, locate)
     else:
@@ -345,14 +348,18 @@ def _binned(
         return (values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values), read, ()
     if len(words.texts) == 0:
         return np.empty(0, dtype=np.float64), read, ()
-    first = next((i for i in range(len(words.texts)) if parse(words.texts.slice(i, 1)) is None), None)
-    if first is None:
+    dated = attribute.kind == "date"
+    bad = undated(words.texts) if dated else read_numbers(words.texts, decimal_comma=decimal_comma)[1]
+    if not bad.any():
         raise DomainError(
-            f"column {quoted(attribute.name)} mixes several ways to write dates; write them as 2024-12-31",
+            f"column {quoted(attribute.name)} mixes several ways to write {'dates' if dated else 'numbers'}; "
+            f"write them as {'2024-12-31' if dated else '1.5'}",
             column=attribute.name,
         )
-    what = "a date (write it as 2024-12-31)" if attribute.kind == "date" else "a number"
-    _refuse(attribute, words, words.codes == first, quoted(words.texts[first].as_py()), f"which is not {what}", locate)
+    grouped = not dated and matches(words.texts, THOUSANDS)[int(np.argmax(bad))]
+    otherwise = "remove the thousands separators" if grouped else "correct it or empty the cell"
+    todo = "write it as 2024-12-31" if dated else otherwise
+    _refuse(attribute, words, bad, f"which is not a {attribute.kind if dated else 'number'}", todo, locate)
 
 
 def category_of(attribute: Attribute) -> Callable[[str], Any]:
@@ -375,13 +382,12 @@ def category_of(attribute: Attribute) -> Callable[[str], Any]:
 def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[np.object_]:
     find = category_of(attribute)
     values = np.empty(len(words.texts), dtype=object)
-    for i, text in enumerate(words.as_texts()):
-        value = find(text)
-        if value is None:
-            shown = ", ".join(quoted(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
-            why = f"which is not one of the categories {shown}; add it to the domain or change the data"
-            _refuse(attribute, words, words.codes == i, quoted(text), why, locate)
-        values[i] = value
+    values[:] = [find(text) for text in words.as_texts()]
+    bad = np.equal(values, None).astype(bool)
+    if bad.any():
+        shown = ", ".join(quoted(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
+        why = f"which is not one of the categories {shown}"
+        _refuse(attribute, words, bad, why, "add it to the domain or change the data", locate)
     return values
 
 
@@ -396,11 +402,17 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _refuse(
-    attribute: Attribute, words: Words, entries: npt.NDArray[np.bool_], value: str, why: str, locate: Locate
-) -> NoReturn:
-    line, rows = locate(words.first_of(entries)), words.cells_in(entries)
+def _refuse(attribute: Attribute, words: Words, bad: npt.NDArray[np.bool_], why: str, todo: str, locate: Locate) -> NoReturn:
+    """``bad``: which texts cannot be; none where the empty cells cannot."""
+    rows, value = words.empty, "an empty cell"
+    told = f"{words.cells_in(rows):,} such row{'s' * (words.cells_in(rows) != 1)}"
+    if bad.any():
+        rows, value, told = (
+            words.codes == np.argmax(bad),
+            quoted(words.texts[int(np.argmax(bad))].as_py()),
+            words.told(bad, "such row"),
+        )
+    line = locate(words.first_of(rows))
     raise DomainError(
-        f"column {quoted(attribute.name)}: line {line} has {value} ({rows} such rows), {why}",
-        column=attribute.name,
+        f"column {quoted(attribute.name)}: line {line} has {value}, {why} ({told}); {todo}", column=attribute.name
     )

@@ -52,8 +52,23 @@ def test_decimal_commas_and_dates() -> None:
 @pytest.mark.parametrize(
     ("attribute", "cells", "part"),
     [
-        (dpsyn.Attribute("x", "categorical", (1, 2)), ["1", "3", "3"], r"line 3 has '3' \(2 such rows\).*categories 1, 2"),
-        (dpsyn.Attribute("x", "categorical", ("a",)), ["a", "A"], "line 3 has 'A'"),
+        (dpsyn.Attribute("x", "categorical", (1, 2)), ["1", "3", "3"], r"line 3 has '3', .*categories 1, 2 \(2 such rows\)"),
+        (dpsyn.Attribute("x", "categorical", ("a",)), ["a", "A"], r"line 3 has 'A', .* \(1 such row\);"),
+        (
+            dpsyn.Attribute("x", "numeric", lower=0, upper=9),
+            ["1", "two", "2", "three", "two"],
+            r"line 3 has 'two', which is not a number \(3 such rows\)",
+        ),
+        (
+            dpsyn.Attribute("x", "numeric", lower=0, upper=9),
+            ["1", '"1,031.17"'],
+            r"line 3 .*not a number \(1 such row\); remove the thousands separators",
+        ),
+        (
+            dpsyn.Attribute("x", "date", lower=18000, upper=19000),
+            ["2020-01-01", "never", "31.12.2020", "2020-02-30"],
+            r"line 3 has 'never', which is not a date \(2 such rows\); write it as 2024-12-31",
+        ),
         (dpsyn.Attribute("x", "truth", ("no", "yes")), ["yes", ""], "line 3 has an empty cell.*no missing values"),
         (dpsyn.Attribute("x", "numeric", lower=0, upper=9, missing=True), ["1", "two"], "line 3 has 'two'.*not a number"),
         (dpsyn.Attribute("x", "date", lower=0, upper=9), ["2020-01-01", "soon"], "line 3 has 'soon'.*not a date"),

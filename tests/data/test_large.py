@@ -441,7 +441,7 @@ def test_a_refusal_in_a_later_batch_says_where_its_rows_are_counted_from(
 ) -> None:
     monkeypatch.setattr(_frames, "BATCH", 5)
     path = written(tmp_path, {"x": [1] * 12 + [3] * 3})
-    with pytest.raises(DomainError, match=r"row 3 has 3 \(3 such rows\).*\(rows counted from row 11 of the file\)"):
+    with pytest.raises(DomainError, match=r"row 3 has 3, .* \(3 such rows\).*\(rows counted from row 11 of the file\)"):
         file_statistics(path, domain=dpsyn.Domain.of([dpsyn.Attribute("x", "categorical", (1, 2))]))
 
 
