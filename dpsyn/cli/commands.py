@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from dpsyn.cli.reading import (
     described,
     in_memory,
     names_in,
+    needs_target,
     note_bounds,
     note_unconfirmed,
     read,
@@ -28,13 +29,16 @@ from dpsyn.cli.reading import (
     schema_of,
     settings_in,
 )
-from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, say, say_json, wrapped
+from dpsyn.cli.terminal import DONE, EXIT_CODES, NO, Progress, note, remark, say, say_json, wrapped
 from dpsyn.display import PRIVATE
 from dpsyn.errors import DataError, quoted
-from dpsyn.mechanisms.registry import MECHANISMS
+from dpsyn.mechanisms.registry import JUDGED, MECHANISMS
 from dpsyn.places import HOME
 
 SYNTHETIC = "synthetic rows"
+MANY_CATEGORIES = 500
+"""Of a column that is probably none of categories."""
+PARQUET = (".parquet", ".pq")
 FORMS = ("dpsyn", "sdv", "json-schema", "pandera")
 NEIGHBOURS = ("replace_one", "add_remove")
 
@@ -53,7 +57,7 @@ def dpsyn(context: click.Context) -> None:
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-quiet = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+quiet = click.option("--quiet", "-q", is_flag=True, callback=terminal.hush, help="No progress, and no notes on reading.")
 force = click.option("--force", is_flag=True, help="Write over files that are there.")
 schema_file = click.option(
     "--schema",
@@ -103,8 +107,15 @@ def app(file: str | None = None, port: int = 8501, no_browser: bool = False) -> 
         except OSError as fault:
             raise DataError(f"{quoted(file)} cannot be read: {fault.strerror}") from fault
         environment["DPSYN_FILE"] = str(path)
+    with socket.socket() as probe:
+        if os.name == "posix":  # as servers do; elsewhere the option would share a port that is taken
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("localhost", port))
+        except OSError as fault:
+            raise DataError(f"port {port} cannot be used ({fault.strerror}): take another with --port") from fault
     options = ["--server.port", str(port)] + (["--server.headless", "true"] if no_browser else [])
-    command = [sys.executable, "-m", "streamlit", "run", str(HOME / "app.py"), *options]
+    command = [sys.executable, "-m", "dpsyn.app.serve", "run", str(HOME / "app.py"), *options]
     sys.stdout.flush()
     os.execve(sys.executable, command, environment)
 
@@ -165,6 +176,10 @@ def schema(
         text, lost = (schema_text(domain), ()) if own else code_book_text(domain, form)
         for said in lost:
             note(said)
+        for attribute in domain.attributes if own else ():
+            if len(attribute.categories) > MANY_CATEGORIES and not attribute.public:
+                count = f"{len(attribute.categories):,} categories, so it is probably none of categories"
+                note(f"column {quoted(attribute.name)} has {count}: group its values, or leave it out with --columns")
         if output is None:
             click.echo(text, nl=False)
         else:
@@ -179,30 +194,33 @@ def schema(
 @schema_file
 @columns_named
 @click.option("--target", help="The column of classes (DP-CDA).")
-@click.option("--mechanism", type=click.Choice(list(MECHANISMS)), help="Only this one.")
+@click.option("--mechanism", type=click.Choice(JUDGED), help="Only this one.")
+@click.option("--rows", type=int, help="How many to make; without it as many as generate, or 1 where rows cost budget.")
 @sets
+@click.option("--verbose", "-v", is_flag=True, help="Every condition that fails, as its theorem has it.")
 @as_json
 @quiet
 def feasibility(
     file: str, epsilon: float, delta: float, neighbouring: Any, schema: str | None, columns: str | None, target: str | None,
-    mechanism: str | None, settings: Sequence[str], as_json: bool, quiet: bool,
+    mechanism: str | None, rows: int | None, settings: Sequence[str], verbose: bool, as_json: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Which theorems apply to a table, and what would have to change.
 
     It reads private rows: what it prints is for you and not for publication.
     """
     import dpsyn as library
-    from dpsyn.mechanisms.feasibility import verdict_json
+    from dpsyn.mechanisms.feasibility import Feasibility, verdict_json, verdict_of
+    from dpsyn.mechanisms.registry import config_class, title
 
     spec = library.PrivacySpec(epsilon, delta, neighbouring)
-    asked = settings_in(settings)
+    asked = settings_in(settings, rows)
     if target is None and file != STDIN and not Path(file).is_dir():
         with Progress(file, quiet=quiet) as progress:
             counted = library.file_statistics(
                 file, domain=schema_of(schema), columns=names_in(columns), wide="leave_out", progress=progress
             )
         for said in counted.notes:
-            note(said)
+            remark(said)
         stats, domain = counted.statistics, counted.domain
     else:
         table = read(file, schema, columns)
@@ -210,21 +228,25 @@ def feasibility(
         if target is not None:
             asked = {"classes": domain[target].size, "smallest_class": table.smallest_class(target)} | asked
     note_unconfirmed(domain, file, schema)
-    found = library.feasibility(stats, spec, **asked)
-    if mechanism is not None:
-        found = replace(found, verdicts={mechanism: found[mechanism]})
+    every = library.feasibility(stats, spec, **asked)
+    configs = {name: config_class(name).as_it_comes(stats.n, target) for name in every.verdicts if mechanism in (None, name)}
+    unasked = [name for name, config in configs.items() if config is None]
+    if mechanism in unasked:
+        raise needs_target(mechanism, target)
+    verdicts = {name: every[name] for name in configs if name not in unasked}
+    for name, config in configs.items():
+        # Where rows cost nothing, generate makes as many as there are.
+        if config is not None and config.fewer_rows() is None and "rows" not in asked:
+            verdicts[name] = verdict_of(name, stats, spec, **asked, rows=stats.n)
+    found = Feasibility(stats, spec, verdicts)
     if as_json:
+        for name in unasked:
+            note(needs_target(name, target))
         click.echo(verdict_json([found], {"epsilon": epsilon, "delta": delta, **asked}, private=True))
     else:
-        from dpsyn.notation import readable
-
-        say(repr(found).splitlines()[0])
-        for verdict in found:
-            number = "" if verdict.headline is None else f": {readable(verdict.headline.number)}"
-            say(f"\n{'✓' if verdict.holds else '✗'} {verdict.title}{number}")
-            wrapped(readable(verdict.summary))
-            for condition in verdict.missed:
-                wrapped(readable(f"✗ {condition.label} ({condition.source}): {condition.fix}"))
+        terminal.say_verdicts(found, verbose=verbose)
+        for name in unasked:
+            say(f"\n– {title(name)}: needs a column of classes: --target COLUMN")
         say(f"\n[{PRIVATE}]")
     return DONE if any(verdict.holds for verdict in found) else NO
 
@@ -240,7 +262,13 @@ def feasibility(
 @click.option("--rows", type=int, help="How many to make.")
 @sets
 @click.option("--seed", type=click.IntRange(0), help="Makes the run repeatable, and a demonstration without a guarantee.")
-@click.option("--output", "-o", required=True, type=click.Path(), help="The CSV to write, or - for standard output.")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(),
+    help="The CSV or Parquet file to write, or - for CSV on standard output.",
+)
 @click.option("--record", type=click.Path(path_type=Path), help="Where the record goes; by default beside the rows.")
 @click.option("--guard", is_flag=True, help="Write text that a spreadsheet would run as a formula after an apostrophe.")
 @force
@@ -262,10 +290,10 @@ def generate(
     if output == STDIN and as_json:
         raise click.UsageError("--json and --output - both want standard output: take a file for the rows")
     spec = PrivacySpec(epsilon, delta, neighbouring)
-    asked = settings_in(settings) | ({} if rows is None else {"rows": rows})
+    asked = settings_in(settings, rows)
     place = None if output == STDIN else Path(output)
-    if place is not None and place.suffix.lower() not in ("", ".csv", ".txt"):
-        raise click.UsageError(f"--output {output}: the rows are written as CSV, so take a name that ends in .csv")
+    if place is not None and place.suffix.lower() not in ("", ".csv", ".txt", *PARQUET):
+        raise click.UsageError(f"--output {output}: take a name that ends in .csv or .parquet")
     if record is None and place is not None:
         record = place.with_name(f"{place.stem}.record.json")
     if place is not None and record is not None and place.resolve() == record.resolve():
@@ -277,13 +305,15 @@ def generate(
         made_by = calibrated(mechanism, table, target, asked, spec)
         with Progress(made_by.config.title, quiet=quiet) as progress:
             release = made_by(None if seed is None else np.random.default_rng(seed), table, progress)
-        data = escape.csv(release.rows, guarded=guard)
-        if place is None:
-            sys.stdout.buffer.write(data)
+        if place is not None and place.suffix.lower() in PARQUET:
+            release.rows.to_parquet(place, index=False)
+        elif place is not None:
+            place.write_bytes(escape.csv(release.rows, guarded=guard))
         else:
-            place.write_bytes(data)
+            sys.stdout.buffer.write(escape.csv(release.rows, guarded=guard))
         if record is not None:
-            record.write_text(json.dumps(release.record(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            text = json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)
+            record.write_text(f"{text}\n", encoding="utf-8")
     if as_json:
         written = {"rows": output, "record": None if record is None else str(record)}
         say_json({"written": written, **release.record()})
@@ -332,7 +362,7 @@ def compare(
         reports = compared({SYNTHETIC: rows.frame}, table, progress, **asked)
     report = reports[SYNTHETIC]
     for said in report.notes:
-        note(said)
+        remark(said)
     if target is not None and isinstance(report.prediction, str):
         note(f"nothing is predicted: {report.prediction} (--holdout)")
     if as_json:

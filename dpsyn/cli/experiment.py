@@ -21,6 +21,8 @@ from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.experiments.run import Backend, CellResult
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import real_baseline
+from dpsyn.mechanisms.base import Config
+from dpsyn.mechanisms.registry import config_class
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.schema import checked
 from dpsyn.table import Table
@@ -143,7 +145,7 @@ def _table(plan: Plan, beside: Path) -> Table:
 
 
 def _grid(plan: Plan, learn: Table) -> Grid:
-    configs = {label: _config(label, settings) for label, settings in plan.mechanisms.items()}
+    configs = {label: _config(label, settings, plan.target) for label, settings in plan.mechanisms.items()}
     return Grid(
         configs or mechanisms_as_they_come(learn.n, plan.target),
         PrivacySpec(plan.epsilon, plan.delta, plan.neighbouring),
@@ -155,10 +157,13 @@ def _grid(plan: Plan, learn: Table) -> Grid:
     )
 
 
-def _config(label: str, settings: Mapping[str, Any]) -> Any:
+def _config(label: str, settings: Mapping[str, Any], target: str | None) -> Config:
+    """The settings of the file; a mechanism that needs a target and names none has that of the experiment."""
     if "mechanism" not in settings:
         raise DataError(f'[mechanisms.{label}] names no mechanism, such as mechanism = "noisy_reweighting"')
-    return config_from_dict(settings)
+    kind = config_class(settings["mechanism"])
+    predicts = target is not None and kind.as_it_comes(1, None) is None
+    return config_from_dict(({"target": target} if predicts else {}) | dict(settings))
 
 
 def _before(workspace: Workspace, experiment: Experiment) -> Experiment | None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpsyn.cli.terminal import note
-from dpsyn.errors import DataError, ParameterError, quoted
+from dpsyn.cli.terminal import note, remark
+from dpsyn.errors import DataError, DomainError, ParameterError, quoted
 
 if TYPE_CHECKING:
     from dpsyn.data.counted import AnyTable
@@ -31,7 +31,7 @@ def read(source: str, schema: str | None, columns: str | None, *, in_place: bool
 
         table, notes = open_in_place(source, schema_of(schema), None, names_in(columns), "leave_out")
         for said in notes:
-            note(said)
+            remark(said)
         return table
     return noted(bytes_of(source) if source == STDIN else source, domain=schema_of(schema), columns=names_in(columns))
 
@@ -43,7 +43,16 @@ def in_memory(table: AnyTable) -> Table:
 
 
 def read_over(source: str, domain: Domain) -> Table:
-    return noted(bytes_of(source) if source == STDIN else source, domain=domain)
+    """Rows over the domain of other ones.
+
+    Raises:
+        DataError: they do not fit; the message names their file.
+    """
+    try:
+        return noted(bytes_of(source) if source == STDIN else source, domain=domain)
+    except DomainError as fault:
+        todo = "--columns takes fewer columns, --schema another domain"
+        raise DataError(f"{quoted(source)}: {fault}; {todo}", column=fault.column) from fault
 
 
 def noted(source: Any, **options: Any) -> Table:
@@ -52,7 +61,7 @@ def noted(source: Any, **options: Any) -> Table:
 
     table, notes = read_with_notes(source, wide="leave_out", **options)
     for said in notes:
-        note(said)
+        remark(said)
     return table
 
 
@@ -74,7 +83,7 @@ def described(
         else:
             domain, notes = read_code_book(data).domain()
             for said in notes:
-                note(said)
+                remark(said)
         return (domain if wanted is None else domain.project(wanted)), None
     if book is None:
         table = read(source, None, columns, in_place=in_place)
@@ -85,7 +94,7 @@ def described(
     found = read_code_book(bytes_of(book)).project(wanted)
     domain, notes = found.domain(noted(rows, columns=list(found.columns)))
     for said in notes:
-        note(said)
+        remark(said)
     return domain, noted(rows, domain=domain)
 
 
@@ -117,13 +126,15 @@ def degrees_in(text: str, columns: int) -> tuple[int, ...]:
     return tuple(degree for degree in wanted if degree <= columns) or (1,)
 
 
-def settings_in(pairs: Sequence[str]) -> dict[str, Any]:
-    """Values are JSON where they can be, else texts."""
-    found: dict[str, Any] = {}
+def settings_in(pairs: Sequence[str], rows: int | None) -> dict[str, Any]:
+    """What --set and --rows say. Values are JSON where they can be, else texts."""
+    found: dict[str, Any] = {} if rows is None else {"rows": rows}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise click.UsageError(f"--set {quoted(pair)}: write it as NAME=VALUE")
+        if name.strip() in found:
+            raise click.UsageError(f"{name.strip()} is set twice: by --set {quoted(pair)}, and before")
         try:
             found[name.strip()] = json.loads(value)
         except ValueError:
@@ -138,9 +149,14 @@ def calibrated(name: str, table: AnyTable, target: str | None, asked: Mapping[st
 
     config = config_class(name).as_it_comes(table.n, target)
     if config is None:
-        raise ParameterError("target", target, f"a column of classes, which {name} needs: --target COLUMN")
+        raise needs_target(name, target)
     config = config_from_dict(config_to_dict(config.fewer_rows() or config) | dict(asked))
     return config.calibrate(spec, table.domain, n=table.n)
+
+
+def needs_target(name: str, target: str | None) -> ParameterError:
+    """The refusal of a mechanism that predicts a column, without one."""
+    return ParameterError("target", target, f"a column of classes, which {name} needs: --target COLUMN")
 
 
 def note_bounds(table: AnyTable) -> None:
@@ -150,7 +166,7 @@ def note_bounds(table: AnyTable) -> None:
 
     found = stated_as_in_rows(table, table.domain.names)
     if found:
-        note(
+        remark(
             f"the stated bounds of {listed(found)} are the smallest and the largest value in these rows. Unless they are "
             "known from elsewhere, put wider ones into the schema: the guarantee takes for granted that they are."
         )

@@ -9,13 +9,20 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from dpsyn import escape
 from dpsyn.errors import DataError, DpsynError, InputError, quoted
+from dpsyn.notation import readable
+
+if TYPE_CHECKING:
+    from dpsyn.mechanisms.feasibility import Feasibility
+    from dpsyn.theory.conditions import Remedy
 
 DONE, NO, USAGE, INPUT, NOTHING, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 EXIT_CODES = """\b
@@ -27,7 +34,11 @@ Exit codes:
   4    no such guarantee exists, or nothing came of the run
   5    something that dpsyn did not foresee
   130  interrupted
+With --json, what goes wrong is on standard output, too: {"error": …, "exit_code": …}
 """
+_REMARKS, _QUIET = "dpsyn.remarks", "dpsyn.quiet"
+"""Of the context of a command: what was said already, and whether to say nothing."""
+_PARAMETERS = {"p": "yes/no columns (p)", "n": "real rows (n)", "rows": "--rows", "epsilon": "--epsilon"}
 _SECONDS = 2.0
 """Between two lines of progress where there is no terminal."""
 
@@ -37,13 +48,15 @@ class Commands(click.Group):
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
         """Run, and leave."""
+        words = options.get("args", args[0] if args else None)
+        _fault = partial(_end, as_json="--json" in (sys.argv[1:] if words is None else words))
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
         except SystemExit:  # so click ends where nobody reads standard output any more
             code = _closed()
         except click.ClickException as fault:
             fault.show()
-            code = fault.exit_code
+            code = _fault(fault.format_message(), fault.exit_code, shown=True)
         except (click.Abort, KeyboardInterrupt):
             code = _fault("interrupted", INTERRUPTED)
         except InputError as fault:
@@ -64,9 +77,13 @@ class Commands(click.Group):
         sys.exit(code if isinstance(code, int) else DONE)
 
 
-def _fault(said: object, code: int) -> int:
+def _end(said: object, code: int, *, as_json: bool, shown: bool = False) -> int:
+    """Say why, unless it is ``shown``; the exit code."""
     with suppress(OSError):
-        click.echo(f"dpsyn: {escape.plain(said)}", err=True)
+        if not shown:
+            note(said)
+        if as_json:
+            say_json({"error": escape.plain(said), "exit_code": code})
     return code
 
 
@@ -85,6 +102,21 @@ def _closed() -> int:
 def note(said: object) -> None:
     """A line on standard error."""
     click.echo(f"dpsyn: {escape.plain(said)}", err=True)
+
+
+def hush(context: click.Context, _: click.Parameter, quiet: bool) -> bool:
+    """What --quiet does besides: no :func:`remark` is made."""
+    context.meta[_QUIET] = quiet
+    return quiet
+
+
+def remark(said: object) -> None:
+    """What reading a table had to decide: a line on standard error, once, and none where the command is to be quiet."""
+    meta = click.get_current_context().meta
+    made = meta.setdefault(_REMARKS, set())
+    if not meta.get(_QUIET) and str(said) not in made:
+        made.add(str(said))
+        note(said)
 
 
 def say(text: str = "") -> None:
@@ -109,9 +141,46 @@ def _finite(data: Any) -> Any:
     return None if isinstance(data, float) and not abs(data) < float("inf") else data
 
 
-def wrapped(text: str) -> None:
+def wrapped(text: str, indent: str = "  ") -> None:
     """A sentence, indented, on as many lines as it takes."""
-    say(click.wrap_text(text, min(shutil.get_terminal_size().columns, 100), "  ", "  "))
+    say(click.wrap_text(text, min(shutil.get_terminal_size().columns, 100), indent, indent or "  "))
+
+
+def say_verdicts(found: Feasibility, *, verbose: bool) -> None:
+    """What the theorems promise in plain words, and what stands in the way; ``verbose``: every condition that fails."""
+    stats, spec = found.stats, found.spec
+    delta = f", δ = {spec.delta:g}" if spec.delta else ""
+    say(
+        readable(
+            f"{stats.name}: {stats.n:,} rows, as wide as {stats.p:,} yes/no columns (p), at ε = {spec.epsilon:g}{delta}"
+        )
+    )
+    for verdict in found:
+        say()
+        head, missed = verdict.headline, verdict.missed
+        bad = head is not None and head.level == "bad"
+        wrapped(readable(f"✗ {verdict.title}: {head.sentence}") if head is not None and bad else verdict.line, "")
+        if verbose:
+            wrapped(readable(verdict.summary))
+            for condition in missed:
+                wrapped(readable(f"✗ {condition.label} ({condition.source}): {condition.fix}"))
+        elif missed:
+            of = (
+                f"{len(missed)} of {len(verdict.conditions)} conditions fail, furthest"
+                if missed[1:]
+                else "One condition fails,"
+            )
+            usable = [r for r in missed[0].remedies if r.log_value is not None and not r.caveat]
+            takes = verdict.change or min(usable, key=lambda remedy: remedy.orders, default=None)
+            alone = " for this one" if takes is not verdict.change else ""
+            said = "no single change helps" if takes is None else f"it takes {_in_words(takes)}{alone}"
+            wrapped(readable(f'{of} "{missed[0].label}": {said}.'))
+    if not verbose and any(verdict.missed for verdict in found):
+        say("\nEvery condition that fails, with its numbers: -v")
+
+
+def _in_words(remedy: Remedy) -> str:
+    return str(replace(remedy, parameter=_PARAMETERS.get(remedy.parameter, f"--set {remedy.parameter}")))
 
 
 class Progress:

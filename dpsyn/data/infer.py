@@ -383,7 +383,7 @@ def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[n
     find = category_of(attribute)
     values = np.empty(len(words.texts), dtype=object)
     values[:] = [find(text) for text in words.as_texts()]
-    bad = np.equal(values, None).astype(bool)
+    bad = np.array([value is None for value in values], dtype=bool)
     if bad.any():
         shown = ", ".join(quoted(c) for c in attribute.categories[:8]) + (", …" if len(attribute.categories) > 8 else "")
         why = f"which is not one of the categories {shown}"

@@ -30,7 +30,7 @@ def is_schema(data: bytes | str) -> bool:
 
 
 def read_schema(data: bytes | str) -> Domain:
-    """The domain that :func:`schema_text` wrote, and somebody may have edited.
+    """The domain that :func:`schema_text` wrote, and somebody may have edited; of the record of a run, its domain.
 
     Raises:
         DataError: it is no JSON; ``line`` says where.
@@ -38,12 +38,17 @@ def read_schema(data: bytes | str) -> Domain:
     """
     try:
         found = json.loads(data)
-    except json.JSONDecodeError as fault:
+    except (ValueError, RecursionError) as fault:
+        if not isinstance(fault, json.JSONDecodeError) or data.lstrip()[:1] not in (b"{", "{"):
+            said = "this is no schema, which is JSON as `dpsyn schema` writes it, or it is nested too deeply"
+            raise DataError(said) from None
         said = f"line {fault.lineno}, character {fault.colno}: {fault.msg[0].lower()}{fault.msg[1:]}"
         raise DataError(f"the schema is no JSON from {said}", line=fault.lineno) from None
-    except (ValueError, RecursionError) as fault:
-        raise DataError("the schema is no JSON text, or it is nested too deeply") from fault
-    if not is_schema(data):
+    if isinstance(found, dict) and {"guarantee", "domain"} <= found.keys():
+        if found["domain"] is None:
+            raise DataError("this is the record of a run, and holds no schema: nobody confirmed its domain as public")
+        found = found["domain"]
+    elif not is_schema(data):
         raise DataError("this is no schema of dpsyn; `dpsyn schema people.csv --from FILE` makes one of another tool's")
     columns = found.get("columns") if isinstance(found, dict) else None
     if isinstance(columns, list):

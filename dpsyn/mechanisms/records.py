@@ -10,12 +10,12 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, get_args, get_type_hints
 
 from dpsyn import checks
 from dpsyn.display import PUBLIC, Shown
 from dpsyn.domain import Domain, listed
-from dpsyn.errors import DataError, DpsynError, InputError, ParameterError
+from dpsyn.errors import DataError, DpsynError, InputError, ParameterError, shown
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import DEMONSTRATIONS, MECHANISMS, config_class
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -73,8 +73,10 @@ class Recalibrated(Shown):
             return f"REFUTED: {self.contradiction}"
         if self.stated.status == "published_but_wrong":
             return f"NOT TRUE: {self.stated.claim}"
-        answer = "HOLDS" if self.holds else "NOT TRUE YET"
-        return f"{answer}: calibrated anew, its settings give what the record states, {self.stated}"
+        answer, said = "HOLDS" if self.holds else "NOT TRUE YET", f"what the record states, {self.stated}"
+        if self.found is not None and _less(self.found, self.stated):
+            said = f"{self.found.claim}, which is stronger than {said}"
+        return f"{answer}: calibrated anew, its settings give {said}"
 
 
 def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibrated:
@@ -164,19 +166,24 @@ def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domai
 def _contradiction(
     stated: Guarantee, claim: Guarantee, settings: Mapping[str, Any], facts: dict[str, Any], told: set[str], rows: int
 ) -> str:
-    if (claim.neighbouring, claim.unit) != (stated.neighbouring, stated.unit):
-        return f"its settings give {claim}, and it states {stated}"
-    if stated.epsilon < claim.epsilon * (1 - _ROUNDING) or stated.delta < claim.delta * (1 - _ROUNDING):
-        return f"its settings give {claim}, and it states {stated}"
+    if claim.unit != stated.unit:
+        return f"its settings protect one {claim.unit}, and it states that they protect one {shown(stated.unit)}"
+    if claim.neighbouring != stated.neighbouring or _less(stated, claim):
+        return f"its settings give {claim.claim}, and it states {stated.claim}"
     if isinstance(facts.get("rows"), int) and rows > facts["rows"]:
         return f"it has {rows:,} rows, and its settings give {facts['rows']:,}"
     if not told <= settings.keys():
         return f"it does not state {listed(sorted(told - settings.keys()))}"
     other = [name for name in facts if name in settings and not _alike(settings[name], facts[name])]
     if other:
-        named = listed(name.replace("_", " ") for name in other)
-        return f"calibrated anew, {named} come{'s' * (len(other) == 1)} out otherwise"
+        both = [f"{name.replace('_', ' ')} is {shown(facts[name])} and not {shown(settings[name])}" for name in other]
+        return f"calibrated anew, {listed(both)}"
     return ""
+
+
+def _less(one: Guarantee, other: Guarantee) -> bool:
+    """Whether the ε or the δ of one claim is below that of the other, by more than rounding."""
+    return one.epsilon < other.epsilon * (1 - _ROUNDING) or one.delta < other.delta * (1 - _ROUNDING)
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
@@ -201,7 +208,16 @@ def config_from_dict(data: Mapping[str, Any]) -> Config:
             raise ParameterError(name, value, f"a setting of {kind.title}: {', '.join(sorted(known))}")
         if isinstance(value, list):
             settings[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
-    checked(kind, settings)
+    try:
+        checked(kind, settings)
+    except DataError as fault:
+        name, _, why = str(fault).partition(": ")
+        if name not in settings:
+            raise
+        choices = get_args(get_type_hints(kind)[name])
+        if choices and all(isinstance(choice, str) for choice in choices):
+            why = f"one of {', '.join(map(repr, choices))}"
+        raise DataError(f"{name} = {shown(settings[name])} is not possible: {why}") from fault
     # Not what was checked: whole numbers in places of other ones stay whole there, and the keys of cells tell them apart.
     return kind(**settings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsyn.errors import ParameterError
@@ -32,6 +33,8 @@ MECHANISMS: dict[str, str] = {
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")
 """What the project is about. The others are the field, other systems to compare them with."""
+JUDGED = tuple(name for name in MECHANISMS if (Path(__file__).parent / name / "theorems.py").is_file())
+"""Those with theorems on when to use them, which offer ``theorems:verdict``; known without importing them."""
 DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}
 """The same for algorithms whose published claim is refuted. Their releases are kept and shown, with that mark."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         lines.append(f"{1000 + i};{draw.choice(names)};{year}-03-01;{size};{draw.choice(['ja', 'nein'])}")
     (tmp_path / "leute.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
     (tmp_path / "empty.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "half.json").write_text('{"columns": [\n  x', encoding="utf-8")
     (tmp_path / "grid.toml").write_text('data = "leute.csv"', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -139,10 +141,10 @@ def test_rows_that_are_counted_in_place_give_the_same_release(here: Path) -> Non
     (here / "leute.parquet").rename(here / "parts" / "0.parquet")
     for source, name in (("leute.csv", "a"), ("leute.csv", "b"), ("parts", "c")):
         words = ("--in-place",) if name == "b" else ()
-        said = run("generate", source, "--schema", "s.json", "--seed", "3", "-o", f"{name}.csv", *words, *QUICK)
+        said = run("generate", source, "--schema", "s.json", "--seed", "3", "-o", f"{name}.csv", *words, *QUICK[:-1])
         assert "the smallest and the largest value in these rows" in said.stderr.replace("\n", " ")
     assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes() == (here / "c.csv").read_bytes()
-    assert "n = 60 rows" in run("feasibility", "parts", "--schema", "s.json").stdout
+    assert "60 rows, as wide as" in run("feasibility", "parts", "--schema", "s.json", code=terminal.NO).stdout
 
 
 def test_a_seed_makes_a_demonstration(here: Path) -> None:
@@ -174,9 +176,16 @@ def test_machines_get_json(here: Path) -> None:
     assert report["release"]["marginals"][1]["degree"] == 2
     found = json.loads(run("feasibility", "leute.csv", "--delta", "0", "--json", "-q", code=terminal.NO).stdout)
     judged = {name for name in dpsyn.mechanisms.registry.MECHANISMS if offered(name, "theorems:verdict") is not None}
-    assert {v["mechanism"] for v in found["datasets"][0]["verdicts"].values()} == judged
+    assert judged == set(dpsyn.mechanisms.registry.JUDGED)
+    assert {v["mechanism"] for v in found["datasets"][0]["verdicts"].values()} == judged - {"dp_cda"}
     words = ("feasibility", "leute.csv", "--mechanism", "dp_cda", "--json", "-q")
-    assert list(json.loads(run(*words).stdout)["datasets"][0]["verdicts"]) == ["dp_cda"]
+    classes = run(*words, "--target", "raucht").stdout
+    assert list(json.loads(classes)["datasets"][0]["verdicts"]) == ["dp_cda"]
+    fault = run(*words, code=terminal.INPUT)
+    assert json.loads(fault.stdout)["exit_code"] == terminal.INPUT
+    assert "--target COLUMN" in json.loads(fault.stdout)["error"]
+    assert fault.stderr.endswith("--target COLUMN\n")
+    assert json.loads(run(*words, "--set", "x", code=terminal.USAGE).stdout)["exit_code"] == terminal.USAGE
 
 
 @pytest.mark.parametrize(
@@ -197,14 +206,32 @@ def test_machines_get_json(here: Path) -> None:
         (["generate", "leute.csv", "--set", "magic=1", "-o", "x.csv"], terminal.INPUT, "magic = 1 is not possible"),
         (["generate", "leute.csv", "--set", "magic", "-o", "x.csv"], terminal.USAGE, "NAME=VALUE"),
         (["generate", "leute.csv", "-o", "no/x.csv"], terminal.INPUT, "cannot be written: No such file or directory"),
-        (["generate", "leute.csv", "--schema", "leute.csv", "-o", "x.csv"], terminal.INPUT, "the schema is no JSON"),
+        (["generate", "leute.csv", "--schema", "leute.csv", "-o", "x.csv"], terminal.INPUT, "this is no schema"),
+        (
+            ["generate", "leute.csv", "--schema", "half.json", "-o", "x.csv"],
+            terminal.INPUT,
+            "the schema is no JSON from line 2",
+        ),
         (["generate", "leute.csv"], terminal.USAGE, "Missing option"),
-        (["generate", "leute.csv", "-o", "x.parquet"], terminal.USAGE, "a name that ends in .csv"),
+        (["generate", "leute.csv", "-o", "x.xlsx"], terminal.USAGE, "a name that ends in .csv or .parquet"),
+        (
+            ["generate", "leute.csv", "--set", "noise=loud", "-o", "x.csv"],
+            terminal.INPUT,
+            "one of 'auto', 'laplace', 'gauss",
+        ),
+        (
+            ["generate", "leute.csv", "--set", "degree=1.5", "-o", "x.csv"],
+            terminal.INPUT,
+            "degree = 1.5 is not possible: exp",
+        ),
+        (["generate", "leute.csv", "--set", "rows=1", "--rows", "2", "-o", "x.csv"], terminal.USAGE, "rows is set twice"),
         (["generate", "leute.csv", "-o", "leute.csv", "--force"], terminal.INPUT, "'leute.csv' is what is read here"),
         (["generate", "leute.csv", "-o", "x.csv", "--record", "./leute.csv", "--force"], terminal.INPUT, "is what is read"),
         (["schema", "leute.csv", "-o", "leute.csv", "--force"], terminal.INPUT, "'leute.csv' is what is read here"),
         (["experiment", "grid.toml", "--csv", "leute.csv", "--force"], terminal.INPUT, "'leute.csv' is what is read here"),
-        (["feasibility", "leute.csv", "--mechanism", "mst"], terminal.INPUT, "mechanism = 'mst' is not possible: one of"),
+        (["feasibility", "leute.csv", "--mechanism", "mst"], terminal.USAGE, "'mst' is not one of 'private_sampling'"),
+        (["feasibility", "leute.csv", "--mechanism", "dp_cda"], terminal.INPUT, "--target COLUMN"),
+        (["compare", "leute.csv", "grid.toml"], terminal.INPUT, "'grid.toml': the table has no column"),
         (["schema", "leute.csv", "-o", "."], terminal.INPUT, "is there already"),
         (["compare", "leute.csv", "leute.csv", "--target", "weight"], terminal.INPUT, "weight"),
         (["compare", "leute.csv", "leute.csv", "--degrees", "two"], terminal.INPUT, "degrees = 'two' is not possible"),
@@ -295,7 +322,27 @@ def test_feasibility_answers_by_its_exit_code(here: Path) -> None:
     one = run("feasibility", "leute.csv", "--mechanism", "mwem", "-q", code=terminal.NO)
     assert "Private sampling" not in one.stdout.split("\n", 1)[1]
     words = ("--target", "raucht", "--epsilon", "50", "--mechanism", "dp_cda")
-    run("feasibility", "leute.csv", *words)
+    assert "✓ DP-CDA" in run("feasibility", "leute.csv", *words).stdout
+
+
+def test_feasibility_says_plainly_what_is_in_the_way(here: Path) -> None:
+    plain = run("feasibility", "leute.csv", "-q", code=terminal.NO).stdout
+    assert "– DP-CDA: needs a column of classes: --target COLUMN" in plain
+    assert "✗ Private sampling: Not private at ε = 1: 1 row costs ε = " in " ".join(plain.split())
+    assert "missed by a factor" not in plain
+    full = " ".join(run("feasibility", "leute.csv", "-q", "-v", code=terminal.NO).stdout.split())
+    assert "missed by a factor" in full
+    assert "(Theorem 4.2): " in full
+
+
+def test_feasibility_judges_as_many_rows_as_generate_makes(here: Path) -> None:
+    def rows(*words: str) -> float:
+        found = run("feasibility", "leute.csv", "--mechanism", "noisy_reweighting", "--json", "-q", *words, code=terminal.NO)
+        (verdict,) = json.loads(found.stdout)["datasets"][0]["verdicts"].values()
+        (condition,) = [c for c in verdict["conditions"] if c["key"] == "rows_lower"]
+        return float(condition["actual"])
+
+    assert (rows(), rows("--rows", "7")) == (60, 7)
 
 
 def test_rows_beside_the_real_ones(here: Path) -> None:
@@ -344,6 +391,16 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
     assert len(experiment.results) == 2
 
 
+def test_a_mechanism_without_a_target_of_its_own_predicts_that_of_the_experiment(here: Path) -> None:
+    text = GRID.replace("delta = 0.0", 'delta = 1e-3\ntarget = "raucht"')
+    text = text.partition("[mechanisms")[0] + '[mechanisms.mixed]\nmechanism = "dp_cda"\n'
+    (here / "grid.toml").write_text(text, encoding="utf-8")
+    found = run("experiment", "grid.toml", "--workers", "1", "-q", "--json", "--resume")
+    (result,) = json.loads(found.stdout)["results"]
+    assert result["settings"]["target"] == "raucht"
+    assert "target" not in result["message"]
+
+
 def counted(of: Any, ran: list[object]) -> Any:
     """``run_cells`` that notes the cells it is given."""
 
@@ -376,7 +433,7 @@ def test_the_app_is_streamlit_on_this_machine(here: Path, monkeypatch: pytest.Mo
     run()
     run("app", "leute.csv", "--port", "8600", "--no-browser")
     (_, first, plain), (_, second, named) = called
-    assert first[1:4] == ["-m", "streamlit", "run"]
+    assert first[1:4] == ["-m", "dpsyn.app.serve", "run"]
     assert Path(first[4]).is_file()
     assert plain["DPSYN_LOCAL"] == "1"
     assert "DPSYN_FILE" not in plain
@@ -384,11 +441,81 @@ def test_the_app_is_streamlit_on_this_machine(here: Path, monkeypatch: pytest.Mo
     assert named["DPSYN_FILE"] == str(here / "leute.csv")
 
 
+def test_a_port_that_is_taken_is_named(here: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = run("app", "--port", str(port), code=terminal.INPUT).stderr
+    assert said.startswith(f"dpsyn: port {port} cannot be used (")
+    assert "--port" in said
+
+
+def test_the_app_ends_by_ctrl_c_as_the_help_says(here: Path) -> None:
+    code = "from streamlit.web import cli; cli.main = lambda *words, **options: (_ for _ in ()).throw(KeyboardInterrupt)"
+    code += "; import runpy; runpy.run_module('dpsyn.app.serve', run_name='__main__')"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (terminal.INTERRUPTED, "")
+    assert "Traceback" not in found.stderr
+
+
+def test_rows_as_parquet_are_the_same_rows(here: Path) -> None:
+    for name in ("rows.csv", "rows.parquet"):
+        run("generate", "leute.csv", "--seed", "3", "-o", name, "--force", *QUICK)
+    domain = dpsyn.read_table("leute.csv").domain
+    one, other = (dpsyn.read_table(name, domain=domain) for name in ("rows.csv", "rows.parquet"))
+    assert np.array_equal(one.codes, other.codes)
+    assert (here / "rows.record.json").exists()
+
+
+def test_the_record_of_a_run_has_the_schema(here: Path) -> None:
+    run("generate", "leute.csv", "-o", "open.csv", *QUICK)
+    words = ("generate", "leute.csv", "-o", "more.csv", *QUICK, "--schema")
+    assert "nobody confirmed its domain" in run(*words, "open.record.json", code=terminal.INPUT).stderr
+    run("schema", "leute.csv", "--confirmed", "-o", "s.json")
+    run("generate", "leute.csv", "--schema", "s.json", "-o", "rows.csv", *QUICK)
+    run(*words, "rows.record.json")
+    assert read_schema((here / "rows.record.json").read_bytes()) == read_schema((here / "s.json").read_bytes())
+
+
+def test_columns_of_very_many_categories_are_doubted(here: Path) -> None:
+    lines = [f"w{i % 600},{i % 3}" for i in range(1800)]
+    (here / "wide.csv").write_text("word,three\n" + "\n".join(lines), encoding="utf-8")
+    said = run("schema", "wide.csv").stderr
+    assert "column 'word' has 600 categories, so it is probably none of categories" in said
+    assert "three" not in said
+
+
+def test_notes_on_reading_are_made_once_and_not_at_all_if_it_is_to_be_quiet(here: Path) -> None:
+    run("generate", "leute.csv", "-o", "rows.csv", "--columns", "raucht,geboren", *QUICK)
+    words = ("compare", "leute.csv", "rows.csv", "--columns", "raucht,geboren", "--holdout", "leute.csv")
+    assert run(*words).stderr.count("Not in the domain, and left out") == 1
+    assert "left out" not in run(*words, "-q").stderr
+
+
+def test_what_a_record_states_is_told_beside_what_its_settings_give(here: Path) -> None:
+    run("schema", "leute.csv", "--confirmed", "-o", "s.json")
+    run("generate", "leute.csv", "--schema", "s.json", "-o", "rows.csv", *QUICK)
+    record = json.loads((here / "rows.record.json").read_text(encoding="utf-8"))
+
+    def said(code: int, **changes: Any) -> str:
+        changed = {**record, "guarantee": {**record["guarantee"], **changes.pop("guarantee", {})}, **changes}
+        return " ".join(run("verify", "-", code=code, stdin=json.dumps(changed)).stdout.split())
+
+    assert "protect one row, and it states that they protect one 'person'" in said(terminal.NO, guarantee={"unit": "person"})
+    weaker = said(terminal.DONE, guarantee={"epsilon": 2.0})
+    assert weaker.startswith("HOLDS: calibrated anew, its settings give (1, 10⁻⁵)-differentially private")
+    assert "which is stronger than what the record states, (2, 10⁻⁵)" in weaker
+    assert "settings give what the record states" in said(terminal.DONE)
+    other = said(terminal.NO, settings={**record["settings"], "degree": 3})
+    assert other.startswith("REFUTED: calibrated anew, degree is 2 and not 3 taken")
+
+
 def test_bounds_that_are_called_public_and_are_those_of_the_rows_are_named(here: Path) -> None:
     said = run("schema", "leute.csv", "--confirmed", "-o", "schema.json").stderr
     assert "are the smallest and the largest value in these rows" in said
     assert "set public to true" not in said
-    assert (
-        "smallest and the largest" in run("generate", "leute.csv", "--schema", "schema.json", "-o", "r.csv", *QUICK).stderr
-    )
+    words = ("generate", "leute.csv", "--schema", "schema.json", "-o", "r.csv", "--force", *QUICK[:-1])
+    assert "smallest and the largest" in run(*words).stderr
+    assert "smallest and the largest" not in run(*words, "-q").stderr
     assert "smallest and the largest" not in run("schema", "leute.csv", "-o", "open.json").stderr

@@ -191,6 +191,6 @@ def check_features(target: str, domain: Domain) -> None:
             "columns",
             listed(names),
             f"{'this column has' if one else 'these columns have'} one value only, so there is nothing to mix; "
-            f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in Python: "
-            "table.project([...]) with the other columns)",
+            f"leave {'it' if one else 'them'} out (on the page Data: untick Use and apply; in a terminal: name the others "
+            "with --columns; in Python: table.project([...]) with them)",
         )

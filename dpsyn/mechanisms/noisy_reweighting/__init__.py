@@ -56,6 +56,7 @@ Rounding = Literal["low_variance", "independent"]
 _CHOSEN_BINS = ", bins chosen by noisy histograms that came before (adaptive composition)"
 _CHOSEN_TABLES = ", tables of two columns chosen by noisy scores that came before (adaptive composition)"
 _MOST_COUNTED = 2_000_000
+_NAMED = 3
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
 _DEFAULT_DRAWS, _DEFAULT_LOOK_UPS = 30_000, 4_000_000
@@ -322,11 +323,13 @@ class NoisyReweighting(Config):
             raise ParameterError("statistics", "walsh", allowed)
         count = contingency_cells(shape, self.degree)
         if count > _MOST_COUNTED:
+            widest = sorted(domain.attributes, key=lambda a: a.size, reverse=True)[:_NAMED]
+            named = ", ".join(f"{quoted(a.name)} has {a.size:,} values" for a in widest)
             raise ParameterError(
                 "degree",
                 self.degree,
-                f"{count:,} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, the number of columns, "
-                "bins or categories, or choose tables",
+                f"{count:,} statistics are too many (at most {_MOST_COUNTED:,}); lower the degree, leave out or group "
+                f"columns ({named}), or choose tables",
             )
         if walsh:
             return WalshFamily(len(domain), self.degree, constant=constant)

@@ -209,18 +209,16 @@ def private_sampling_verdict(setting: PrivateSamplingSetting) -> Verdict:
 
 
 def _headline(setting: PrivateSamplingSetting, found: tuple[Condition, ...], claim: str, success: float) -> Headline:
-    rows = f"{format_log(setting.log_rows)} row{'' if setting.log_rows == 0 else 's'}"
+    rows = f"{format_log(setting.log_rows)} row{' costs' if setting.log_rows == 0 else 's cost'}"
     if not setting.is_valid:
         return Headline("—", "Not possible: floor and ceiling leave no room for a density.", "bad")
     if not privacy_condition(setting).holds:
-        return Headline(
-            f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} cost ε = {claim}.", "bad"
-        )
+        return Headline(f"ε = {claim}", f"Not private at ε = {format_log(setting.logs.epsilon)}: {rows} ε = {claim}.", "bad")
     if all(condition.holds for condition in found):
         within, likely = rounded_up(4 * setting.floor, 3), rounded_down(max(success, 0.0), 3)
         words = f"Private, and with probability {likely} tables of {setting.degree} bits are within {within} of the data's."
         return Headline(f"± {within}", words, "good")
-    return Headline(f"ε = {claim}", f"Private: {rows} cost no more than that. But no accuracy is promised.", "open")
+    return Headline(f"ε = {claim}", f"Private: {rows} no more than that. But no accuracy is promised.", "open")
 
 
 def _log_smallest_epsilon(setting: PrivateSamplingSetting, certificate: Condition) -> float:
