@@ -27,7 +27,7 @@ from dpsyn.mechanisms.base import (
     Release,
     check_request,
 )
-from dpsyn.mechanisms.encoding import Stage, checked_share, staged
+from dpsyn.mechanisms.encoding import Stage, checked_share, staged, staged_before
 from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -60,8 +60,9 @@ class Categories(Config):
     Args:
         rows: k; None makes as many as there are, by the noisy tables where a neighbour adds or removes one. Rows cost no
             privacy.
-        histogram_share: share of ε for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`), which choose
-            their bins and what is drawn inside; 0 takes bins of equal width. Nothing is spent where there is no such column.
+        histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`),
+            which choose their bins and what is drawn inside; 0 takes bins of equal width. Nothing is spent where there is no
+            such column.
 
     Raises:
         ParameterError: a value is outside its range.
@@ -76,11 +77,18 @@ class Categories(Config):
         self._set("rows", checks.whole_or_none("rows", self.rows))
         self._set("histogram_share", checked_share(self.histogram_share))
 
-    def _begun(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Domain, int, Stage, PrivacySpec]:
-        """The columns as they are coded, n, what comes first for numbers and dates, and what that leaves."""
+    def _begun(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Domain, int, Stage, Budget]:
+        """The columns as they are coded, n, what comes first for numbers and dates, and what of the budget that leaves."""
         n = check_request(spec, domain, n, self.rows)
         domain = with_calendar(domain)
-        stage, left = staged(self.histogram_share, spec, domain, n)
+        stage, left = staged(self.histogram_share, Budget.of(spec), spec, domain, n)
+        return domain, n, stage, left
+
+    def _begun_before(self, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Domain, int, Stage, PrivacySpec]:
+        """As :meth:`_begun`, before a mechanism that has an accounting of its own."""
+        n = check_request(spec, domain, n, self.rows)
+        domain = with_calendar(domain)
+        stage, left = staged_before(self.histogram_share, spec, domain, n)
         return domain, n, stage, left
 
 
@@ -132,10 +140,10 @@ class OnCategories(Mechanism):
         return self.n if self.guarantee.neighbouring == "replace_one" else None
 
     def calibrated(self) -> dict[str, Any]:
-        """Rows where their number is known, and what comes first; mechanisms add their own."""
+        """Rows where their number is known; mechanisms add their own."""
         assert isinstance(self.config, Categories)
         rows = self.config.rows or self.public_rows
-        return {**({} if rows is None else {"rows": rows}), **self.stage.facts()}
+        return {} if rows is None else {"rows": rows}
 
     def redraw(self, generator: np.random.Generator, release: Release) -> pd.DataFrame | None:
         """As many rows again from the same model."""
@@ -192,4 +200,4 @@ class OnBudget(OnCategories):
     def ledger(self, *parts: tuple[str, float, float]) -> dict[str, Any]:
         """What a record says of parts with their name, cost and scale, after the count of rows if there is one."""
         counting = [("number of rows", self.counting, self._count_scale)] if self.counting else []
-        return self.budget.ledger(*counting, *parts)
+        return self.stage.ledger(*counting, *parts)

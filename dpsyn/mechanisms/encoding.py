@@ -9,48 +9,65 @@ from dpsyn import checks
 from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import ParameterError
+from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 
+HISTOGRAMS = "fine histograms"
+"""Their name in a ledger."""
 _SMALLEST_SHARE = 1e-4
 _ROUNDING = 1e-12
-"""By how much the noise is larger, and what is left smaller, than it has to be: rounding cannot cost more than ε."""
+"""By how much what is left is smaller than it has to be: rounding cannot cost more than was asked for."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Discrete Laplace noise on the histograms; what follows from them composes with whatever comes next.
+    """Discrete noise on the histograms; what follows from them composes with whatever comes next.
 
     Attributes:
         domain: of the table.
+        budget: whose part the histograms cost: its kind of noise is theirs.
         histograms: None where no column has one, or nothing is spent on them: bins are those of the domain.
-        epsilon: what they cost.
+        spent: what they cost, in ε or ρ as the budget.
         scale: of the noise on a count.
         rows: their number where it is public.
     """
 
     domain: Domain
+    budget: Budget
     histograms: Histograms | None = None
-    epsilon: float = 0.0
+    spent: float = 0.0
     scale: float = 0.0
     rows: int | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """What the histograms cost where ε adds up; 0 where ρ does."""
+        return self.spent if self.budget.noise == "laplace" else 0.0
+
+    def ledger(self, *parts: tuple[str, float, float]) -> dict[str, Any]:
+        """What a record says of the whole budget: the histograms, and the parts of the mechanism with name, cost, scale."""
+        return self.budget.ledger(*[(HISTOGRAMS, self.spent, self.scale)] * bool(self.spent), *parts)
 
     def encoding(self, noise: NoiseSource, table: AnyTable) -> Encoding:
         """Codes for the rows of a table, and rows for codes."""
         if self.histograms is None:
             return Encoding(self.domain)
-        deviation = 2**0.5 * self.scale
-        return self.histograms.learn(table, lambda counts: noise.discrete_laplace(counts, self.scale), deviation, self.rows)
+        deviation = self.budget.deviation(self.scale)
+        return self.histograms.learn(
+            table, lambda counts: self.budget.released(noise, counts, self.scale), deviation, self.rows
+        )
 
     def source(self, following: str) -> str:
         """The argument for both: this stage and what follows it."""
         if self.histograms is None:
             return following
-        return f"{following}, after discrete Laplace noise on fine histograms, whose ε is added (adaptive composition)"
+        name, unit = ("Laplace", "ε") if self.budget.noise == "laplace" else ("Gaussian", "ρ")
+        return f"{following}, after discrete {name} noise on fine histograms, whose {unit} is added (adaptive composition)"
 
     def facts(self) -> dict[str, Any]:
-        """What a record says of it."""
+        """What a record says of it beside a mechanism that has a ledger of its own."""
         if self.histograms is None:
             return {}
         return {"epsilon_for_histograms": self.epsilon, "histogram_noise_scale": self.scale}
@@ -67,17 +84,23 @@ def checked_share(share: object) -> float:
     return found
 
 
-def staged(share: float, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Stage, PrivacySpec]:
-    """The stage that spends ``share`` of ε, and what is left for the mechanism: both together are what was asked for.
+def staged(share: float, budget: Budget, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Stage, Budget]:
+    """The stage that spends ``share`` of a budget, and what is left for the mechanism: both together are the budget.
 
-    A neighbour moves so many counts by 1 (:meth:`Histograms.moved`), so noise of scale moved/(share·ε) is (share·ε)-DP, and
-    ε adds up under adaptive composition.
+    A neighbour moves so many counts by 1 (:meth:`Histograms.moved`), whichever were asked for before. So Laplace noise of
+    scale moved/ε' is ε'-DP, Gaussian noise with σ² = moved/(2ρ') is ρ'-zCDP, and both add up under adaptive composition.
     """
     histograms = Histograms.of(domain) if share else None
     if histograms is None:
-        return Stage(domain), spec
-    epsilon = share * spec.epsilon
-    scale = histograms.moved(spec.neighbouring) / epsilon * (1 + _ROUNDING)
+        return Stage(domain, budget), budget
+    spent = share * budget.total
+    scale = budget.noise_scale_for(spent, histograms.moved(spec.neighbouring))
     rows = n if spec.neighbouring == "replace_one" else None
-    left = (spec.epsilon - epsilon) * (1 - _ROUNDING)
-    return Stage(domain, histograms, epsilon, scale, rows), replace(spec, epsilon=left)
+    left = (budget.total - spent) * (1 - _ROUNDING)
+    return Stage(domain, budget, histograms, spent, scale, rows), replace(budget, total=left)
+
+
+def staged_before(share: float, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Stage, PrivacySpec]:
+    """As :func:`staged`, by Laplace noise before a mechanism that has an accounting of its own: ε adds up, δ is its."""
+    stage, left = staged(share, Budget.of(replace(spec, delta=0.0)), spec, domain, n)
+    return stage, replace(spec, epsilon=left.total) if stage.spent else spec

@@ -111,6 +111,11 @@ class SingleRelease:
         return self.scale if self.noise == "gaussian" else math.sqrt(2) * self.scale
 
     @property
+    def cost(self) -> float:
+        """In ρ where the noise is Gaussian, in ε where it is Laplace."""
+        return self.moved / (2 * self.scale**2) if self.noise == "gaussian" else self.moved / self.scale
+
+    @property
     def source(self) -> str:
         """The argument in words."""
         if self.argument == "pure":
@@ -124,11 +129,15 @@ class SingleRelease:
 
     def ledger(self, name: str) -> dict[str, Any]:
         """What a record says of it."""
-        cost = (
-            {"rho": self.moved / (2 * self.scale**2)} if self.noise == "gaussian" else {"epsilon": self.moved / self.scale}
-        )
-        entry = {"name": name, "share": 1.0, **cost, "scale": self.scale}
+        unit = "rho" if self.noise == "gaussian" else "epsilon"
+        entry = {"name": name, "share": 1.0, unit: self.cost, "scale": self.scale}
         return {"noise": self.noise, "accounting": self.argument, "ledger": [entry]}
+
+
+def last_release(budget: Budget, moved: int) -> SingleRelease:
+    """All that is left of a budget for counts of which a neighbour moves so many by 1 at most."""
+    argument: Literal["pure", "zcdp"] = "zcdp" if budget.noise == "gaussian" else "pure"
+    return SingleRelease(budget.noise, budget.noise_scale_for(budget.total, moved), argument, moved)
 
 
 def single_release(spec: PrivacySpec, moved: int) -> SingleRelease:

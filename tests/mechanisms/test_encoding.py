@@ -12,8 +12,10 @@ import pytest
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.claim_formulas import claim_formulas
 from dpsyn.privacy.audit import audit
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
 from tests.mechanisms.test_what_gets_noise import Deaf
 
@@ -37,6 +39,9 @@ def table(n: int, level: int) -> dpsyn.Table:
 
 CASES: dict[str, tuple[Any, Any]] = {
     "mwem": (dpsyn.MWEM(rounds=3, rows=300, histogram_share=0.2), dpsyn.PrivacySpec(2.0)),
+    "mst": (dpsyn.MST(rows=300, histogram_share=0.2), dpsyn.PrivacySpec(2.0, 1e-5, "add_remove")),
+    "independent": (dpsyn.Independent(rows=300, histogram_share=0.2), dpsyn.PrivacySpec(2.0, 1e-5)),
+    "contingency": (dpsyn.Contingency(rows=300, histogram_share=0.2), dpsyn.PrivacySpec(2.0, 1e-5)),
     "private sampling": (dpsyn.PrivateSampling(degree=1, histogram_share=0.2), dpsyn.PrivacySpec(20.0)),
     "private sampling, add/remove": (
         dpsyn.PrivateSampling(degree=1, rows=5, histogram_share=0.2),
@@ -45,7 +50,35 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+PURE = ("mwem", "contingency", "private sampling", "private sampling, add/remove")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in PURE])
+def test_stage_and_mechanism_share_one_budget_of_rho(case):
+    config, spec = CASES[case]
+    mechanism = config.calibrate(spec, DOMAIN, 500)
+    stage, tables = mechanism.stage, 5 if case == "mst" else 3  # of MST three columns and two pairs
+    moved = 1 if spec.neighbouring == "add_remove" else 2
+    histograms = 6 * moved / (2 * stage.scale**2)
+    total = zcdp_rho(2.0, 1e-5)
+    assert histograms == pytest.approx(0.2 * total)
+    if case == "mst":
+        parts = [mechanism.one_way_scale, mechanism.two_way_scale]
+        measured = sum(count * moved / (2 * scale**2) for count, scale in zip((3, 2), parts, strict=True))
+        spent = histograms + measured * 3 / 2  # a third of what is left chooses
+    else:
+        spent = histograms + tables * moved / (2 * mechanism.release.scale**2)
+    assert spent == pytest.approx(total)
+    assert spent <= total
+    ledger = mechanism.calibrated()["ledger"]
+    assert [entry["name"] for entry in ledger][0] == "fine histograms"
+    assert sum(entry["rho"] for entry in ledger) == pytest.approx(total)
+    assert sum(entry["share"] for entry in ledger) == pytest.approx(1)
+    assert (mechanism.guarantee.epsilon, mechanism.guarantee.delta) == (2.0, 1e-5)
+    assert claim_formulas(config.name, mechanism.guarantee, config.settings() | mechanism.calibrated() | {"n": 500})
+
+
+@pytest.mark.parametrize("case", PURE)
 def test_stage_and_mechanism_share_what_was_asked_for(case):
     config, spec = CASES[case]
     mechanism = config.calibrate(spec, DOMAIN, 500)
@@ -59,9 +92,12 @@ def test_stage_and_mechanism_share_what_was_asked_for(case):
     rest = replace(config, histogram_share=0.0).calibrate(replace(spec, epsilon=0.8 * spec.epsilon), DOMAIN, 500)
     assert mechanism.guarantee.epsilon == pytest.approx(rest.guarantee.epsilon + stage.epsilon)
     assert mechanism.guarantee.epsilon <= spec.epsilon
-    for name in ("noise_scale", "choice_scale", "rows"):
+    for name in ("noise_scale", "choice_scale", "rows", "threshold"):
         assert getattr(mechanism, name, None) == pytest.approx(getattr(rest, name, None))
-    assert mechanism.calibrated()["epsilon_for_histograms"] == stage.epsilon
+    if case == "mwem":
+        assert [entry["epsilon"] for entry in mechanism.calibrated()["ledger"]][0] == stage.epsilon
+    else:
+        assert mechanism.calibrated()["epsilon_for_histograms"] == stage.epsilon
     assert mechanism.guarantee.source.startswith(rest.guarantee.source + ", after")
 
 
@@ -75,7 +111,7 @@ def test_of_numbers_only_the_noisy_counts_are_learned(case):
         noise = Deaf(2)
         stage = config.calibrate(spec, DOMAIN, data.n).stage
         encoding = stage.encoding(noise, data)
-        assert {(kind, scale) for kind, _, scale in noise.handed} == {("laplace", stage.scale)}
+        assert {(kind, scale) for kind, _, scale in noise.handed} == {(stage.budget.noise, stage.scale)}
         assert sum(int(values.sum()) for _, values, _ in noise.handed[:1]) == data.n
         codes = np.array([[0, 0, 0], [3, 2, 1], [1, 3, 1]], dtype=np.int32)
         found.append((encoding.labels(0), encoding.labels(1), encoding.decode(codes, np.random.default_rng(0))))
@@ -95,6 +131,18 @@ def test_mwem_takes_the_codes_of_the_stage():
     assert diagnostics["largest_error"] == pytest.approx(left)
     assert not np.array_equal(codes, data.codes)
     assert set(rows.columns) == set(DOMAIN.names)
+
+
+def test_a_spike_at_the_end_of_a_wide_range_comes_out_of_all_that_share_a_budget():
+    """An amount in cents that is 0 in a fifth of few rows: Laplace noise on all levels of its tree would hide that."""
+    random = np.random.default_rng(0)
+    amount = np.where(random.random(3000) < 0.2, 0.0, np.exp(random.normal(5, 1.5, 3000)).round(2).clip(0.01, 59_000))
+    domain = dpsyn.Domain.of([dpsyn.Attribute("amount", "numeric", lower=0, upper=60_000, bins=10, unit=0.01, public=True)])
+    data = dpsyn.Table(pd.DataFrame({"amount": amount}), domain)
+    for config in (dpsyn.Independent(), dpsyn.MST(), dpsyn.PrivBayes(), dpsyn.MWEM()):
+        rows = config.calibrate(dpsyn.PrivacySpec(0.5, 1e-5), domain, 3000)(np.random.default_rng(1), data).rows
+        assert (rows["amount"] == 0).mean() == pytest.approx((amount == 0).mean(), abs=0.05)
+        assert rows["amount"].median() == pytest.approx(np.median(amount), rel=0.25)
 
 
 @pytest.mark.parametrize("config", [dpsyn.MWEM(), dpsyn.NoisyReweighting()])
@@ -149,7 +197,7 @@ def test_nothing_is_spent_where_there_are_no_numbers():
     mechanism = dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1.0), bits.domain, n=bits.n)
     assert mechanism.stage.histograms is None
     assert mechanism.budget.total == pytest.approx(1.0)
-    assert "epsilon_for_histograms" not in mechanism.calibrated()
+    assert "fine histograms" not in [entry["name"] for entry in mechanism.calibrated()["ledger"]]
 
 
 def test_a_box_that_ignores_the_data_has_no_stage():

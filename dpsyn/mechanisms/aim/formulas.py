@@ -12,12 +12,11 @@ from dpsyn.theory.formulas import OUR_PROOF, ClaimFormula, number, up, zcdp_law
 
 def claim(guarantee: Guarantee, settings: Mapping[str, Any]) -> tuple[ClaimFormula, ...]:
     """The lines of a record's settings."""
-    before, rounds = settings["ledger"]
-    spent, (source, *_) = float(settings.get("epsilon_for_histograms", 0.0)), guarantee.source.split(", after ")
-    own = replace(guarantee, epsilon=guarantee.epsilon - spent, source=source)
+    *before, rounds = settings["ledger"]
+    own = replace(guarantee, source=guarantee.source.split(", after ")[0])
     pure = settings["accounting"] == "pure"
     unit, letter = ("epsilon", r"\varepsilon") if pure else ("rho", r"\rho")
-    first, rest = float(before[unit]), float(rounds[unit])
+    first, rest = sum(float(part[unit]) for part in before), float(rounds[unit])
     total = up(own.epsilon) if pure else up(first + rest, 6)
     cost = r"\frac{M}{b_t} + \frac{2 \Delta}{s_t}" if pure else r"\frac{M}{2 b_t^2} + \frac{\Delta^2}{2 s_t^2}"
     added = ClaimFormula(

@@ -15,7 +15,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.notation import counted
-from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -75,13 +74,12 @@ class AIM(Categories):
         Raises:
             ParameterError: too many columns, or the model or all tables of two columns do not fit into memory.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         if len(domain) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored in every round"
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
         require_memory("model_cells", self.model_cells, _BYTES * self.model_cells)
         require_memory("domain", f"{len(domain)} columns", _BYTES_A_COUNT * contingency_cells(domain.shape, 2))
-        budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return AIMMechanism(self, spec, domain, n, guarantee, stage, budget)
 
@@ -121,7 +119,7 @@ class AIMMechanism(OnBudget):
         scale = self.first.noise_scale
         before = self.budget.noise_cost(scale, len(self.domain))
         parts = [("one-way tables", before, scale), ("all rounds", self.budget.total - before, self.first.noise_scale)]
-        return {**super().calibrated(), **self.budget.ledger(*parts)}
+        return {**super().calibrated(), **self.stage.ledger(*parts)}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:
         sizes, budget, now = self.domain.shape, self.budget, self.first

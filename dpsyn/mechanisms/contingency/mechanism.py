@@ -61,7 +61,7 @@ class Contingency(Categories):
             CalibrationError: a threshold, without δ.
             ParameterError: all cells, and there are too many.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, left = self._begun_before(spec, domain, n)
         moved = 2 if spec.neighbouring == "replace_one" else 1
         sparse = self.cells == "present" or (self.cells == "auto" and spec.delta > 0 and domain.size > _FEW_CELLS)
         if not sparse:
@@ -108,7 +108,7 @@ class ContingencyMechanism(OnCategories):
     def calibrated(self) -> dict[str, Any]:
         """Rows, noise, and the threshold if there is one."""
         limit = {} if self.threshold is None else {"threshold": self.threshold}
-        return {**super().calibrated(), **limit, **self.release.ledger("cells")}
+        return {**super().calibrated(), **self.stage.facts(), **limit, **self.release.ledger("cells")}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[CellModel, dict[str, Any]]:
         sizes = self.domain.shape

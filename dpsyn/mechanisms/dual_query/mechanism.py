@@ -16,7 +16,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.dual_query.best_response import best_response
-from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -76,11 +75,10 @@ class DualQuery(Categories):
         Raises:
             ParameterError: there are too many queries.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         cells = contingency_cells(domain.shape, 2)
         if cells > _MOST_QUERIES:
             raise ParameterError("domain", f"{cells:,} cells of tables of two columns", f"at most {_MOST_QUERIES:,}")
-        budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return DualQueryMechanism(self, spec, domain, n, guarantee, stage, budget)
 

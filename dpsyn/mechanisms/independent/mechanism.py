@@ -16,7 +16,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import DEGREE, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
 from dpsyn.notation import counted
-from dpsyn.privacy.budget import SingleRelease, single_release
+from dpsyn.privacy.budget import SingleRelease, last_release, single_release
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -60,13 +60,14 @@ class Independent(Categories):
         Raises:
             ParameterError: the tables have too many cells.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         degree = min(self.degree, len(domain))
         if (cells := contingency_cells(domain.shape, degree)) > MOST_CELLS:
             allowed = f"so few that tables have at most {MOST_CELLS:,} cells: all get noise"
             raise ParameterError("degree", f"{self.degree} ({counted(cells)} cells)", allowed)
         tables = list(combinations(range(len(domain)), degree))
-        release = single_release(left, len(tables) * (2 if spec.neighbouring == "replace_one" else 1))
+        moved = budget.moved * len(tables)
+        release = single_release(spec, moved) if stage.histograms is None else last_release(budget, moved)
         delta = spec.delta if release.noise == "gaussian" else 0.0
         guarantee = claimed(spec, stage, release.source, delta)
         return IndependentMechanism(self, spec, domain, n, guarantee, stage, self, tables, release)
@@ -95,7 +96,10 @@ class IndependentMechanism(OnCategories):
         """Rows, and the noise."""
         columns = len(self.tables[0])
         name = "one-way tables" if columns == 1 else f"{len(self.tables)} tables of {columns} columns"
-        return {**super().calibrated(), **self.release.ledger(name)}
+        release = self.release
+        if self.stage.histograms is None:
+            return {**super().calibrated(), **release.ledger(name)}
+        return {**super().calibrated(), **self.stage.ledger((name, release.cost, release.scale))}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[IndependentModel, dict[str, Any]]:
         sizes = self.domain.shape

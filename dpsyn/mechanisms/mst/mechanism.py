@@ -13,7 +13,6 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.notation import counted
-from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
@@ -57,13 +56,12 @@ class MST(Categories):
         Raises:
             ParameterError: too many columns, or the largest tables do not fit into memory.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         if len(domain) > MOST_COLUMNS:
             raise ParameterError(
                 "domain", f"{counted(len(domain))} columns", f"at most {MOST_COLUMNS}: all pairs are scored"
             )
         require_memory("domain", f"{len(domain)} columns", _BYTES * most_cells(domain))
-        budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return MSTMechanism(self, spec, domain, n, guarantee, stage, budget)
 
@@ -105,7 +103,7 @@ class MSTMechanism(OnBudget):
                 (f"choice of {self.edges} edges", self.part, self.choice_scale),
                 ("tables of the tree", self.part, self.two_way_scale),
             ]
-        return {**super().calibrated(), **self.budget.ledger(*parts)}
+        return {**super().calibrated(), **self.stage.ledger(*parts)}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[GraphicalModel, dict[str, Any]]:
         sizes, budget = self.domain.shape, self.budget

@@ -160,7 +160,7 @@ class MWEM(Categories):
         Raises:
             ParameterError: the domain has too many rows to keep a weight for each, or to add noise to each.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         most, why = (MOST_NOISY, "adds noise to") if self.start_share else (MOST_POINTS, "keeps a weight for")
         if domain.size > most:
             allowed = f"at most {most:,} rows that are possible: MWEM {why} each. Leave out columns or bins"
@@ -169,8 +169,7 @@ class MWEM(Categories):
         rounds = self.rounds or ROUNDS_A_COLUMN * len(domain)
         if self.rounds is None and self.measured == "cells" and spec.neighbouring == "replace_one":
             logs = [math.log(max(size, 2)) for size in (domain.size, queries.cells)]
-            rounds = best_rounds(n * left.epsilon, *logs, most=MOST_ROUNDS)
-        budget = Budget.of(left)
+            rounds = best_rounds(n * (budget.total if budget.noise == "laplace" else spec.epsilon), *logs, most=MOST_ROUNDS)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return MWEMMechanism(self, spec, domain, n, guarantee, stage, budget, self, rounds, queries)
 

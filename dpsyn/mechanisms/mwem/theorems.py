@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.privacy.spec import PrivacySpec, rounded_down, rounded_up
 from dpsyn.solvers.contingency import contingency_cells
 from dpsyn.statistics import DatasetStatistics
@@ -213,7 +214,8 @@ def of_release(
         raise ParameterError("measured", ", ".join(map(str, practical)), allowed)
     asked = {"degree": min(settings["degree"], stats.p), "rounds": settings["rounds"]}
     words = f"d = {asked['degree']}, {asked['rounds']:,} rounds, accuracy 1/8 in the theorem"
-    spec, spent = PrivacySpec(**settings["requested"]), float(settings.get("epsilon_for_histograms", 0.0))
+    histograms = [part for part in settings.get("ledger", ()) if part["name"] == HISTOGRAMS]
+    spec, spent = PrivacySpec(**settings["requested"]), sum(float(part["epsilon"]) for part in histograms)
     if spent:
         words += f", ε = {rounded_up(spent, 4)} for histograms of numbers and dates, which leaves the rounds the rest"
     return replace(spec, epsilon=spec.epsilon - spent), asked, words

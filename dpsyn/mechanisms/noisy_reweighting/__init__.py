@@ -14,13 +14,12 @@ from dpsyn.calendar import with_calendar
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError, quoted
 from dpsyn.mechanisms.base import DEGREE, ROWS, SPACE_SIZE, Axis, Config, check_request
-from dpsyn.mechanisms.encoding import checked_share
+from dpsyn.mechanisms.encoding import HISTOGRAMS, checked_share
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting._choice import MOST_PAIRS, ChoosingMechanism, parts_of_choice
 from dpsyn.mechanisms.noisy_reweighting._fit import Plan, SpaceKind
 from dpsyn.mechanisms.noisy_reweighting._ledger import (
     FLOATING_POINT,
-    HISTOGRAMS,
     MARGINALS,
     Ledger,
     NoiseKind,

@@ -32,7 +32,6 @@ _PUBLIC_ROWS = "The rows of the reduced space were public: nobody chose them, or
 _ROW_BY_ROW = "The functions look at one row at a time (tried on random rows, not proven)."
 _ROUNDING = 1e-9
 MARGINALS = "one-way marginals"
-HISTOGRAMS = "fine histograms"
 _LEVELS = 8
 """Weights of tables are whole numbers from 1 to this: few distinct scales, all on one lattice of losses."""
 

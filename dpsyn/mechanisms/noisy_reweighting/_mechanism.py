@@ -12,8 +12,9 @@ import pandas as pd
 
 from dpsyn.data.counted import AnyTable
 from dpsyn.mechanisms.base import Mechanism, Progress, Release
+from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted, Plan, drawn_codes, fit
-from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS, MARGINALS, Ledger
+from dpsyn.mechanisms.noisy_reweighting._ledger import MARGINALS, Ledger
 from dpsyn.mechanisms.noisy_reweighting._spaces import NoisySums, all_points, noisy_rows
 from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.histograms import Encoding, Histograms

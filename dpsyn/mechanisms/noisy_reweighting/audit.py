@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.noisy_reweighting import Ledger, NoisyReweightingMechanism, Part
-from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS, NoiseKind, moved_of
+from dpsyn.mechanisms.noisy_reweighting._ledger import NoiseKind, moved_of
 from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
 from dpsyn.privacy.discrete_gaussian import discrete_delta
 from dpsyn.privacy.noise import NoiseSource

@@ -21,7 +21,7 @@ from dpsyn.mechanisms.base import (
     Config,
     check_request,
 )
-from dpsyn.mechanisms.encoding import checked_share, staged
+from dpsyn.mechanisms.encoding import checked_share, staged_before
 from dpsyn.mechanisms.private_sampling._reduced_space import SPACES, SpaceSize, space_size
 from dpsyn.mechanisms.private_sampling.certificates import (
     IGNORES_DATA,
@@ -138,7 +138,7 @@ class PrivateSampling(Config):
         n, domain = check_request(spec, domain, n, self.rows), with_calendar(domain)
         # What ignores the data has no use for bins that do not.
         degenerate = is_degenerate(self.floor, self.ceiling)
-        stage, spec = staged(0.0 if degenerate else self.histogram_share, asked := spec, domain, n)
+        stage, spec = staged_before(0.0 if degenerate else self.histogram_share, asked := spec, domain, n)
         elsewhere = self.scheduler is not None
         size = space_size(domain, self.degree, self.reduced_space_size, self.space, elsewhere=elsewhere)
         ratio = bounded_ratio_epsilon(rows=1, floor=self.floor, ceiling=self.ceiling)

@@ -17,7 +17,6 @@ from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privbayes.scores import F_MOVED, f_score
 from dpsyn.notation import counted
-from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.dependence import r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -82,12 +81,11 @@ class PrivBayes(Categories):
         Raises:
             ParameterError: there are so many columns that choosing one parent for each would take too long.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         parents = next((p for p in range(self.parents, 0, -1) if candidates(len(domain), p) <= _MOST_CANDIDATES), 0)
         if not parents:
             allowed = f"so few that at most {_MOST_CANDIDATES:,} pairs of a column and a parent are to be scored"
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
-        budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return PrivBayesMechanism(self, spec, domain, n, guarantee, stage, budget, parents)
 

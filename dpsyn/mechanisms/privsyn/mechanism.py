@@ -17,7 +17,6 @@ from dpsyn.mechanisms.base import Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnBudget, claimed
 from dpsyn.mechanisms.privsyn.gum import TableModel
 from dpsyn.notation import counted
-from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.dependence import r_moved, r_score
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -75,12 +74,11 @@ class PrivSyn(Categories):
         Raises:
             ParameterError: too many columns, or all tables of two columns do not fit into memory.
         """
-        domain, n, stage, left = self._begun(spec, domain, n)
+        domain, n, stage, budget = self._begun(spec, domain, n)
         if len(domain) > MOST_COLUMNS:
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored"
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
         require_memory("domain", f"{len(domain)} columns", _BYTES * contingency_cells(domain.shape, 2))
-        budget = Budget.of(left)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
         return PrivSynMechanism(self, spec, domain, n, guarantee, stage, budget)
 
@@ -123,7 +121,7 @@ class PrivSynMechanism(OnBudget):
         ]
         if scores:
             listed.insert(1, (f"scores of {len(self.pairs)} pairs", scores, self.score_scale))
-        return {**super().calibrated(), **self.budget.ledger(*listed)}
+        return {**super().calibrated(), **self.stage.ledger(*listed)}
 
     def _model(self, noise: NoiseSource, real: Rows, progress: Progress) -> tuple[TableModel, dict[str, Any]]:
         assert isinstance(self.config, PrivSyn)

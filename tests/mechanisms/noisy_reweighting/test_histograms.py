@@ -11,7 +11,7 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS
+from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import continuous_delta

@@ -11,8 +11,8 @@ import dpsyn
 from dpsyn.data.samples import load_sample
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.mechanisms.noisy_reweighting import inside as pictures
-from dpsyn.mechanisms.noisy_reweighting._ledger import HISTOGRAMS
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import PUBLISHED, draw_budget, draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.inside import (
