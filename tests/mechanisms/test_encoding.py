@@ -71,7 +71,7 @@ def test_stage_and_mechanism_share_one_budget_of_rho(case):
     assert spent == pytest.approx(total)
     assert spent <= total
     ledger = mechanism.calibrated()["ledger"]
-    assert [entry["name"] for entry in ledger][0] == "fine histograms"
+    assert next(entry["name"] for entry in ledger) == "fine histograms"
     assert sum(entry["rho"] for entry in ledger) == pytest.approx(total)
     assert sum(entry["share"] for entry in ledger) == pytest.approx(1)
     assert (mechanism.guarantee.epsilon, mechanism.guarantee.delta) == (2.0, 1e-5)
@@ -95,7 +95,7 @@ def test_stage_and_mechanism_share_what_was_asked_for(case):
     for name in ("noise_scale", "choice_scale", "rows", "threshold"):
         assert getattr(mechanism, name, None) == pytest.approx(getattr(rest, name, None))
     if case == "mwem":
-        assert [entry["epsilon"] for entry in mechanism.calibrated()["ledger"]][0] == stage.epsilon
+        assert next(entry["epsilon"] for entry in mechanism.calibrated()["ledger"]) == stage.epsilon
     else:
         assert mechanism.calibrated()["epsilon_for_histograms"] == stage.epsilon
     assert mechanism.guarantee.source.startswith(rest.guarantee.source + ", after")
