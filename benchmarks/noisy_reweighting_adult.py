@@ -78,10 +78,11 @@ def measured(table: dpsyn.Table, holdout: dpsyn.Table | None, rows: pd.DataFrame
     """Mean and largest two-way total variation, and accuracy of the logistic regression."""
     from dpsyn.evaluation.distances import choose_subsets, marginal_errors
     from dpsyn.evaluation.prediction import LOGISTIC, predict, real_scores
+    from dpsyn.solvers.coded import CodedRows
 
     subsets = choose_subsets(len(table.domain), 2, 5000, np.random.default_rng(0))
     codes = table.domain.encode(rows)
-    errors, _ = marginal_errors(table.codes, codes, table.domain.shape, table.domain.names, [subsets])
+    errors, _ = marginal_errors(CodedRows(table.codes, table.domain.shape), codes, table.domain.names, [subsets])
     accuracy = None
     if holdout is not None:
         real = real_scores(table, holdout, "income", 0, (LOGISTIC,))

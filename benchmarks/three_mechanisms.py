@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         degrees = standard_degrees(len(table.domain))
         baseline = real_baseline(train, test, target, degrees=degrees, models=DEFAULT_MODELS)
         grid = Grid(
-            mechanisms_as_they_come(train.n, target, THE_THREE),
+            mechanisms_as_they_come(train, target, THE_THREE),
             dpsyn.PrivacySpec(1.0, 1e-5),
             repeats=options.repeats,
             draws=DRAWS,

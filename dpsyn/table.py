@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -96,6 +97,38 @@ class Table(Shown):
         """
         at = self.domain.index(column)
         return int(np.bincount(self.codes[:, at], minlength=self.domain.attributes[at].size).min())
+
+    @property
+    def single_valued(self) -> list[str]:
+        """The columns of one value: in the domain, or in all of several rows. It reads private rows."""
+        alike = (self.codes == self.codes[:1]).all(axis=0) & (self.n > 1)
+        return [
+            a.name
+            for a, one in zip(self.domain.attributes, alike, strict=True)
+            if a.is_constant or (one and self.frame[a.name].nunique(dropna=False) == 1)
+        ]
+
+    def ends(self, column: str) -> pd.Series[Any]:
+        """Cells of a numeric or date column, its smallest and its largest one among them. It reads private rows."""
+        return self.frame[column]
+
+    def different(self, column: str) -> pd.Series[Any]:
+        """Cells of a column, all that differ among them. It reads private rows."""
+        return self.frame[column]
+
+    @property
+    def mark(self) -> bytes:
+        """What tells these rows from others, as private as they are."""
+        return self.codes.tobytes()
+
+    def prepared(self) -> Table:
+        """Rows in memory need no preparation; those that an engine counts do."""
+        return self
+
+    @property
+    def drawn(self) -> Table:
+        """Rows in memory: all. An engine draws some, see :class:`~dpsyn.data.counted.CountedTable`."""
+        return self
 
     def project(self, columns: Sequence[str]) -> Table:
         """The table of some of the columns.

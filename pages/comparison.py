@@ -11,6 +11,9 @@ from dpsyn.app.lab.report import report_button
 from dpsyn.app.lab.workspace import transfer, workspace_bar, workspace_button
 from dpsyn.kit import visit, widgets
 
+_NOT_IN_PLACE = (
+    "An experiment runs many times on rows in memory, and these are counted where they lie: open some of them as a file."
+)
 st.title("Comparison", anchor=False)
 current = widgets.dataset_bar()
 releases = state.comparable()
@@ -41,7 +44,10 @@ if what == "Experiments":
             "Which mechanism, at which ε, and how sure is that? An experiment runs them many times under one budget and "
             "draws what came out with its uncertainty."
         )
-        planner(current)
+        if current.in_memory:
+            planner(current)
+        else:
+            st.info(_NOT_IN_PLACE, icon=":material/info:")
     for experiment in found:
         results.show(experiment, current)
     if elsewhere:

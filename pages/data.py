@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import columns, editor, road
+from dpsyn.app import columns, editor, opened, road
 from dpsyn.data.samples import SAMPLES
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.widgets import show_fault, uploader
@@ -22,6 +22,8 @@ def take_sample() -> None:
 
 
 road.head("Data", "Data")
+if visit.dataset().sample is None:
+    st.session_state[visit.SAMPLE_KEY] = None
 widgets.watch_job()
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -37,6 +39,7 @@ with left:
         st.caption(SAMPLES[st.session_state[visit.SAMPLE_KEY]].description)
 with right:
     uploader("upload")
+    opened.opener()
 show_fault()
 current = widgets.dataset_bar()
 visit.offer(lambda: code.data(current))
@@ -68,13 +71,17 @@ with st.form(f"columns_{current.revision}", border=False):
     )
     held_out = second.slider(
         "Held-out share: rows for the score card, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05,
-        key=f"roles_share_{current.revision}",
+        key=f"roles_share_{current.revision}", disabled=not current.in_memory,
     )  # fmt: skip
     go = st.form_submit_button("Next: state the domain", type="primary", icon=":material/arrow_forward:")
-if go and editor.apply(current, lines, target=target, held_out=held_out):
-    st.switch_page("domain.py")
+if go:
+    editor.apply(current, lines, then="domain.py", target=target, held_out=held_out)
+if (place := editor.applied()) is not None:
+    st.switch_page(place)
 learn, test = current.parts
 said = f"Mechanisms see {learn.n:,} rows; {test.n if test else 0:,} are held out."
+if not current.in_memory:
+    said = f"Counted where they lie: mechanisms see all {learn.n:,} rows. What needs rows has some that the engine draws."
 st.caption(" ".join(filter(None, [said, columns.not_classes(current)])))
 with st.expander("Rows and statistics, for you and not for publication", icon=":material/lock_open:"):
     statistics = current.table.statistics(two_valued_as_bit=current.two_valued_as_bit)
@@ -100,8 +107,8 @@ with st.expander("Rows and statistics, for you and not for publication", icon=":
     if as_bit != current.two_valued_as_bit:
         visit.use(current.changed(two_valued_as_bit=as_bit))
         st.rerun()
-    rows, width = current.table.frame, len(current.table.domain)
+    rows, width = current.drawn.table.frame, len(current.table.domain)
     days = {name: st.column_config.DateColumn() for name in columns.only_days(rows.iloc[:, :_SHOWN_COLUMNS])}
     st.dataframe(rows.iloc[:200, :_SHOWN_COLUMNS], hide_index=True, height=300, column_config=days)
     of_columns = f", and the first {_SHOWN_COLUMNS} of {width:,} columns" if width > _SHOWN_COLUMNS else ""
-    st.caption(f"The first {min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")
+    st.caption(f"{min(200, current.table.n):,} of {current.table.n:,} rows{of_columns}.")

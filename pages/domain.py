@@ -8,6 +8,7 @@ from dpsyn.kit import code, visit, widgets
 
 road.head("Domain", "Domain")
 current = widgets.dataset_bar()
+widgets.watch_job()
 visit.offer(lambda: code.data(current))
 st.markdown(
     "Categories, bounds and units become public. Where something was read off the rows, put what is known **without looking "
@@ -34,10 +35,12 @@ with st.form(f"domain_{current.revision}", border=False):
     with st.container(horizontal=True):
         back = st.form_submit_button("Back", icon=":material/arrow_back:")
         go = st.form_submit_button("Next: choose a mechanism", type="primary", icon=":material/arrow_forward:")
-if (back or go) and editor.apply(current, lines, source or READ_OFF):
-    if back:
-        st.switch_page("data.py")
+if back or go:
+    editor.apply(current, lines, source or READ_OFF, then="data.py" if back else "generator.py")
+if (place := editor.applied()) is not None:
+    if place == "data.py":
+        st.switch_page(place)
     if columns.bounds_of_rows(visit.dataset(), lines["column"]) not in (None, warned):
         st.rerun()  # it is said once; the next press goes on
     st.session_state.pop("newest", None)
-    st.switch_page("generator.py")
+    st.switch_page(place)

@@ -10,12 +10,14 @@ import pandas as pd
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.data.editing import READ_OFF, SHOWN_CATEGORIES, SOURCES, edited_domain, editor_lines
-from dpsyn.domain import CALENDAR, KINDS
+from dpsyn.data.counted import AnyTable
+from dpsyn.data.editing import READ_OFF, SHOWN_CATEGORIES, SOURCES, edited_table, editor_lines, reads_rows
+from dpsyn.domain import CALENDAR, KINDS, Domain
 from dpsyn.errors import InputError
-from dpsyn.kit import visit
+from dpsyn.kit import jobs, visit
 from dpsyn.kit.visit import Dataset
 
+_APPLIED = "applied"
 _CONFIG: Mapping[str, Any] = {
     "use": st.column_config.CheckboxColumn("Use", width=50),
     "column": st.column_config.TextColumn("Column", pinned=True),
@@ -87,28 +89,53 @@ def lines(current: Dataset, key: str, order: tuple[str, ...]) -> pd.DataFrame:
     return edited
 
 
-def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, **changes: Any) -> bool:
-    """Make the edited lines the domain; False, with the reason on the page, if they make none.
+def apply(current: Dataset, lines: pd.DataFrame, source: str = READ_OFF, *, then: str, **changes: Any) -> None:
+    """Make the edited lines the domain, in the background where an engine is asked for it; the reason is on the page if they
+    make none.
 
     Args:
         current: the dataset as it is.
         lines: of the editor.
         source: for all columns that are read off these rows.
+        then: the page that :func:`applied` names as soon as it is done.
         changes: what else changes.
     """
+    asked: dict[str, Any] = {"lines": lines, "full": current.full, "table": current.table, "source": source}
+    said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
+    context = {"done": _take, "current": current, "source": source, "said": said, "changes": changes}
+    context["then"] = visit.page_url(), then
     try:
-        domain = edited_domain(lines, current.full, current.table.domain)
-        said = {**current.sources, **dict(zip(lines["column"], lines["source"], strict=True))}
-        said |= {attribute.name: source for attribute in domain.attributes if not attribute.public}
-        if source != READ_OFF:
-            domain = domain.confirmed()
-        table = current.full.with_domain(domain)
+        if not reads_rows(lines, current.full, current.table):
+            _take(context, edited_table(**asked, progress=visit.quietly))
+        elif visit.job() is not None:
+            st.warning(
+                "An engine has to count the columns anew: wait for what runs, or cancel it.", icon=":material/warning:"
+            )
+        else:
+            task = "dpsyn.data.editing:edited_table"
+            visit.set_job(jobs.start(task, label="The columns", context=context, **asked))
+            st.rerun()
     except InputError as fault:
         st.error(f"Nothing was changed: {escape.markdown(fault)}", icon=":material/error:")
-        return False
+
+
+def _take(context: Mapping[str, Any], found: tuple[Domain, AnyTable]) -> None:
+    (domain, table), current, changes = found, context["current"], context["changes"]
+    said = context["said"] | {a.name: context["source"] for a in domain.attributes if not a.public}
     sources = {name: text for name, text in said.items() if text != READ_OFF}
-    if domain != current.table.domain or changes.items() - {("target", current.target), ("held_out", current.held_out)}:
+    if table.domain != current.table.domain or changes.items() - {
+        ("target", current.target),
+        ("held_out", current.held_out),
+    }:
         visit.use(current.changed(table=table, sources=sources, **changes))
     else:
         visit.use(replace(current, sources=sources))
-    return True
+    page, then = context["then"]
+    if page == visit.page_url():
+        st.session_state[_APPLIED] = then
+
+
+def applied() -> str | None:
+    """The page to go to, once what was pressed here is done."""
+    found: str | None = st.session_state.pop(_APPLIED, None)
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpsyn import escape
-from dpsyn.app import opened, road, state
+from dpsyn.app import road, state
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.explorer import Chosen, Explorer, Slider
 from dpsyn.kit.show import chart_png, chart_svg
@@ -24,7 +24,6 @@ from dpsyn.theory.conditions import Verdict
 from dpsyn.theory.datasets import BUILT_IN
 
 YOURS, TYPED = "Loaded data", "Typed in"
-_COUNTED = "NOT YET TRUE: the columns' values were inferred from the file, and nobody confirmed them as public."
 
 
 def verdicts(explorer: Explorer, chosen: Chosen, **further: Any) -> Feasibility:
@@ -68,13 +67,9 @@ def described(explorer: Explorer) -> dict[str, Any]:
 
 
 def _datasets() -> tuple[Chosen, ...]:
-    # The address holds what is chosen here, so files are not offered by their own names.
-    counted = {f"Counted file {i}": found for i, found in enumerate(visit.read_statistics().values(), start=1)}
-    own = {"loaded": visit.dataset().table.name, **{name: found.name for name, found in counted.items()}}
-    files = escape.markdown("; ".join(f"{name}: {file}" for name, file in own.items()))
-    options = [YOURS, *counted, *BUILT_IN, TYPED]
+    options = [YOURS, *BUILT_IN, TYPED]
     names = st.pills(
-        f"Data ({files})",
+        f"Data (loaded: {escape.markdown(visit.dataset().table.name)})",
         options,
         selection_mode="multi",
         default=[YOURS],
@@ -85,10 +80,10 @@ def _datasets() -> tuple[Chosen, ...]:
     if len(names) > 1:
         focus = widgets.one_of("Details for", names, default=names[0], key="f_focus")
         names.sort(key=lambda name: name != focus)
-    return tuple(_typed() if name == TYPED else _known(name, counted) for name in names)
+    return tuple(_typed() if name == TYPED else _known(name) for name in names)
 
 
-def _known(name: str, counted: Mapping[str, DatasetStatistics]) -> Chosen:
+def _known(name: str) -> Chosen:
     current = visit.dataset()
     if name == YOURS:
         classes, smallest = current.balance
@@ -100,8 +95,6 @@ def _known(name: str, counted: Mapping[str, DatasetStatistics]) -> Chosen:
             smallest_class=smallest,
             domain_warning=current.table.domain.warning,
         )
-    if name in counted:
-        return Chosen(counted[name], private=True, domain_warning=_COUNTED)
     return Chosen(BUILT_IN[name], private=False)
 
 
@@ -232,8 +225,6 @@ def show_export(explorer: Explorer) -> None:
             widgets.download("PNG", partial(chart_png, chart), f"{name}.png", key=f"png_{name}")
             widgets.download("SVG", partial(chart_svg, chart), f"{name}.svg", key=f"svg_{name}")
     _private_statistics(explorer)
-    st.header("Count a large file", anchor=False)
-    opened.path_counter()
 
 
 def _private_statistics(explorer: Explorer) -> None:

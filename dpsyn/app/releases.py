@@ -21,7 +21,7 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config, Mechanism
 from dpsyn.mechanisms.categories import Categories
 from dpsyn.mechanisms.claim_formulas import claim_formulas
-from dpsyn.mechanisms.registry import config_class, offered
+from dpsyn.mechanisms.registry import as_it_comes, config_class, offered
 from dpsyn.notation import worded
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.units import decimals
@@ -41,7 +41,7 @@ def form_of(name: str) -> Callable[[Dataset, float, float], tuple[Config, Privac
             settings, spec = categories.settings(current, name, epsilon, delta)
             return of(**settings), spec
         st.caption("It has no form of its own yet: it runs with the settings that it has when nobody chooses any.")
-        config = of.as_it_comes(current.parts[0].n, current.target)
+        config = as_it_comes(name, current.parts[0], current.target)
         if config is None:
             raise ParameterError("target", None, "a column to predict; choose one on the page Data")
         return config, PrivacySpec(epsilon, delta)

@@ -12,6 +12,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import take_comparison
+from dpsyn.data.counted import AnyTable
 from dpsyn.errors import DpsynError
 from dpsyn.evaluation.conclusions import MIDDLE, Finding, advice, conclusions, ranking
 from dpsyn.evaluation.experiments import MadeRelease
@@ -22,10 +23,9 @@ from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
-from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, config_class, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, as_it_comes, offered, title
 from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
-from dpsyn.table import Table
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
 _LOST, _SHORT_WAIT = 0.5, 15.0
@@ -90,7 +90,7 @@ def best_of(found: Sequence[Offer]) -> str:
 
 def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     learn = current.parts[0]
-    config = config_class(name).as_it_comes(learn.n, current.target)
+    config = as_it_comes(name, learn, current.target)
     if config is None:
         return Offer(name, "needs a column of classes")
     error, seconds = offered(name, "expectations:table_error"), offered(name, "expectations:seconds")
@@ -107,7 +107,7 @@ def _offer(name: str, current: Dataset, spec: PrivacySpec) -> Offer:
     )
 
 
-def possible(config: Config, spec: PrivacySpec, learn: Table) -> Mechanism | str:
+def possible(config: Config, spec: PrivacySpec, learn: AnyTable) -> Mechanism | str:
     """The mechanism, with fewer rows if so many cost too much, or in a few words why there is none."""
     try:
         mechanism: Mechanism = calibrated(config.fewer_rows() or config, spec, learn)
@@ -223,7 +223,7 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     learn = current.parts[0]
     mechanisms: dict[str, Any] = {}
     refused: dict[str, Any] = {}
-    for label, config in mechanisms_as_they_come(learn.n, current.target).items():
+    for label, config in mechanisms_as_they_come(learn, current.target).items():
         found = possible(config, spec, learn)
         if not isinstance(found, str) and config.name not in THE_THREE:
             found = long_wait(found, unknown="of unknown duration") or found

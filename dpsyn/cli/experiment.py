@@ -147,7 +147,7 @@ def _table(plan: Plan, beside: Path) -> Table:
 def _grid(plan: Plan, learn: Table) -> Grid:
     configs = {label: _config(label, settings, plan.target) for label, settings in plan.mechanisms.items()}
     return Grid(
-        configs or mechanisms_as_they_come(learn.n, plan.target),
+        configs or mechanisms_as_they_come(learn, plan.target),
         PrivacySpec(plan.epsilon, plan.delta, plan.neighbouring),
         vary=plan.vary,
         values=plan.values or ([plan.epsilon] if plan.vary == "epsilon" else []),

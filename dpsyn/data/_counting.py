@@ -76,7 +76,7 @@ class CodedInPlace:
     n: int
     sizes: tuple[int, ...]
     columns: Sequence[Coded]
-    _known: dict[tuple[int, ...], Integers] = field(default_factory=dict)
+    _known: dict[tuple[int, ...], tuple[Codes, Integers]] = field(default_factory=dict)
 
     def _source(self, columns: Iterable[int]) -> str:
         chosen = [(j, self.columns[j]) for j in columns]
@@ -96,14 +96,20 @@ class CodedInPlace:
         """See :class:`Rows`."""
         if not columns:
             return np.array([self.n], dtype=np.int64)
+        codes, number = self.cells(columns)
+        sizes = [self.sizes[j] for j in columns]
+        counts = np.zeros(math.prod(sizes), dtype=np.int64)
+        np.add.at(counts, np.ravel_multi_index(codes, sizes), number)
+        return counts
+
+    def cells(self, columns: Sequence[int]) -> tuple[tuple[Codes, ...], Integers]:
+        """See :class:`Rows`."""
         self.expect([columns])
         smallest = tuple(sorted(columns))
         if smallest not in self._known:
-            smallest = min(_wider(smallest, self._known), key=lambda one: len(self._known[one]))
-        table = self._known[smallest].reshape([self.sizes[j] for j in smallest])
-        table = table.sum(axis=tuple(axis for axis, j in enumerate(smallest) if j not in columns))
-        left = [j for j in smallest if j in columns]
-        return np.ascontiguousarray(table.transpose([left.index(j) for j in columns])).ravel()
+            smallest = min(_wider(smallest, self._known), key=lambda one: len(self._known[one][1]))
+        codes, number = self._known[smallest]
+        return tuple(codes[smallest.index(j)] for j in columns), number
 
     def _count(self, tables: Sequence[tuple[int, ...]]) -> None:
         """Count all of these tables in one reading."""
@@ -121,9 +127,7 @@ class CodedInPlace:
             inside, sizes = codes[mine][:, [used.index(j) for j in table]], [self.sizes[j] for j in table]
             if not len(inside) or inside.min() < 0 or (inside >= sizes).any() or number[mine].sum() != self.n:
                 raise DataError(f"{self.name!r}: {CHANGED}")
-            counts = np.zeros(math.prod(sizes), dtype=np.int64)
-            counts[np.ravel_multi_index(tuple(inside.T), sizes)] = number[mine]
-            self._known[table] = counts
+            self._known[table] = np.ascontiguousarray(inside.T, dtype=np.int32), number[mine]
 
     def equal_rows(self) -> EqualRows:
         """How many rows there are, how many different ones, and the most that are equal."""

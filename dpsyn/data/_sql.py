@@ -11,18 +11,20 @@ import datetime
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute, Codes
+from dpsyn.data._frames import as_series, fit_typed
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -97,6 +99,14 @@ class Cells(ABC):
             alias: a name for what is joined.
         """
 
+    def over(self, attribute: Attribute) -> Self:
+        """The same cells as those of another column."""
+        return replace(self, attribute=attribute)  # type: ignore[type-var]
+
+    @abstractmethod
+    def column(self, cells: pa.Array) -> pd.Series[Any]:
+        """Cells that the engine hands over, as a table has them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers(Cells):
@@ -115,6 +125,12 @@ class Numbers(Cells):
     scale: int = 0
     wide: bool = False
     in_units: bool = False
+
+    def column(self, cells: pa.Array) -> pd.Series[Any]:
+        """See :class:`Cells`."""
+        if self.in_units:
+            return self.attribute.from_units(as_series(cells).to_numpy(dtype=np.float64, na_value=np.nan))
+        return fit_typed(self.attribute, as_series(cells))
 
     def thresholds(self, cuts: Floats) -> list[Threshold]:
         """For each cut, in units and inside the range, the least cell that lies at or above it; ascending like the cuts.
@@ -186,6 +202,11 @@ class Listed(Cells):
     rows: Integers
     series: pd.Series[Any]
 
+    def column(self, cells: pa.Array) -> pd.Series[Any]:
+        """See :class:`Cells`."""
+        at = pc.index_in(cells.cast(self.values.type), value_set=self.values).fill_null(len(self.values))
+        return self.series.reindex(np.asarray(at)).reset_index(drop=True)
+
     @cached_property
     def codes(self) -> Codes:
         """Of each value, shape (values,)."""
@@ -223,6 +244,10 @@ class Known(Cells):
 
     attribute: Attribute
     cell: str
+
+    def column(self, cells: pa.Array) -> pd.Series[Any]:
+        """See :class:`Cells`."""
+        return self.attribute.decode(np.asarray(cells, dtype=np.int32), np.random.default_rng(0))
 
     def code(self, edges: Floats | None, alias: str) -> Coded:
         """See :class:`Cells`."""

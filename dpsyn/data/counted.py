@@ -17,7 +17,7 @@ from dpsyn.calendar import WithCalendar, calendar_codes
 from dpsyn.data._counting import CodedInPlace, Parts
 from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_frame, as_series, fit_typed
-from dpsyn.data._sql import Cells, Coded, Floats, Integers, Listed, Numbers, cell_of, name_of, numbers_of
+from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, cell_of, name_of, numbers_of
 from dpsyn.data.engines import COUNT, ROWS, Engine
 from dpsyn.data.read import check_memory
 from dpsyn.display import PRIVATE, Shown
@@ -30,6 +30,11 @@ Parse = Callable[[pa.Array], "pd.Series[Any]"]
 
 MOST_LISTED = 100_000
 """Different cells that a column may have which is told apart cell by cell."""
+MOST_DRAWN, _MOST_CELLS = 100_000, 2_000_000
+"""Rows, and cells of them, that an engine draws."""
+_COUNTED = ("_own", "_equal_rows", "_ends")
+_TO_SPARE = 1.1
+"""So many times the rows that are wanted, because their number is random."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,11 +115,25 @@ class CountedTable(Shown):
             ParameterError: it is no domain.
         """
         checks.instance("domain", domain, Domain, "a domain")
+        if self.counts_as(domain):
+            cells = [one.over(a) for one, a in zip(self._cells, domain.attributes, strict=True)]
+            made = replace(self, domain=domain, _cells=tuple(cells))
+            vars(made).update({name: vars(self)[name] for name in _COUNTED if name in vars(self)})
+            if "drawn" in vars(self):
+                vars(made)["drawn"] = self.drawn.with_domain(domain)
+            return made
+        return self._looked_through(domain)
 
+    def counts_as(self, domain: Domain) -> bool:
+        """Whether over another domain everything counts as over this one, so that an engine need not be asked again."""
+        same = domain.names == self.domain.names
+        return same and all(a.encodes_as(self.domain[a.name]) for a in domain.attributes)
+
+    def _looked_through(self, domain: Domain) -> CountedTable:
         def known(attribute: Attribute) -> Cells | None:
             """Cells that were listed stay what they are."""
             before = self._cells[self.domain.index(attribute.name)] if attribute.name in self.domain else None
-            return _checked(replace(before, attribute=attribute)) if isinstance(before, Listed) else None
+            return _checked(before.over(attribute)) if isinstance(before, Listed) else None
 
         return CountedTable.of(self.engine, domain, self.name, known)
 
@@ -136,22 +155,94 @@ class CountedTable(Shown):
         return statistics_of(self._equal_rows, self.domain, name=self.name, two_valued_as_bit=two_valued_as_bit)
 
     @cached_property
+    def _own(self) -> CodedInPlace:
+        return self.coded(self.domain, {})
+
+    @cached_property
     def _equal_rows(self) -> EqualRows:
-        return self.coded(self.domain, {}).equal_rows()
+        return self._own.equal_rows()
 
     def smallest_class(self, column: str) -> int:
         """As of a :class:`~dpsyn.table.Table`."""
-        return int(self.coded(self.domain, {}).counts((self.domain.index(column),)).min())
+        return int(self._own.counts((self.domain.index(column),)).min())
+
+    @property
+    def single_valued(self) -> list[str]:
+        """As of a :class:`~dpsyn.table.Table`."""
+        alike = [self.n > 1 and np.count_nonzero(self._own.counts((j,))) == 1 for j in range(len(self.domain))]
+        return [
+            a.name
+            for a, one in zip(self.domain.attributes, alike, strict=True)
+            if a.is_constant or (one and (not a.is_binned or self.ends(a.name).nunique(dropna=False) == 1))
+        ]
 
     def ends(self, column: str) -> pd.Series[Any]:
-        """Some cells of a numeric or date column, its smallest and its largest one among them. It reads private rows."""
+        """As of a :class:`~dpsyn.table.Table`."""
+        return self._ends[column]
+
+    @cached_property
+    def _ends(self) -> dict[str, pd.Series[Any]]:
+        """Of all numeric and date columns, asked at once."""
+        binned = [one for one in self._cells if one.attribute.is_binned]
+        asked = [one for one in binned if not isinstance(one, Listed)]
+        both = [f"{end}({one.cell}) AS {end}{j}" for j, one in enumerate(asked) for end in ("min", "max")]
+        found = self.engine.ask(f"SELECT {', '.join(both)} FROM {ROWS}") if both else None
+        ends = {one.attribute.name: one.series for one in binned if isinstance(one, Listed)}
+        for j, one in enumerate(asked):
+            assert found is not None
+            ends[one.attribute.name] = one.column(
+                pa.concat_arrays([found[f"{end}{j}"].combine_chunks() for end in ("min", "max")])
+            )
+        return ends
+
+    def different(self, column: str) -> pd.Series[Any]:
+        """As of a :class:`~dpsyn.table.Table`, each once.
+
+        Raises:
+            DomainError: there are more than :data:`MOST_LISTED`.
+        """
         cells = self._cells[self.domain.index(column)]
-        if isinstance(cells, Listed):
-            return cells.series
-        found = self.engine.ask(f"SELECT min({cells.cell}) AS low, max({cells.cell}) AS high FROM {ROWS}")
-        both = pd.concat([as_series(found[end].combine_chunks()) for end in ("low", "high")], ignore_index=True)
-        kept = isinstance(cells, Numbers) and cells.in_units
-        return cells.attribute.from_units(both.to_numpy(dtype=np.float64, na_value=np.nan)) if kept else both
+        if isinstance(cells, Known):
+            return pd.Series(cells.attribute.categories)
+        if not isinstance(cells, Listed):
+            cells = listed(self.engine, cells.attribute, cells.column, cells.cell)
+        return cells.series
+
+    def numbers(self, column: str) -> tuple[Floats, Integers] | None:
+        """The different values of a numeric or date column, as :meth:`Attribute.numbers` has them, and the rows of each.
+
+        None if there are more than :data:`MOST_LISTED`.
+        """
+        cells = self._cells[self.domain.index(column)]
+        if not isinstance(cells, Listed):
+            try:
+                cells = listed(self.engine, cells.attribute, cells.column, cells.cell)
+            except DomainError:
+                return None
+        return cells.attribute.numbers(cells.series), cells.rows
+
+    @cached_property
+    def drawn(self) -> Table:
+        """Rows in memory, drawn by the engine without replacement, for what counts do not say: all, if they are few."""
+        most = min(MOST_DRAWN, max(1, _MOST_CELLS // len(self.domain)))
+        some = f" WHERE random() < {_TO_SPARE * most / self.n:.12f}" if self.n > _TO_SPARE * most else ""
+        names = ", ".join(map(name_of, self.domain.names))
+        found = self.engine.ask(f"SELECT {names} FROM {ROWS}{some}").combine_chunks()
+        if len(found) > most:
+            found = found.take(np.sort(np.random.default_rng(0).choice(len(found), most, replace=False)))
+        frame = {one.attribute.name: one.column(found.column(j).combine_chunks()) for j, one in enumerate(self._cells)}
+        return Table(pd.DataFrame(frame), self.domain, self.name)
+
+    @property
+    def mark(self) -> bytes:
+        """As of a :class:`~dpsyn.table.Table`, by what was counted of them."""
+        return repr(self._equal_rows).encode() + b"".join(self._own.counts((j,)).tobytes() for j in range(len(self.domain)))
+
+    def prepared(self) -> CountedTable:
+        """Have the engine count now what a page asks of every table; what it said stays with the table."""
+        self._own.expect([(j,) for j in range(len(self.domain))])
+        _ = self._equal_rows, self._ends, self.drawn
+        return self
 
     def parts(
         self, position: int, ends: tuple[float, float], finest: Callable[[int], Floats | None]
@@ -182,14 +273,8 @@ class CountedTable(Shown):
     def _of_calendar(self, position: int, part: str, added: Attribute, alias: str) -> Coded:
         """The weekday or the month of a date."""
         cells = self._cells[position]
-        days = cells if isinstance(cells, Listed) else listed(self.engine, cells.attribute, _days(cells), cells.cell)
-        return replace(days, attribute=added).looked_up(calendar_codes(part, days.numbers), alias)
-
-
-def _days(cells: Cells) -> Parse | None:
-    """How a table has the cells of a date."""
-    kept = isinstance(cells, Numbers) and cells.in_units
-    return (lambda values: cells.attribute.from_units(values.to_numpy())) if kept else None
+        days = cells if isinstance(cells, Listed) else listed(self.engine, cells.attribute, cells.column, cells.cell)
+        return days.over(added).looked_up(calendar_codes(part, days.numbers), alias)
 
 
 AnyTable = Table | CountedTable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def cell_shares(domain: Domain) -> npt.NDArray[np.float64]:
 
 
 def editor_lines(
-    full: Table, current: Domain, shown: Sequence[str] | None = None, sources: Mapping[str, str] | None = None
+    full: AnyTable, current: Domain, shown: Sequence[str] | None = None, sources: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """One line per column of the data, or of those ``shown``: what it is, what it costs, and what may be said of it.
 
@@ -94,7 +94,7 @@ def _bound_text(attribute: Attribute, bound: float | None) -> str:
     return f"{bound:.15g}"
 
 
-def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
+def edited_domain(lines: pd.DataFrame, full: AnyTable, current: Domain) -> Domain:
     """The domain that edited lines describe; columns without a line stay as they are.
 
     A column whose kind was changed takes what the new kind needs (categories, bounds) from the data unless the line
@@ -113,39 +113,40 @@ def edited_domain(lines: pd.DataFrame, full: Table, current: Domain) -> Domain:
         if name not in edited:
             attributes += [old] if name in current else []
         elif edited[name]["use"]:
-            attributes.append(_attribute(edited[name], old, full.frame[name]))
+            attributes.append(_attribute(edited[name], old, full))
     if not attributes:
         raise DomainError("no column is in use: tick at least one")
     return Domain.of(attributes)
 
 
-def _attribute(line: dict[str, Any], old: Attribute, column: pd.Series[Any]) -> Attribute:
+def _attribute(line: dict[str, Any], old: Attribute, full: AnyTable) -> Attribute:
     kind, missing, public = line["kind"], bool(line["missing"]), line["source"] in SOURCES[:-1]
     if kind not in KINDS:
         raise DomainError(f"column {quoted(old.name)}: choose a kind ({', '.join(KINDS)})", column=old.name)
     if kind in ("truth", "categorical"):
         texts = [] if line["categories"] is None else [str(text) for text in line["categories"]]
         public = public and (bool(texts) or not old.is_binned)
-        return Attribute(old.name, kind, _categories(texts, old, day_texts(column)), missing=missing, public=public)
+        return Attribute(old.name, kind, _categories(texts, old, full), missing=missing, public=public)
     lower, upper = (_bound(str(line[side] or ""), kind, old.name, side) for side in ("lower", "upper"))
     if lower is None or upper is None or old.kind != kind:
         public = False
     if lower is None or upper is None:
-        found = value_range(column, kind, old.name)
+        found = value_range(_cells(full, old.name), kind, old.name)
         lower, upper = found[0] if lower is None else lower, found[1] if upper is None else upper
     bins = 10 if pd.isna(line["bins"]) else int(line["bins"])
     unit = None if kind == "date" or pd.isna(line["unit"]) else float(line["unit"])
     if old.kind != kind == "numeric" and unit is None:
-        unit = unit_of(floats(column.dropna()))
+        unit = unit_of(floats(full.different(old.name).dropna()))
     keep = () if kind != "date" or line["keep"] is None else tuple(line["keep"])
     made = Attribute(old.name, kind, lower=lower, upper=upper, unit=unit, bins=bins, missing=missing, public=public)
     return replace(made, keep=keep)
 
 
-def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) -> tuple[Any, ...]:
+def _categories(texts: Sequence[str], old: Attribute, full: AnyTable) -> tuple[Any, ...]:
     """Texts back to values: those of the old categories or of the data, else the text itself (a number among numbers)."""
     if not old.is_binned and texts == [str(c) for c in old.categories[:SHOWN_CATEGORIES]]:
         return old.categories
+    column = day_texts(full.different(old.name))
     if old.is_binned and not texts:
         return tuple(sorted(column.dropna().unique().tolist()))
     known = {str(c): c for c in [*column.dropna().unique().tolist(), *old.categories]}
@@ -153,6 +154,41 @@ def _categories(texts: Sequence[str], old: Attribute, column: pd.Series[Any]) ->
     numbers = bool(known) and all(isinstance(c, int) and not isinstance(c, bool) for c in known.values())
     values = [known[t] if t in known else (int(t) if numbers and t.lstrip("+-").isdigit() else t) for t in texts]
     return (*values, *beyond)
+
+
+def _cells(full: AnyTable, name: str) -> pd.Series[Any]:
+    """Of a column, the smallest and the largest value among them."""
+    return full.ends(name) if full.domain[name].is_binned else full.different(name)
+
+
+def edited_table(
+    lines: pd.DataFrame, full: AnyTable, table: AnyTable, source: str, progress: Callable[[str, float], None]
+) -> tuple[Domain, AnyTable]:
+    """The domain that edited lines describe, and the table over it, confirmed where a source is known; also the task of a
+    background job.
+
+    Args:
+        lines: as :func:`edited_domain` takes them, as is the next.
+        full: all columns as read.
+        table: as it was.
+        source: where what was read off the rows is known from.
+        progress: told of each step.
+    """
+    progress("counting the columns anew", 0.0)
+    domain = edited_domain(lines, full, table.domain)
+    wanted = domain if source == READ_OFF else domain.confirmed()
+    of = table if domain.names == table.domain.names else full
+    return domain, of.with_domain(wanted).prepared()
+
+
+def reads_rows(lines: pd.DataFrame, full: AnyTable, table: AnyTable) -> bool:
+    """Whether :func:`edited_table` asks an engine for something."""
+    if isinstance(table, Table):
+        return False
+    kinds = {a.name: a.kind for a in (*full.domain.attributes, *table.domain.attributes)}
+    used = zip(lines["column"], lines["kind"], lines["use"], strict=True)
+    other = any(use and kind != kinds[name] for name, kind, use in used)
+    return other or not table.counts_as(edited_domain(lines, full, table.domain))
 
 
 def _bound(text: str, kind: str, name: str, side: str) -> float | None:
@@ -174,7 +210,7 @@ def _bound(text: str, kind: str, name: str, side: str) -> float | None:
 def stated_as_in_rows(table: AnyTable, names: Iterable[str]) -> list[str]:
     """Of these columns, those whose stated bounds are the smallest and the largest value of the rows."""
     stated = (table.domain[name] for name in names if name in table.domain and table.domain[name].public)
-    cells = {a: table.frame[a.name] if isinstance(table, Table) else table.ends(a.name) for a in stated if a.is_binned}
+    cells = {a: table.ends(a.name) for a in stated if a.is_binned}
     return [
         a.name
         for a, column in cells.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,10 @@ class Engine(ABC):
 
     title: str
     schema: pa.Schema
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs, which opens a connection of its own."""
+        return {name: value for name, value in vars(self).items() if name != "_live"}
 
     @abstractmethod
     def _answer(self, sql: str) -> pa.Table:
@@ -177,47 +181,72 @@ class Relation(_DuckDB):
 
 
 class Kept(_DuckDB):
-    """Batches that were read from a text file, kept by a DuckDB of our own: in memory, and beyond that on disk.
+    """Batches that are read from a text file, kept by a DuckDB of our own: in memory, and beyond that on disk.
 
-    The folder that it spills to goes when the table goes.
+    The folder that it spills to goes when the table goes. In another process the file is read again.
+
+    Args:
+        read: the batches, from the beginning.
+        schema: of them.
+        title: how to call them.
+        memory_limit: as DuckDB writes it.
     """
 
-    def __init__(self, batches: pa.RecordBatchReader, title: str, memory_limit: str = MEMORY_LIMIT) -> None:
-        self.title, self.schema = title, batches.schema
+    def __init__(
+        self,
+        read: Callable[[], Iterable[pa.RecordBatch]],
+        schema: pa.Schema,
+        title: str,
+        memory_limit: str = MEMORY_LIMIT,
+    ) -> None:
+        self.title, self.schema, self._read, self._memory_limit = title, schema, read, memory_limit
+
+    @cached_property
+    def _live(self) -> Any:
         opened = ExitStack()
-        self._connection = opened.enter_context(spilling(memory_limit))
-        self._closed = weakref.finalize(self, opened.close)
+        connection = opened.enter_context(spilling(self._memory_limit))
+        closed = weakref.finalize(self, opened.close)
         try:
-            self._connection.register("batches", batches)
-            self._connection.execute(f"CREATE TABLE {ROWS} AS FROM batches")
-            self._connection.unregister("batches")
+            connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, self._read()))
+            connection.execute(f"CREATE TABLE {ROWS} AS FROM batches")
+            connection.unregister("batches")
         except BaseException:
-            self._closed()
+            closed()
             raise
+        return connection
 
     def _answer(self, sql: str) -> pa.Table:
-        return self._connection.sql(sql).to_arrow_table()
+        return self._live.sql(sql).to_arrow_table()
 
     def _stream(self, sql: str) -> Iterator[pa.RecordBatch]:
-        yield from self._connection.cursor().sql(sql).to_arrow_reader()
+        yield from self._live.cursor().sql(sql).to_arrow_reader()
 
 
 class Ibis(Engine):
-    """A table of any engine that Ibis knows; queries are written in DuckDB's words and Ibis turns them into the engine's."""
+    """A table of any engine that Ibis knows; queries are written in DuckDB's words and Ibis turns them into the engine's.
 
-    def __init__(self, table: Any, title: str) -> None:
-        self.title, self._table = title, table
+    Args:
+        opened: the table; asked once in every process.
+        title: how to call it.
+    """
+
+    def __init__(self, opened: Callable[[], Any], title: str) -> None:
+        self.title, self._opened = title, opened
         with self._listening():
-            self.schema = table.schema().to_pyarrow()
+            self.schema = self._live.schema().to_pyarrow()
+
+    @cached_property
+    def _live(self) -> Any:
+        return self._opened()
 
     @cached_property
     def grouping_sets(self) -> bool:
         """See :class:`Engine`."""
-        return str(self._table.get_backend().name) in _WITH_GROUPING_SETS
+        return str(self._live.get_backend().name) in _WITH_GROUPING_SETS
 
     @property
     def _postgres(self) -> bool:
-        return str(self._table.get_backend().name) == "postgres"
+        return str(self._live.get_backend().name) == "postgres"
 
     @property
     def parts_at_once(self) -> int:
@@ -231,7 +260,7 @@ class Ibis(Engine):
         return self._between(f"width_bucket({cells.cell}, {cells.array(thresholds, '{}')})", cells.cell, len(thresholds) + 1)
 
     def _expression(self, sql: str) -> Any:
-        return self._table.alias(ROWS).sql(sql, dialect="duckdb")
+        return self._live.alias(ROWS).sql(sql, dialect="duckdb")
 
     def _answer(self, sql: str) -> pa.Table:
         return self._expression(sql).to_pyarrow()

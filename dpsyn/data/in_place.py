@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,49 +42,70 @@ _MOST_FILES = 20_000
 _MOST_GROUPED = 1_000_000
 """Different cells of a column that an engine groups for us; a column of more is read cell by cell."""
 
-Opened = tuple[CountedTable, tuple[str, ...]]
-"""A table, and notes on what had to be decided."""
+Opened = tuple[CountedTable, tuple[str, ...], tuple[str, ...]]
+"""A table, which of its columns look like identifiers and are to be left out, and notes on what had to be decided."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A table of a database: its address, as Ibis takes it, and its name there."""
+
+    address: str = field(repr=False)
+    table: str
+
+    def open(self) -> Any:
+        """The table, by Ibis.
+
+        Raises:
+            DataError: Ibis is not installed, or the database does not answer.
+        """
+        try:
+            import ibis
+        except ImportError as error:
+            raise DataError(
+                'a database is opened by Ibis: pip install "dpsyn[warehouse]" and Ibis\'s extra for it'
+            ) from error
+        try:
+            database = ibis.connect(self.address)
+            table = database.table(self.table)
+        except Exception as error:  # every engine has exceptions of its own
+            # What it says may hold the address, and a password with it.
+            raise DataError(
+                f"the table {self.table!r} cannot be opened ({type(error).__name__}): see to the connection"
+            ) from error
+        weakref.finalize(table, database.disconnect)
+        return table
 
 
 def is_relation(source: object) -> bool:
     """Whether it is a relation of DuckDB, or an Ibis table."""
-    return _kind(source) is not None
+    return _engine_of(source) is not None
 
 
-def connected(address: str, table: str) -> Any:
-    """A table of a database, by Ibis.
-
-    Raises:
-        DataError: Ibis is not installed, or the database does not answer.
-    """
-    try:
-        import ibis
-    except ImportError as error:
-        raise DataError('a database is opened by Ibis: pip install "dpsyn[warehouse]" and Ibis\'s extra for it') from error
-    try:
-        return ibis.connect(address).table(table)
-    except Exception as error:  # every engine has exceptions of its own
-        # What it says may hold the address, and a password with it.
-        raise DataError(f"the table {table!r} cannot be opened ({type(error).__name__}): see to the connection") from error
+def _engine_of(source: object) -> Callable[[str], Engine] | None:
+    """Makes the engine, by a title, of a relation of DuckDB, an Ibis table or a :class:`Connection`."""
+    if isinstance(source, Connection):
+        return partial(Ibis, source.open)
+    kinds = {(kind.__module__.lstrip("_").split(".")[0], kind.__name__) for kind in type(source).__mro__}
+    if ("duckdb", "DuckDBPyRelation") in kinds:
+        return partial(Relation, source)
+    return partial(Ibis, lambda: source) if ("ibis", "Table") in kinds else None
 
 
-def _kind(source: object) -> type[Relation] | type[Ibis] | None:
-    known: dict[tuple[str, str], type[Relation] | type[Ibis]] = {
-        ("duckdb", "DuckDBPyRelation"): Relation,
-        ("ibis", "Table"): Ibis,
-    }
-    for kind in type(source).__mro__:
-        found = known.get((kind.__module__.lstrip("_").split(".")[0], kind.__name__))
-        if found is not None:
-            return found
-    return None
+def open_in_place(
+    source: Any, domain: Domain | None, name: str | None, columns: Sequence[str] | None, wide: Wide
+) -> tuple[CountedTable, tuple[str, ...]]:
+    """A table that is counted where it lies, and notes; the arguments are those of
+    :func:`~dpsyn.data.read.read_with_notes`."""
+    full, dropped, notes = open_all(source, domain, name, columns, wide)
+    return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full, notes
 
 
-def open_in_place(source: Any, domain: Domain | None, name: str | None, columns: Sequence[str] | None, wide: Wide) -> Opened:
-    """A table that is counted where it lies; the arguments are those of :func:`~dpsyn.data.read.read_with_notes`."""
-    kind = _kind(source)
-    if kind is not None:
-        return _opened(kind(source, name or "data"), name or "data", domain, columns, wide)
+def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequence[str] | None, wide: Wide) -> Opened:
+    """The same with the columns that look like identifiers, and their names; of a text file they are left out."""
+    engine = _engine_of(source)
+    if engine is not None:
+        return _opened(engine(name or "data"), name or "data", domain, columns, wide)
     if not isinstance(source, str | os.PathLike):
         raise DataError(
             f"a {type(source).__name__} cannot be counted in place; hand in a path, a DuckDB relation or an Ibis table"
@@ -99,7 +122,8 @@ def open_in_place(source: Any, domain: Domain | None, name: str | None, columns:
         return _opened(Files([str(path)], path.name), name or stem(path.name), domain, columns, wide)
     if path.name.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(path.name)
-    return _of_text(path, domain, name or stem(path.name), columns, wide)
+    table, notes = _of_text(path, domain, name or stem(path.name), columns, wide)
+    return table, (), notes
 
 
 def _files_in(folder: Path) -> list[str]:
@@ -133,7 +157,7 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     check_shape(names, rows=1)
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
-        return CountedTable.of(engine, domain.project(wanted), name), (*notes, *left_out(names, domain.names))
+        return CountedTable.of(engine, domain.project(wanted), name), (), (*notes, *left_out(names, domain.names))
     return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
 
 
@@ -153,7 +177,7 @@ def _inferred(
         return fold.column(name)
 
     found, dropped, more = inferred_columns(wanted, column, wide, named=named)
-    columns = {one.attribute.name: one for one in found if one.attribute.name not in dropped}
+    columns = {one.attribute.name: one for one in found}
 
     def texts(attribute: Attribute) -> Cells | None:
         """A text is what it was inferred to be: a date, a category, or nothing."""
@@ -164,7 +188,7 @@ def _inferred(
         return listed(engine, attribute, lambda values: pd.Series(parse(values), dtype=object))
 
     domain = Domain.of(one.attribute for one in columns.values())
-    return CountedTable.of(engine, domain, title, texts), (*notes, *more)
+    return CountedTable.of(engine, domain, title, texts), dropped, (*notes, *more)
 
 
 def _different(engine: Engine, name: str, values: Callable[[Any], Any]) -> int:
@@ -191,8 +215,7 @@ class _TextTable(CountedTable):
 
     path: Path
 
-    def with_domain(self, domain: Domain) -> CountedTable:
-        """See :class:`CountedTable`."""
+    def _looked_through(self, domain: Domain) -> CountedTable:
         return _of_text(self.path, domain, self.name, None, "refuse")[0]
 
     def project(self, columns: Sequence[str]) -> CountedTable:
@@ -204,16 +227,32 @@ class _TextTable(CountedTable):
         return read_with_notes(self.path, domain=self.domain, name=self.name)[0]
 
 
-def _of_text(path: Path, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide) -> Opened:
+def _of_text(
+    path: Path, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
+) -> tuple[CountedTable, tuple[str, ...]]:
     rows = TextRows.of(path, domain, columns, wide)
-    attributes = {attribute.name: attribute for attribute in rows.domain.attributes}
 
     def ready(attribute: Attribute) -> Cells:
         if attribute.is_binned:
             return Numbers(attribute, name_of(attribute.name), "double", in_units=True)
         return Known(attribute, name_of(attribute.name))
 
-    schema = pa.schema([(a.name, pa.float64() if a.is_binned else pa.int32()) for a in attributes.values()])
-    engine = Kept(pa.RecordBatchReader.from_batches(schema, rows.batches(schema)), path.name)
+    kinds = [(a.name, pa.float64() if a.is_binned else pa.int32()) for a in rows.domain.attributes]
+    schema = pa.schema(kinds)
+    engine = Kept(_Batches(path, schema, rows), schema, path.name)
     table = CountedTable.of(engine, rows.domain, name, ready)
     return _TextTable(**vars(table), path=path), rows.notes
+
+
+class _Batches:
+    """What :meth:`TextRows.batches` gives; another process looks the file through again."""
+
+    def __init__(self, path: Path, schema: pa.Schema, rows: TextRows) -> None:
+        self._path, self._domain, self._schema, self._rows = path, rows.domain, schema, [rows]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_rows": []}
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        rows = self._rows.pop() if self._rows else TextRows.of(self._path, self._domain, None, "refuse")
+        return rows.batches(self._schema)

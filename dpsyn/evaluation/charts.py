@@ -42,7 +42,7 @@ def _worst_table(report: Report, of: str | int | None) -> go.Figure:
         raise ParameterError("of", of, f"a number of columns that was compared: {', '.join(map(str, degrees))}")
     error = report.marginals[max(degrees) if of is None else int(of)]
     encoding, held_out = report.baseline.encoding, report.baseline.holdout
-    real, rows = encoding.codes(report.baseline.table), encoding.codes(report.rows)
+    real, rows = encoding.codes(report.baseline.table.drawn), encoding.codes(report.rows)
     held = None if held_out is None else encoding.codes(held_out)
     return draw_table(encoding, error.worst, real, rows, _RELEASE, held_out=held)
 
@@ -53,7 +53,7 @@ def _column(report: Report, of: str | int | None) -> go.Figure:
     real, held = report.baseline.table, report.baseline.holdout
     name = checks.choice("of", real.domain.names[0] if of is None else of, real.domain.names)
     cells = {_RELEASE: report.rows.frame[name]}
-    return draw_column(real.domain[name], real.frame[name], cells, None if held is None else held.frame[name])
+    return draw_column(real.domain[name], real.drawn.frame[name], cells, None if held is None else held.frame[name])
 
 
 def _no_rows(report: Report) -> str:

@@ -1,6 +1,6 @@
 """How far apart two sets of rows are: their contingency tables (total variation, contrasts) and random range queries.
 
-Both sets are given as integer codes over one domain, so a numeric column is compared bin by bin.
+Both are integer codes over one domain, so a numeric column is compared bin by bin; the real ones are counted where they lie.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ import pandas as pd
 
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
+from dpsyn.solvers.coded import CodedRows, Rows
+from dpsyn.solvers.contingency import Integers
 from dpsyn.solvers.contrasts import contrasts
 
 Floats = npt.NDArray[np.float64]
@@ -104,33 +106,34 @@ def choose_subsets(columns: int, degree: int, max_subsets: int, generator: np.ra
 
 
 class _Columns:
-    """The columns of two sets of rows, one below the other and contiguous: every table is then one bincount."""
+    """The columns of real rows, wherever they are counted, and of synthetic ones."""
 
-    def __init__(self, real: Codes, synthetic: Codes, sizes: Sequence[int]) -> None:
-        if len(real) == 0 or len(synthetic) == 0:
-            raise ParameterError("rows", min(len(real), len(synthetic)), "at least 1 row on either side")
-        self.sizes = tuple(int(size) for size in sizes)
-        self.n, self.k = len(real), len(synthetic)
-        stacked = np.concatenate([real, synthetic], axis=0)
-        self.columns = np.ascontiguousarray(stacked.T.astype(np.int64))
+    def __init__(self, real: Rows, synthetic: Codes) -> None:
+        if real.n == 0 or len(synthetic) == 0:
+            raise ParameterError("rows", min(real.n, len(synthetic)), "at least 1 row on either side")
+        self.n, self.k, self.sizes = real.n, len(synthetic), tuple(int(size) for size in real.sizes)
+        self._real = _contiguous(real.codes, self.sizes) if isinstance(real, CodedRows) else real
+        self._synthetic = _contiguous(synthetic, self.sizes)
+
+    def expect(self, plan: Sequence[Subsets]) -> None:
+        """Say which tables will be compared, besides those of single columns."""
+        self._real.expect([*((j,) for j in range(len(self.sizes))), *chain.from_iterable(plan)])
 
     def difference(self, subset: tuple[int, ...]) -> tuple[Floats, bool]:
         """Real minus synthetic shares of the cells of a table, and whether all cells are there (else occupied ones only)."""
-        cell = self.columns[subset[0]]
-        cells = self.sizes[subset[0]]
-        for j in subset[1:]:
+        (real, rows), (other, _) = self._real.cells(subset), self._synthetic.cells(subset)
+        both = np.zeros(len(real[0]), dtype=np.int64), np.zeros(len(other[0]), dtype=np.int64)
+        cells = 1
+        for at, j in enumerate(subset):
             if cells * self.sizes[j] > 2**62:
-                cell = np.unique(cell, return_inverse=True)[1]
-                cells = int(cell.max()) + 1
-            cell = cell * self.sizes[j] + self.columns[j]
+                cells, both = _renumbered(both)
+            both = both[0] * self.sizes[j] + real[at], both[1] * self.sizes[j] + other[at]
             cells *= self.sizes[j]
         dense = cells <= _DENSE_CELLS
         if not dense:
-            occupied, cell = np.unique(cell, return_inverse=True)
-            cells = len(occupied)
-        real = np.bincount(cell[: self.n], minlength=cells)
-        synthetic = np.bincount(cell[self.n :], minlength=cells)
-        return real / self.n - synthetic / self.k, dense
+            cells, both = _renumbered(both)
+        counted, synthetic = np.bincount(both[0], rows, cells), np.bincount(both[1], minlength=cells)
+        return counted / self.n - synthetic / self.k, dense
 
     @cached_property
     def contrasts(self) -> list[Floats | None]:
@@ -150,23 +153,33 @@ class _Columns:
         return variation, float(np.abs(tensor).max(initial=0.0))
 
 
+def _contiguous(codes: Codes, sizes: tuple[int, ...]) -> CodedRows:
+    """Codes that need neither be gathered nor widened before they are counted."""
+    return CodedRows(np.asfortranarray(codes, dtype=np.int64), sizes)
+
+
+def _renumbered(both: tuple[Integers, Integers]) -> tuple[int, tuple[Integers, Integers]]:
+    """How many different numbers two sets hold, and both with 0, 1, 2, … in their place."""
+    found, numbers = np.unique(np.concatenate(both), return_inverse=True)
+    return len(found), (numbers[: len(both[0])], numbers[len(both[0]) :])
+
+
 def total_variation(real: Codes, synthetic: Codes, sizes: Sequence[int]) -> float:
     """½ Σ_cells |real share - synthetic share| of the contingency table over all the columns given, in [0, 1].
 
     ``real`` has shape (n, d), ``synthetic`` (k, d); ``sizes`` are the numbers of codes of the d columns.
     """
-    return _Columns(real, synthetic, sizes).errors(tuple(range(len(sizes))))[0]
+    return _Columns(CodedRows(real, tuple(sizes)), synthetic).errors(tuple(range(len(sizes))))[0]
 
 
 def marginal_errors(
-    real: Codes, synthetic: Codes, sizes: Sequence[int], names: Sequence[str], plan: Sequence[Subsets]
+    real: Rows, synthetic: Codes, names: Sequence[str], plan: Sequence[Subsets]
 ) -> tuple[dict[int, MarginalError], pd.DataFrame]:
     """Errors by degree, and the pairwise matrix.
 
     Args:
-        real: codes of shape (n, q).
+        real: the rows, of q columns.
         synthetic: codes of shape (k, q), over the same domain.
-        sizes: number of codes of each of the q columns.
         names: name of each column.
         plan: for each degree the column sets to compare, from :func:`choose_subsets`.
 
@@ -177,7 +190,8 @@ def marginal_errors(
     Raises:
         ParameterError: one of the sides has no rows.
     """
-    columns = _Columns(real, synthetic, sizes)
+    columns = _Columns(real, synthetic)
+    columns.expect(plan)
     matrix = np.full((len(names), len(names)), np.nan)
     for j in range(len(names)):
         matrix[j, j] = columns.errors((j,))[0]
@@ -243,8 +257,12 @@ class RangeError:
         return asdict(self)
 
 
-def choose_queries(domain: Domain, queries: int, generator: np.random.Generator) -> tuple[RangeQuery, ...]:
+def choose_queries(
+    domain: Domain, queries: int, generator: np.random.Generator, tables: int | None = None
+) -> tuple[RangeQuery, ...]:
     """Random queries over three columns (over all, if there are fewer), chosen without looking at any row.
+
+    With ``tables`` they look at so many different sets of columns at most.
 
     Binned columns get a uniformly drawn range of neighbouring bins, without the missing values; the others a uniformly drawn
     subset that is neither empty nor everything. Columns with a single code are used only if there is nothing else.
@@ -253,9 +271,10 @@ def choose_queries(domain: Domain, queries: int, generator: np.random.Generator)
         raise ParameterError("queries", queries, "at least 1")
     useful = [j for j, size in enumerate(domain.shape) if size > 1] or list(range(len(domain)))
     width = min(COLUMNS_OF_A_QUERY, len(useful))
-    chosen = []
-    for _ in range(queries):
+    chosen: list[RangeQuery] = []
+    for at in range(queries):
         columns = tuple(int(j) for j in np.sort(generator.choice(useful, size=width, replace=False)))
+        columns = columns if tables is None or at < tables else chosen[at % tables].columns
         chosen.append(RangeQuery(columns, tuple(_allowed(domain.attributes[j], generator) for j in columns)))
     return tuple(chosen)
 
@@ -275,21 +294,23 @@ def _allowed(attribute: Attribute, generator: np.random.Generator) -> npt.NDArra
     return allowed
 
 
-def answers(codes: Codes, queries: Sequence[RangeQuery]) -> Floats:
-    """Share of the rows that meet each query, shape (number of queries,). ``codes`` has shape (rows, q)."""
-    if len(codes) == 0:
+def answers(rows: Rows, queries: Sequence[RangeQuery]) -> Floats:
+    """Share of the rows that meet each query, shape (number of queries,)."""
+    if rows.n == 0:
         raise ParameterError("rows", 0, "at least 1 row")
+    rows.expect([query.columns for query in queries])
     found = np.empty(len(queries))
     for at, query in enumerate(queries):
-        meets = np.ones(len(codes), dtype=bool)
-        for column, allowed in zip(query.columns, query.allowed, strict=True):
-            meets &= allowed[codes[:, column]]
-        found[at] = np.count_nonzero(meets) / len(codes)
+        codes, number = rows.cells(query.columns)
+        meets = np.ones(len(codes[0]), dtype=bool)
+        for column, allowed in zip(codes, query.allowed, strict=True):
+            meets &= allowed[column]
+        found[at] = (np.count_nonzero(meets) if number is None else number[meets].sum()) / rows.n
     return found
 
 
-def range_errors(real: Codes, synthetic: Codes, queries: Sequence[RangeQuery]) -> RangeError:
-    """|real answer - synthetic answer| over the queries. Codes have shape (n, q) and (k, q).
+def range_errors(real: Rows, synthetic: Rows, queries: Sequence[RangeQuery]) -> RangeError:
+    """|real answer - synthetic answer| over the queries.
 
     Raises:
         ParameterError: there are no queries, or one of the sides has no rows.

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.table import Table
@@ -129,7 +130,7 @@ class Prediction:
         return asdict(self)
 
 
-def check_target(table: Table, target: str) -> Attribute:
+def check_target(table: AnyTable, target: str) -> Attribute:
     """The attribute to predict.
 
     Raises:

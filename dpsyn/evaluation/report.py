@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpsyn import checks
+from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.display import PRIVATE, Shown, aligned
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError, quoted
@@ -50,6 +51,14 @@ if TYPE_CHECKING:
 DEGREES = (1, 2, 3)
 _FIXED_SEED = 20210101
 _MOST_QUERIES = 1_000_000
+_TABLES_OF_QUERIES = 40
+"""Sets of columns that range queries look at where an engine counts: as many as it counts in one reading."""
+_DRAWN_FOR_TESTS = 0.25
+_ABOUT_DRAWN = (
+    "tables and values are those of all {n:,} rows, as the engine counts them; models, correlations, copies, columns of very "
+    "many values and the fresh real sample are of {rows:,} rows that it drew, which the mechanism has seen too; range "
+    "queries look at {queries} sets of columns at most"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +111,8 @@ class Baseline:
 
     Attributes:
         table, holdout: the real rows and the held-out real ones, over the same domain.
+        seen: real rows in memory: all, or where an engine counts them those that it drew, less the holdout if it is part of
+            these.
         target: the column that models predict, or None.
         encoding: numbers and dates as bins of the real rows (:func:`~dpsyn.privacy.histograms.bins_of`): with bins of equal
             width, tables would not see what happens inside a wide one.
@@ -116,7 +127,8 @@ class Baseline:
         notes: what was left out.
     """
 
-    table: Table
+    table: AnyTable
+    seen: Table
     holdout: Table | None
     target: str | None
     encoding: Encoding
@@ -233,7 +245,7 @@ class Report(Shown):
 
 
 def real_baseline(
-    table: Table,
+    table: AnyTable,
     holdout: Table | None = None,
     target: str | None = None,
     *,
@@ -246,7 +258,9 @@ def real_baseline(
     """What is the same for every release: which tables and queries to compare, the noise floor, train-on-real.
 
     Args:
-        table: the real rows that releases were made of.
+        table: the real rows that releases were made of. Where they are counted in place an engine counts tables and values,
+            and draws rows for what needs rows: models, correlations and, without a holdout, what stands for it. Releases
+            have seen these; the notes say so.
         holdout: real rows that no release has seen, valid in ``table.domain``.
         target: the column to predict: categories, numbers or dates.
         degrees: numbers of columns of the tables; those above the number of columns of the table are left out, with a note.
@@ -281,24 +295,30 @@ def real_baseline(
         if degree > columns
     ]
     plan = tuple(choose_subsets(columns, degree, most, generator) for degree in wanted)
-    asked = choose_queries(table.domain, queries, generator)
+    in_place = isinstance(table, CountedTable)
+    asked = choose_queries(table.domain, queries, generator, _TABLES_OF_QUERIES if in_place else None)
     seed = int(generator.integers(2**31))
-    held = None if holdout is None else _over(holdout.frame, table.domain, "holdout")
+    seen, held = table.drawn, None if holdout is None else _over(holdout.frame, table.domain, "holdout")
+    if in_place:
+        notes.append(_ABOUT_DRAWN.format(rows=seen.n, n=table.n, queries=_TABLES_OF_QUERIES))
+        if held is None and seen.n > 1:
+            seen, held = seen.split(_DRAWN_FOR_TESTS, np.random.default_rng(seed))
     if target is None:
         scores: RealScores | str = "no target column was chosen"
     elif held is None:
         scores = "there are no held-out rows to test on"
     else:
-        scores = real_scores(table, held, target, seed, models)
-    encoding = bins_of(table)
-    floor = None if held is None else _closeness(table, held, encoding, plan, asked, target, seed)
-    independent = _shuffled_error(table, encoding, plan, np.random.default_rng(seed))
-    changed = nearly_copies(table, encoding.codes(table), seed)
-    return Baseline(table, held, target, encoding, plan, asked, seed, floor, independent, changed, scores, tuple(notes))
+        scores = real_scores(seen, held, target, seed, models)
+    encoding = bins_of(table.drawn)
+    floor = None if held is None else _closeness(table, seen, held, encoding, plan, asked, target, seed)
+    independent = _shuffled_error(seen, encoding, plan, np.random.default_rng(seed))
+    changed = nearly_copies(seen, encoding.codes(seen), seed)
+    said = tuple(notes)
+    return Baseline(table, seen, held, target, encoding, plan, asked, seed, floor, independent, changed, scores, said)
 
 
 def evaluate(
-    table: Table,
+    table: AnyTable,
     rows: pd.DataFrame,
     *,
     holdout: Table | None = None,
@@ -319,7 +339,7 @@ def evaluate(
     :class:`Report`).
 
     Args:
-        table: the real rows that the release was made of.
+        table: the real rows that the release was made of, in memory or counted in place: see :func:`real_baseline`.
         rows: the synthetic rows: the table's columns, values of its domain.
         holdout: see :func:`real_baseline`, as for ``target``, ``max_subsets``, ``queries`` and ``generator``.
         target: column to predict.
@@ -352,7 +372,8 @@ def evaluate(
     else:
         _check_agreement(baseline, table, holdout, target, degrees)
     plan, asked = baseline.plan, baseline.queries
-    release = _closeness(baseline.table, synthetic, baseline.encoding, plan, asked, baseline.target, baseline.seed)
+    told = baseline.encoding, plan, asked, baseline.target, baseline.seed
+    release = _closeness(baseline.table, baseline.seen, synthetic, *told)
     scores: Prediction | str
     if isinstance(baseline.prediction, str) or baseline.holdout is None:
         scores = str(baseline.prediction)
@@ -378,8 +399,9 @@ def _checked_degrees(degrees: Sequence[int]) -> list[int]:
     return found
 
 
-def _check_tables(table: Table, holdout: Table | None) -> None:
-    checks.instance("table", table, Table, "a dpsyn.Table")
+def _check_tables(table: AnyTable, holdout: Table | None) -> None:
+    if not isinstance(table, AnyTable):
+        raise ParameterError("table", type(table).__name__, "a dpsyn.Table")
     checks.instance("holdout", holdout, Table, "a dpsyn.Table, or None", optional=True)
 
 
@@ -403,13 +425,14 @@ def _shuffled_error(
     pairs = [subsets for subsets in plan if len(subsets[0]) == 2]
     if not pairs:
         return None
-    real = encoding.codes(table)
-    found, _ = marginal_errors(real, generator.permuted(real, axis=0), table.domain.shape, table.domain.names, pairs)
+    real = encoding.rows(table)
+    found, _ = marginal_errors(real, generator.permuted(real.codes, axis=0), table.domain.names, pairs)
     return found[2].mean
 
 
 def _closeness(
-    table: Table,
+    table: AnyTable,
+    seen: Table,
     rows: Table,
     encoding: Encoding,
     plan: Sequence[Subsets],
@@ -417,23 +440,24 @@ def _closeness(
     target: str | None,
     seed: int,
 ) -> Closeness:
-    real, other = encoding.codes(table), encoding.codes(rows)
-    marginals, pairwise = marginal_errors(real, other, table.domain.shape, table.domain.names, plan)
+    real, other = encoding.rows(table), encoding.rows(rows)
+    marginals, pairwise = marginal_errors(real, other.codes, table.domain.names, plan)
+    some = encoding.codes(seen)
     return Closeness(
         rows.n,
         marginals,
         pairwise,
         range_errors(real, other, queries),
         value_errors(table, rows),
-        correlations(table, rows),
-        propensity(real, other, seed),
-        copies(table, rows, real, other),
-        None if target is None else regression(table, rows, target, seed),
+        correlations(seen, rows),
+        propensity(some, other.codes, seed),
+        copies(seen, rows, some, other.codes),
+        None if target is None else regression(seen, rows, target, seed),
     )
 
 
 def _check_agreement(
-    baseline: Baseline, table: Table, holdout: Table | None, target: str | None, degrees: Sequence[int] | None
+    baseline: Baseline, table: AnyTable, holdout: Table | None, target: str | None, degrees: Sequence[int] | None
 ) -> None:
     if not _same(baseline.table, table):
         raise ParameterError("baseline", baseline.table.name, "a baseline of the same table; make it again")
@@ -449,8 +473,8 @@ def _check_agreement(
             raise ParameterError("degrees", tuple(degrees), f"the baseline's degrees, {baseline.degrees}")
 
 
-def _same(left: Table, right: Table) -> bool:
-    return left is right or (left.domain == right.domain and np.array_equal(left.codes, right.codes))
+def _same(left: AnyTable, right: AnyTable) -> bool:
+    return left is right or (left.domain == right.domain and left.mark == right.mark)
 
 
 def flat_measures(report: Report) -> dict[str, float]:
@@ -512,7 +536,7 @@ def _named(measure: str, score: Score) -> str:
     return f"{measure}, {score.model}"
 
 
-def compare(rows: Mapping[str, pd.DataFrame], table: Table, progress: Progress, **real: Any) -> dict[str, Report]:
+def compare(rows: Mapping[str, pd.DataFrame], table: AnyTable, progress: Progress, **real: Any) -> dict[str, Report]:
     """A background job: a report on the rows of every release, without these rows; ``real`` is what :func:`real_baseline`
     takes besides."""
     progress("measuring the real data against itself", 0.05)

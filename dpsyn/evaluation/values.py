@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.domain import Attribute
 from dpsyn.notation import percent, short
 from dpsyn.table import Table
@@ -198,30 +199,88 @@ def _coefficients(values: Floats) -> Floats:
     return np.asarray(np.clip(found, -1, 1))
 
 
-def value_errors(table: Table, rows: Table) -> tuple[ValueErrors, ...]:
-    """The numeric and date columns of ``rows`` beside those of ``table``, over one domain; empty cells do not count."""
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """Different values, ascending, and the rows that hold each."""
+
+    values: Floats
+    rows: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: Floats, rows: npt.NDArray[np.int64] | None = None) -> _Law:
+        """Of some values, each of one row or of so many; NaN does not count."""
+        known = ~np.isnan(values)
+        found, at = np.unique(values[known], return_inverse=True)
+        weights = None if rows is None else rows[known]
+        return cls(found, np.bincount(at, weights, len(found)).astype(np.int64))
+
+    @cached_property
+    def reached(self) -> npt.NDArray[np.int64]:
+        """Rows up to each value, 0 before the first."""
+        return np.append(0, np.cumsum(self.rows))
+
+    @property
+    def n(self) -> int:
+        """All rows."""
+        return int(self.reached[-1])
+
+    @property
+    def shares(self) -> pd.Series[Any]:
+        """Share of the rows of each value, the commonest first."""
+        return pd.Series(self.rows / max(self.n, 1), self.values).sort_values(ascending=False, kind="stable")
+
+    def up_to(self, at: Floats) -> Floats:
+        """Share of the rows up to each of some values."""
+        return np.asarray(self.reached[np.searchsorted(self.values, at, side="right")] / self.n)
+
+    def moments(self) -> tuple[float, float, tuple[float, ...]]:
+        """Mean, deviation, and the values at :data:`QUANTILES`, as :func:`numpy.quantile` has them."""
+        if not self.n:
+            return math.nan, math.nan, ()
+        # A power of two brings them to [-1, 1] without rounding: neither their sum nor a square is then too large.
+        exponent = int(np.frexp(self.values)[1].max())
+        scaled, share = np.ldexp(self.values, -exponent), self.rows / self.n
+        mean = float(share @ scaled)
+        deviation = math.sqrt(float(share @ (scaled - mean) ** 2))
+        place = (self.n - 1) * np.array(QUANTILES)
+        low, high = (
+            self.values[np.searchsorted(self.reached[1:], at, side="right")] for at in (np.floor(place), np.ceil(place))
+        )
+        quantiles = low + (place - np.floor(place)) * (high - low)
+        return math.ldexp(mean, exponent), math.ldexp(deviation, exponent), tuple(map(float, quantiles))
+
+
+def value_errors(table: AnyTable, rows: Table) -> tuple[ValueErrors, ...]:
+    """The numeric and date columns of ``rows`` beside those of ``table``, over one domain; empty cells do not count.
+
+    Of a table counted in place, columns of more values than :meth:`CountedTable.numbers` lists are those of its drawn rows.
+    """
     return tuple(
-        _of_column(attribute, attribute.numbers(table.frame[attribute.name]), attribute.numbers(rows.frame[attribute.name]))
+        _of_column(attribute, _law(attribute, table), _law(attribute, rows))
         for attribute in table.domain.attributes
         if attribute.is_binned
     )
 
 
-def _of_column(attribute: Attribute, real: Floats, other: Floats) -> ValueErrors:
-    real, other = (np.sort(values[~np.isnan(values)]) for values in (real, other))
-    at = np.unique(np.concatenate([real, other]))
-    if len(real) and len(other):
-        apart = np.abs(_share_up_to(real, at) - _share_up_to(other, at))
+def _law(attribute: Attribute, table: AnyTable) -> _Law:
+    counted = table.numbers(attribute.name) if isinstance(table, CountedTable) else None
+    return _Law.of(attribute.numbers(table.drawn.frame[attribute.name])) if counted is None else _Law.of(*counted)
+
+
+def _of_column(attribute: Attribute, real: _Law, other: _Law) -> ValueErrors:
+    at = np.union1d(real.values, other.values)
+    if real.n and other.n:
+        apart = np.abs(real.up_to(at) - other.up_to(at))
         wide = float(attribute.upper or 0) - float(attribute.lower or 0)
         wasserstein, largest = float(apart[:-1] @ np.diff(at)) / wide, float(apart.max())
     else:
-        wasserstein = largest = math.nan if len(real) == len(other) else 1.0
-    (real_mean, real_deviation, real_quantiles), (mean, deviation, quantiles) = _moments(real), _moments(other)
+        wasserstein = largest = math.nan if real.n == other.n else 1.0
+    (real_mean, real_deviation, real_quantiles), (mean, deviation, quantiles) = real.moments(), other.moments()
     return ValueErrors(
         attribute.name,
         attribute.kind == "date",
-        len(real),
-        len(other),
+        real.n,
+        other.n,
         real_mean,
         mean,
         real_deviation,
@@ -234,29 +293,18 @@ def _of_column(attribute: Attribute, real: Floats, other: Floats) -> ValueErrors
     )
 
 
-def _moments(values: Floats) -> tuple[float, float, tuple[float, ...]]:
-    if not len(values):
-        return math.nan, math.nan, ()
-    # A power of two brings them to [-1, 1] without rounding: neither their sum nor a square is then too large.
-    exponent = int(np.frexp(values)[1].max())
-    scaled = np.ldexp(values, -exponent)
-    mean, deviation = (math.ldexp(float(found), exponent) for found in (scaled.mean(), scaled.std()))
-    return mean, deviation, tuple(map(float, np.quantile(values, QUANTILES)))
-
-
-def _share_up_to(ordered: Floats, at: Floats) -> Floats:
-    return np.asarray(np.searchsorted(ordered, at, side="right") / len(ordered))
-
-
 def common(values: Floats) -> list[float]:
     """The commonest values, if they are common: at most :data:`COMMON`."""
-    shares = pd.Series(values).value_counts(normalize=True)
+    return _common(_Law.of(values).shares)
+
+
+def _common(shares: pd.Series[Any]) -> list[float]:
     return [float(value) for value in shares[shares >= _NOT_COMMON].index[:COMMON]]
 
 
-def _spikes(real: Floats, other: Floats) -> tuple[Spike, ...]:
-    shares = [pd.Series(values).value_counts(normalize=True) for values in (real, other)]
-    every = sorted({*common(real), *common(other)}, key=lambda value: (-shares[0].get(value, 0.0), value))
+def _spikes(real: _Law, other: _Law) -> tuple[Spike, ...]:
+    shares = [real.shares, other.shares]
+    every = sorted({*_common(shares[0]), *_common(shares[1])}, key=lambda value: (-shares[0].get(value, 0.0), value))
     return tuple(Spike(float(v), float(shares[0].get(v, 0.0)), float(shares[1].get(v, 0.0))) for v in every)
 
 

@@ -33,7 +33,7 @@ def rows(current: Dataset, name: str) -> int | None:
         "k (rows)",
         1,
         max(1_000_000, n),
-        n,
+        current.rows_made,
         key=f"{name}_rows_{current.tag}",
         **current.kept,
         help="As many as you like: rows cost no privacy here.",

@@ -17,12 +17,13 @@ def read(current: Dataset) -> str:
     """Lines that make ``table``, and ``train`` and ``test`` as the app splits it."""
     domain = _lines(current.table.domain)
     if current.sample is None:
-        lines = [f"table = dpsyn.read_table({current.table.name!r}, domain=dpsyn.Domain.from_dict({domain}))"]
+        told = "" if current.in_memory else ", in_place=True"
+        lines = [f"table = dpsyn.read_table({current.table.name!r}, domain=dpsyn.Domain.from_dict({domain}){told})"]
     else:
         lines = [f"table = dpsyn.load_sample({current.sample!r})"]
         if load_sample(current.sample).domain != current.table.domain:
             lines.append(f"table = table.with_domain(dpsyn.Domain.from_dict({domain}))")
-    if current.table.n >= 2:
+    if current.table.n >= 2 and current.in_memory:
         lines.append(f"train, test = table.split({current.held_out!r}, np.random.default_rng({SPLIT_SEED}))")
     else:
         lines.append("train, test = table, None")

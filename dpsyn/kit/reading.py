@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dpsyn.data.counted import AnyTable
+from dpsyn.data.in_place import Connection, open_all
 from dpsyn.data.read import announced, read_all
+from dpsyn.errors import quoted
 from dpsyn.kit.scheduler import scheduler
-from dpsyn.table import Table
 
 MOST_COLUMNS = 10_000
 _PER_CELL = 240
@@ -21,9 +23,21 @@ _QUICK_BYTES, _QUICK_CELLS, _QUICK_COLUMNS = 2 << 20, 1_000_000, 300
 class Read:
     """A table, the same with the columns that look like identifiers, and what reading it had to decide."""
 
-    table: Table
-    full: Table
+    table: AnyTable
+    full: AnyTable
     notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, full: AnyTable, dropped: Sequence[str], notes: tuple[str, ...]) -> Read:
+        """Leave out columns, and those of one value unless there are no others."""
+        table = _without(full, dropped)
+        alone = table.single_valued if len(table.single_valued) < len(table.domain) else []
+        said = (f"Column {quoted(name)} was left out: it has one value only." for name in alone)
+        return cls(_without(table, alone).prepared(), full, (*notes, *said))
+
+
+def _without(table: AnyTable, columns: Sequence[str]) -> AnyTable:
+    return table.project([name for name in table.domain.names if name not in columns]) if columns else table
 
 
 def most_cells() -> int:
@@ -52,7 +66,17 @@ def read(data: bytes, name: str, most: int, progress: Callable[[str, float], Non
     """
     progress("reading the file", 0.0)
     full, dropped = read_all(data, name=name, wide="leave_out", most=(most, MOST_COLUMNS))
-    table = full.project([column for column in full.domain.names if column not in dropped]) if dropped else full
     progress("counting equal rows", 0.9)
-    table.statistics()
-    return Read(table, full, table.notes)
+    found = Read.of(full, dropped, full.notes)
+    found.table.statistics()
+    return found
+
+
+def open_source(source: str | Connection, name: str, progress: Callable[[str, float], None]) -> Read:
+    """Task of a background job: rows to be counted where they lie, with all counts that pages show.
+
+    Raises:
+        DataError: they cannot be read or counted.
+    """
+    progress("counting where the rows lie", 0.0)
+    return Read.of(*open_all(source, None, name if isinstance(source, Connection) else None, None, "leave_out"))

@@ -13,10 +13,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import streamlit as st
 
+from dpsyn.data.counted import AnyTable
+from dpsyn.data.in_place import Connection
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.data.source import DataSource
 from dpsyn.domain import Domain
-from dpsyn.errors import DataError, quoted
+from dpsyn.errors import DataError
 from dpsyn.kit import faults, jobs, reading
 from dpsyn.kit.jobs import Job
 from dpsyn.privacy.spec import PrivacySpec
@@ -47,7 +49,8 @@ class Dataset:
     """The dataset of the session.
 
     Attributes:
-        table: all rows over the current domain; columns left out are not in it.
+        table: all rows over the current domain; columns left out are not in it. They are in memory, or an engine counts
+            them where they lie: then what pages ask of them was counted already, in a background job.
         full: all rows and columns as read, with the domain as first inferred or given.
         notes: what reading it had to decide.
         target: the column to predict and, for DP-CDA, the class; None if there is no suitable one.
@@ -57,8 +60,8 @@ class Dataset:
         sources: by column where its categories, bounds and unit are known from, as far as somebody said so.
     """
 
-    table: Table
-    full: Table
+    table: AnyTable
+    full: AnyTable
     notes: tuple[str, ...] = ()
     target: str | None = None
     held_out: float = HELD_OUT
@@ -79,10 +82,28 @@ class Dataset:
             return 2, None
         return self.table.domain[self.target].size, self.parts[0].smallest_class(self.target)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are here, and not counted where they lie."""
+        return isinstance(self.table, Table)
+
     @cached_property
-    def parts(self) -> tuple[Table, Table | None]:
-        """Rows to learn from and held-out rows. The split is fixed, so every release is compared on the same rows."""
-        if self.table.n < 2:
+    def drawn(self) -> Dataset:
+        """The same with rows in memory, for pictures of rows: itself, or with the rows that the engine drew."""
+        return self if self.in_memory else replace(self, table=self.table.drawn, full=self.table.drawn)
+
+    @property
+    def rows_made(self) -> int:
+        """How many rows a release has when nobody says: as many as a mechanism sees and memory holds."""
+        return self.parts[0].drawn.n
+
+    @cached_property
+    def parts(self) -> tuple[AnyTable, Table | None]:
+        """Rows to learn from and held-out rows. The split is fixed, so every release is compared on the same rows.
+
+        Nothing is held out of rows that an engine counts.
+        """
+        if self.table.n < 2 or not isinstance(self.table, Table):
             return self.table, None
         return self.table.split(self.held_out, np.random.default_rng(SPLIT_SEED))
 
@@ -122,16 +143,8 @@ class Dataset:
     @property
     def single_valued(self) -> list[str]:
         """Columns of one value: in the domain, or, of the user's own with more than one row, in all rows."""
-        codes, attributes = self.table.codes, self.table.domain.attributes
-        if self.sample is not None or self.table.n < 2:
-            return [attribute.name for attribute in attributes if attribute.is_constant]
-        same = (codes == codes[:1]).all(axis=0)
-        frame = self.table.frame
-        return [
-            attribute.name
-            for attribute, alike in zip(attributes, same, strict=True)
-            if attribute.is_constant or (alike and frame[attribute.name].nunique(dropna=False) == 1)
-        ]
+        bundled = self.sample is not None
+        return [a.name for a in self.table.domain.attributes if a.is_constant] if bundled else self.table.single_valued
 
     def changed(self, **changes: Any) -> Dataset:
         """A new revision; a target that is gone is replaced by the last suitable column."""
@@ -185,7 +198,7 @@ def use_upload(data: bytes, name: str) -> None:
     """
     most = reading.most_cells()
     if reading.is_quick(data):
-        _take_upload({}, reading.read(data, name, most, _quietly))
+        _take_upload({}, reading.read(data, name, most, quietly))
         return
     if job() is not None:
         raise DataError("a file of this size is read in the background, where something runs: wait for it, or cancel it")
@@ -195,23 +208,22 @@ def use_upload(data: bytes, name: str) -> None:
 
 def _take_upload(_context: dict[str, Any], found: reading.Read) -> None:
     new = Dataset(table=found.table, full=found.full, notes=found.notes)
-    alone = new.single_valued
-    if 0 < len(alone) < len(new.table.domain):
-        rest = new.table.project([name for name in new.table.domain.names if name not in alone])
-        notes = tuple(f"Column {quoted(name)} was left out: it has one value only." for name in alone)
-        new = replace(new, table=rest, notes=(*found.notes, *notes))
     use(replace(new, target=new.classes[-1] if new.classes else None))
-    st.session_state[SAMPLE_KEY] = None
 
 
-def _quietly(step: str, share: float) -> None:
+def use_source(source: str | Connection, name: str) -> None:
+    """Have an engine count rows where they lie, as a job, and make them the session's dataset.
+
+    Args:
+        source: path of a file or a folder on the server's machine, or a table of a database.
+        name: how to call it.
+    """
+    done = {"done": _take_upload}
+    set_job(jobs.start("dpsyn.kit.reading:open_source", label=f"Counting {name}", context=done, source=source, name=name))
+
+
+def quietly(step: str, share: float) -> None:
     """Report nothing."""
-
-
-def read_statistics() -> dict[str, DatasetStatistics]:
-    """Statistics of files that were counted without loading them, by name."""
-    found: dict[str, DatasetStatistics] = st.session_state.setdefault("read_statistics", {})
-    return found
 
 
 def job() -> Job | None:
@@ -277,7 +289,7 @@ def keep_value(context: dict[str, Any], value: Any) -> None:
     st.session_state[context["key"]] = {**context, "value": value}
 
 
-def calibrated(config: Calibrates[M_co], spec: PrivacySpec, table: Table) -> M_co:
+def calibrated(config: Calibrates[M_co], spec: PrivacySpec, table: AnyTable) -> M_co:
     """``config.calibrate(...)``, remembered within the session (from public facts only)."""
     memory: dict[str, M_co] = st.session_state.setdefault("calibrations", {})
     key = repr((config, spec, table.domain.mark, table.n, _rows_of_its_own(config)))
@@ -301,7 +313,7 @@ _KEPT, _CODE = "_kept_in_address", "_code_on_screen"
 def drop_of_other_page() -> None:
     """Take what another page kept (:func:`keep`) out of the address."""
     page, name = st.session_state.get(_KEPT, ("", ""))
-    if page != _page():
+    if page != page_url():
         write(name, None)
 
 
@@ -314,7 +326,7 @@ def keep(name: str, text: str | None) -> None:
     if before != name:
         write(before, None)
     write(name, text)
-    st.session_state[_KEPT] = (_page(), name)
+    st.session_state[_KEPT] = (page_url(), name)
 
 
 def write(name: str, text: str | None) -> None:
@@ -327,16 +339,17 @@ def write(name: str, text: str | None) -> None:
 
 def offer(code: Callable[[], str] | None) -> None:
     """Say how to do in Python what the page shows, for the popover that is opened next on this page; None: nothing."""
-    st.session_state[_CODE] = (_page(), code)
+    st.session_state[_CODE] = (page_url(), code)
 
 
 def code_on_screen() -> str | None:
     """What the page offered when it was last drawn."""
     page, code = st.session_state.get(_CODE, ("", None))
-    return code() if code is not None and page == _page() else None
+    return code() if code is not None and page == page_url() else None
 
 
-def _page() -> str:
+def page_url() -> str:
+    """The address of the page that is drawn, without its settings."""
     return (st.context.url or "").split("?")[0]
 
 

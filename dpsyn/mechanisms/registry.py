@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpsyn.errors import ParameterError
 
 if TYPE_CHECKING:
+    from dpsyn.data.counted import AnyTable
     from dpsyn.mechanisms.base import Config
 
 MECHANISMS: dict[str, str] = {
@@ -37,6 +39,21 @@ JUDGED = tuple(name for name in MECHANISMS if (Path(__file__).parent / name / "t
 """Those with theorems on when to use them, which offer ``theorems:verdict``; known without importing them."""
 DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}
 """The same for algorithms whose published claim is refuted. Their releases are kept and shown, with that mark."""
+
+
+def as_it_comes(name: str, table: AnyTable, target: str | None) -> Config | None:
+    """The settings that a mechanism has for a table when nobody chooses any, releasing as many rows as there are; of a table
+    that is counted in place as many as an engine draws.
+
+    Args:
+        name: registered.
+        table: the rows.
+        target: the column to predict; None comes back from a mechanism that needs one, without it.
+    """
+    rows = table.drawn.n
+    config = config_class(name).as_it_comes(rows, target)
+    unsaid = rows < table.n and getattr(config, "rows", rows) is None
+    return replace(config, rows=rows) if config is not None and unsaid else config  # type: ignore[call-arg]
 
 
 def config_class(name: str) -> type[Config]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsyn import checks
+from dpsyn.data.counted import AnyTable
 from dpsyn.domain import Domain
 from dpsyn.errors import DomainError, ParameterError
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.statistics import DatasetStatistics, bits_of
-from dpsyn.table import Table
 
 CONFIDENCE = 0.95
 _MOST_ROWS = 2**51
@@ -58,7 +58,7 @@ class PrivateStatistics:
 
 
 def private_statistics(
-    source: Table | DatasetStatistics,
+    source: AnyTable | DatasetStatistics,
     spec: PrivacySpec,
     noise: NoiseSource | np.random.Generator | None = None,
     *,
@@ -124,8 +124,8 @@ def private_statistics(
     )
 
 
-def _facts(source: Table | DatasetStatistics, domain: Domain | None) -> tuple[DatasetStatistics, Domain | None]:
-    if isinstance(source, Table):
+def _facts(source: AnyTable | DatasetStatistics, domain: Domain | None) -> tuple[DatasetStatistics, Domain | None]:
+    if isinstance(source, AnyTable):
         if domain is not None and domain.confirmed() != source.domain.confirmed():
             raise DomainError("the domain is not the table's own; make a table over it with with_domain")
         return source.statistics(), domain or source.domain

@@ -41,6 +41,11 @@ class Rows(Protocol):
         """Rows in every cell of the table over some columns, exact; the last column runs fastest. Shape (cells,)."""
         ...
 
+    def cells(self, columns: Sequence[int]) -> tuple[tuple[Codes, ...], Integers | None]:
+        """Cells of the same table that hold all rows: their codes, one array a column, and the rows in each; None where each
+        is one row. A cell may come twice."""
+        ...
+
     def different(self) -> tuple[Codes, Integers]:
         """The different rows in lexicographic order, and how often each is there."""
         ...
@@ -69,6 +74,10 @@ class CodedRows:
     def counts(self, columns: Sequence[int]) -> Integers:
         """See :class:`Rows`."""
         return table_counts(self.codes, columns, self.sizes)
+
+    def cells(self, columns: Sequence[int]) -> tuple[tuple[Codes, ...], None]:
+        """See :class:`Rows`."""
+        return tuple(self.codes[:, j] for j in columns), None
 
     def different(self) -> tuple[Codes, Integers]:
         """See :class:`Rows`."""

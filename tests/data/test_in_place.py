@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gc
 import math
+import pickle
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,6 +30,7 @@ from dpsyn.data.counted import CountedTable
 from dpsyn.errors import DataError, DomainError, DpsynError
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.histograms import Encoding, Histograms
+from tests.conftest import postgres_address
 
 DATES = [datetime.date(2020, 1, 1) + datetime.timedelta(days=7 * i) for i in range(40)]
 
@@ -433,3 +435,64 @@ def test_what_a_text_table_keeps_goes_with_it(tmp_path, monkeypatch):
     del counted
     gc.collect()
     assert list(tmp_path.iterdir()) == [path]
+
+
+CSV_OF_MANY = "age,word,day\n" + "".join(f"{i % 50},w{i % 3},2020-01-{1 + i % 28:02}\n" for i in range(400)) + ",,\n"
+
+
+@pytest.mark.parametrize("kind", ["folder", "text", "postgres"])
+def test_a_table_goes_to_another_process_as_a_description(kind, tmp_path, request):
+    """What is counted there is counted by a connection of its own; what was counted here goes along."""
+    frame = rows(500).select(["cents", "word", "flag", "many"])
+    if kind == "text":
+        source: Any = tmp_path / "many.csv"
+        source.write_text(CSV_OF_MANY)
+    elif kind == "folder":
+        source = tmp_path
+        parquet.write_table(frame, tmp_path / "a.parquet")
+    else:
+        request.getfixturevalue("postgres").create_table("described", frame, overwrite=True)
+        source = in_place_module.Connection(postgres_address(), "described")
+        assert postgres_address() not in repr(source)
+    table, _ = in_place_module.open_in_place(source, None, "people", None, "refuse")
+    binned = next(attribute.name for attribute in table.domain.attributes if attribute.is_binned)
+    held = pickle.dumps(table.prepared())
+    found = pickle.loads(held)
+    assert "_live" not in vars(found.engine)
+    pages = [(one.statistics(), one.single_valued, one.drawn.n, one.mark, one.ends(binned).min()) for one in (found, table)]
+    assert pages[0] == pages[1]
+    assert "_live" not in vars(found.engine)
+    columns = tuple(range(len(table.domain)))
+    np.testing.assert_array_equal(
+        found.coded(found.domain, {}).counts(columns[:3]), table.coded(table.domain, {}).counts(columns[:3])
+    )
+    mechanism = CONFIGS["tables"].calibrate(PrivacySpec(1.0), found.domain, found.n)
+    pd.testing.assert_frame_equal(*(mechanism(np.random.default_rng(1), one).rows for one in (table, found)))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "text"])
+def test_what_pages_ask_is_what_a_table_in_memory_says(kind, tmp_path):
+    if kind == "text":
+        path = tmp_path / "many.csv"
+        path.write_text(CSV_OF_MANY + "7,w1,2020-01-01\n")
+        counted, table = dpsyn.read_table(path, in_place=True), dpsyn.read_table(path)
+    else:
+        counted = in_place(rows(500), DOMAIN)
+        table = in_memory(rows(500), DOMAIN)
+    assert counted.single_valued == table.single_valued
+    for attribute in table.domain.attributes:
+        name = attribute.name
+        for found in (counted.drawn.frame[name], counted.different(name)):
+            codes, wanted = attribute.encode(found), attribute.encode(table.different(name))
+            assert set(codes) | {attribute.size - 1} >= set(wanted)
+            assert set(codes) <= set(wanted) | {attribute.size - 1}
+        np.testing.assert_array_equal(counted.drawn.codes, table.codes)
+        if attribute.is_binned:
+            ends = [attribute.numbers(side.ends(name)) for side in (counted, table)]
+            assert np.nanmin(ends[0]) == np.nanmin(ends[1])
+            assert np.nanmax(ends[0]) == np.nanmax(ends[1])
+            numbers, held = counted.numbers(name)
+            values = attribute.numbers(table.frame[name])
+            assert held.sum() == np.count_nonzero(~np.isnan(values)) + held[np.isnan(numbers)].sum()
+            known = np.repeat(numbers, held)
+            np.testing.assert_array_equal(np.sort(known[~np.isnan(known)]), np.sort(values[~np.isnan(values)]))

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation import distances
 from dpsyn.evaluation.distances import choose_subsets, default_max_subsets, marginal_errors, total_variation
+from dpsyn.solvers.coded import CodedRows
 from dpsyn.solvers.contrasts import ContrastBasis
 
 
@@ -39,7 +40,7 @@ def test_total_variation_by_hand() -> None:
 def test_a_report_by_hand() -> None:
     real = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 0]], dtype=np.int32)
     synthetic = np.array([[0, 0, 0], [1, 0, 0]], dtype=np.int32)
-    found, pairwise = marginal_errors(real, synthetic, (2, 2, 1), ("a", "b", "c"), _plan(3, (1, 2)))
+    found, pairwise = marginal_errors(CodedRows(real, (2, 2, 1)), synthetic, ("a", "b", "c"), _plan(3, (1, 2)))
     assert (found[1].mean, found[1].max, found[1].worst) == (0.25, 0.75, ("b",))
     assert (found[2].mean, found[2].max, found[2].worst) == (0.5, 0.75, ("a", "b"))
     assert not found[2].sampled
@@ -59,7 +60,7 @@ def test_against_pandas_crosstab(dense_cells: int, monkeypatch: pytest.MonkeyPat
     generator = np.random.default_rng(4)
     sizes, names = (2, 5, 3, 4, 1), tuple("abcde")
     real, synthetic = _codes(generator, 90, sizes), _codes(generator, 37, sizes)
-    found, pairwise = marginal_errors(real, synthetic, sizes, names, _plan(5, (1, 2, 3)))
+    found, pairwise = marginal_errors(CodedRows(real, sizes), synthetic, names, _plan(5, (1, 2, 3)))
     both = pd.DataFrame(np.concatenate([real, synthetic]), columns=list(names))
     side = pd.Series(["real"] * 90 + ["synthetic"] * 37, name="side")
     for degree in (1, 2, 3):
@@ -80,7 +81,7 @@ def test_contrasts_against_the_basis() -> None:
     generator = np.random.default_rng(5)
     sizes, names = (2, 4, 3, 2, 1), tuple("abcde")
     real, synthetic = _codes(generator, 60, sizes), _codes(generator, 25, sizes)
-    found, _ = marginal_errors(real, synthetic, sizes, names, _plan(5, (1, 2, 3)))
+    found, _ = marginal_errors(CodedRows(real, sizes), synthetic, names, _plan(5, (1, 2, 3)))
     basis = ContrastBasis(sizes, 3)
     difference = np.abs(basis.matrix(real).mean(axis=1) - basis.matrix(synthetic).mean(axis=1))
     for degree in (1, 2, 3):
@@ -93,7 +94,7 @@ def test_contrasts_against_the_basis() -> None:
 def test_a_huge_column_has_a_variation_but_no_contrast() -> None:
     rows = np.arange(3_000, dtype=np.int32)[:, None]
     both = np.concatenate([rows, np.zeros_like(rows)], axis=1)
-    found, _ = marginal_errors(both, both[:1_500], (3_000, 2), ("id", "x"), _plan(2, (1, 2)))
+    found, _ = marginal_errors(CodedRows(both, (3_000, 2)), both[:1_500], ("id", "x"), _plan(2, (1, 2)))
     assert found[1].max == pytest.approx(0.5)
     assert found[1].contrast_tables == 1
     assert found[2].contrast is None
@@ -115,15 +116,15 @@ def test_properties(seed: int, n: int, k: int) -> None:
     generator = np.random.default_rng(seed)
     sizes, names = (2, 3, 4), ("a", "b", "c")
     real, synthetic = _codes(generator, n, sizes), _codes(generator, k, sizes)
-    found, _ = marginal_errors(real, synthetic, sizes, names, _plan(3, (1, 2, 3)))
-    swapped, _ = marginal_errors(synthetic, real, sizes, names, _plan(3, (1, 2, 3)))
+    found, _ = marginal_errors(CodedRows(real, sizes), synthetic, names, _plan(3, (1, 2, 3)))
+    swapped, _ = marginal_errors(CodedRows(synthetic, sizes), real, names, _plan(3, (1, 2, 3)))
     assert all(0 <= found[d].mean <= found[d].max <= 1 for d in (1, 2, 3))
     assert all(found[d].max == pytest.approx(swapped[d].max) for d in (1, 2, 3))
     # Summing a table over one of its columns cannot make it further away.
     assert found[1].max <= found[2].max + 1e-12
     assert found[2].max <= found[3].max + 1e-12
     same, pairwise = marginal_errors(
-        real, np.repeat(real[generator.permutation(n)], 3, axis=0), sizes, names, _plan(3, (2,))
+        CodedRows(real, sizes), np.repeat(real[generator.permutation(n)], 3, axis=0), names, _plan(3, (2,))
     )
     assert same[2].max == pytest.approx(0.0, abs=1e-12)
     assert pairwise.to_numpy() == pytest.approx(np.zeros((3, 3)), abs=1e-12)
@@ -160,7 +161,7 @@ def test_sampled_pairs_leave_holes_in_the_matrix() -> None:
     generator = np.random.default_rng(2)
     real = _codes(generator, 30, (2,) * 6)
     plan = [choose_subsets(6, 2, 4, generator)]
-    found, pairwise = marginal_errors(real, real[:10], (2,) * 6, tuple("abcdef"), plan)
+    found, pairwise = marginal_errors(CodedRows(real, (2,) * 6), real[:10], tuple("abcdef"), plan)
     assert found[2].sampled
     assert (found[2].measured, found[2].possible) == (4, 15)
     assert int(np.isnan(pairwise.to_numpy()).sum()) == 2 * (15 - 4)

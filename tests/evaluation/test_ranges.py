@@ -8,6 +8,7 @@ import pytest
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.distances import RangeQuery, answers, choose_queries, range_errors
+from dpsyn.solvers.coded import CodedRows
 
 DOMAIN = Domain.of(
     [
@@ -20,31 +21,41 @@ DOMAIN = Domain.of(
 )
 
 
-def _codes(rows: int, seed: int) -> np.ndarray:
+def _rows(rows: int, seed: int) -> CodedRows:
     generator = np.random.default_rng(seed)
-    return np.stack([generator.integers(0, size, rows) for size in DOMAIN.shape], axis=1).astype(np.int32)
+    codes = np.stack([generator.integers(0, size, rows) for size in DOMAIN.shape], axis=1).astype(np.int32)
+    return CodedRows(codes, DOMAIN.shape)
 
 
 def test_answers_by_hand() -> None:
-    codes = np.array([[0, 0], [1, 0], [1, 1], [2, 1]], dtype=np.int32)
+    rows = CodedRows(np.array([[0, 0], [1, 0], [1, 1], [2, 1]], dtype=np.int32), (3, 2))
     query = RangeQuery((0, 1), (np.array([False, True, True]), np.array([False, True])))
-    assert answers(codes, [query]) == pytest.approx([0.5])
-    error = range_errors(codes, codes[:1], [query])
+    assert answers(rows, [query]) == pytest.approx([0.5])
+    error = range_errors(rows, CodedRows(rows.codes[:1], rows.sizes), [query])
     assert (error.mean, error.max, error.mean_answer, error.queries, error.columns) == (0.5, 0.5, 0.5, 1, 2)
 
 
 def test_answers_against_a_filter() -> None:
-    codes = _codes(300, 1)
+    rows = _rows(300, 1)
     queries = choose_queries(DOMAIN, 40, np.random.default_rng(2))
-    brute = [np.mean([all(a[row[j]] for j, a in zip(q.columns, q.allowed, strict=True)) for row in codes]) for q in queries]
-    assert answers(codes, queries) == pytest.approx(brute)
+    brute = [
+        np.mean([all(a[row[j]] for j, a in zip(q.columns, q.allowed, strict=True)) for row in rows.codes]) for q in queries
+    ]
+    assert answers(rows, queries) == pytest.approx(brute)
 
 
 def test_identical_rows_have_no_error_and_others_do() -> None:
     queries = choose_queries(DOMAIN, 100, np.random.default_rng(3))
-    codes = _codes(200, 4)
-    assert range_errors(codes, codes[::-1], queries).max == 0.0
-    assert range_errors(codes, codes[:1], queries).mean > 0.1
+    rows = _rows(200, 4)
+    assert range_errors(rows, CodedRows(rows.codes[::-1], rows.sizes), queries).max == 0.0
+    assert range_errors(rows, CodedRows(rows.codes[:1], rows.sizes), queries).mean > 0.1
+
+
+def test_few_sets_of_columns_if_so_wanted() -> None:
+    queries = choose_queries(DOMAIN, 50, np.random.default_rng(3), tables=2)
+    assert len(queries) == 50
+    assert len({query.columns for query in queries}) <= 2
+    assert len({str(query.allowed) for query in queries}) > 10
 
 
 def test_shape_of_the_queries() -> None:
@@ -78,13 +89,13 @@ def test_few_or_useless_columns() -> None:
     single = Domain.of([Attribute("same", "categorical", categories=("x",))])
     (query,) = choose_queries(single, 1, np.random.default_rng(0))
     assert query.columns == (0,)
-    assert answers(np.zeros((3, 1), dtype=np.int32), [query]) == pytest.approx([1.0])
+    assert answers(CodedRows(np.zeros((3, 1), dtype=np.int32), (1,)), [query]) == pytest.approx([1.0])
 
 
 def test_wrong_parameters() -> None:
     with pytest.raises(ParameterError, match="queries"):
         choose_queries(DOMAIN, 0, np.random.default_rng(0))
     with pytest.raises(ParameterError, match="queries"):
-        range_errors(_codes(3, 0), _codes(3, 1), [])
+        range_errors(_rows(3, 0), _rows(3, 1), [])
     with pytest.raises(ParameterError, match="rows"):
-        answers(_codes(0, 0), choose_queries(DOMAIN, 1, np.random.default_rng(0)))
+        answers(_rows(0, 0), choose_queries(DOMAIN, 1, np.random.default_rng(0)))

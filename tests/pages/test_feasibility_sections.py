@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pandas as pd
-import pyarrow as pa
 import pytest
 
-from dpsyn.app import opened
 from dpsyn.app.explorer import sections
-from tests.conftest import postgres_address
-from tests.pages.conftest import finish_job
 
 SECTIONS = sections()
 
@@ -59,61 +54,6 @@ def test_exports_hold_the_verdict_and_a_warning(open_page):
     labels = [b.label for b in app.get("download_button")]
     assert {"Verdict as JSON", "Verdict as Markdown", "PNG", "SVG"} <= set(labels)
     assert json.dumps(labels)
-
-
-def test_a_file_is_counted_where_it_lies(open_page, tmp_path):
-    path = tmp_path / "many.csv"
-    path.write_text("ill,kind\n" + "yes,a\nno,b\nno,b\n" * 1000)
-    app = section(open_page("feasibility"), "Export")
-    app.text_input(key="f_path").set_value(str(path))
-    next(b for b in app.button if b.label == "Count it").click().run()
-    assert not app.exception
-    finish_job(app)
-    app.pills(key="f_data").set_value(["Counted file 1"])
-    app = section(app, "Verdict")
-    assert not app.exception
-    assert [m.value for m in app.metric][:4] == ["3,000", "2", "3", "66.7\N{NO-BREAK SPACE}%"]
-
-
-def test_a_named_connection_is_counted_and_is_not_in_the_address(open_page, postgres, monkeypatch):
-    rows = pa.table({"ill": ["yes", "no", "no"] * 100, "kind": ["a", "b", "b"] * 100})
-    postgres.create_table("of_the_app", rows, overwrite=True)
-    monkeypatch.setattr(opened, "named_connections", lambda: {"warehouse": (postgres_address(), "of_the_app")})
-    app = section(open_page("feasibility"), "Export")
-    app.selectbox(key="f_connection").select("warehouse")
-    next(b for b in app.button if b.label == "Count it").click().run()
-    finish_job(app)
-    assert not app.exception
-    assert not any("of_the_app" in str(v) or "warehouse" in str(v) for v in app.query_params.values())
-    app.pills(key="f_data").set_value(["Counted file 1"])
-    app = section(app, "Verdict")
-    assert [m.value for m in app.metric][:2] == ["300", "2"]
-
-
-def test_connections_are_those_with_an_address_and_a_table(monkeypatch):
-    secrets = {"connections": {"a": {"url": "postgres://here/x", "table": "t"}, "b": {"url": "postgres://here/y"}}}
-    monkeypatch.setattr(opened.st, "secrets", secrets)
-    assert opened.named_connections() == {"a": ("postgres://here/x", "t")}
-
-
-def test_a_folder_of_parquet_files_is_counted(open_page, tmp_path):
-    frame = pd.DataFrame({"ill": ["yes", "no", "no"], "kind": ["a", "b", "b"]})
-    for part in range(2):
-        frame.to_parquet(tmp_path / f"{part}.parquet")
-    app = section(open_page("feasibility"), "Export")
-    app.text_input(key="f_path").set_value(str(tmp_path))
-    next(b for b in app.button if b.label == "Count it").click().run()
-    finish_job(app)
-    app.pills(key="f_data").set_value(["Counted file 1"])
-    assert next(m.value for m in section(app, "Verdict").metric) == "6"
-
-
-def test_a_path_that_is_not_there_is_explained(open_page):
-    app = section(open_page("feasibility"), "Export")
-    app.text_input(key="f_path").set_value("/nowhere/at/all.csv")
-    next(b for b in app.button if b.label == "Count it").click().run()
-    finish_job(app)
-    assert any("/nowhere/at/all.csv" in e.value for e in app.error)
 
 
 def test_private_statistics_state_what_they_cost(open_page):

@@ -50,7 +50,7 @@ STATES: list[tuple[str, dict[str, Any]]] = [
     ("domain", {}),
     ("generator", {"newest": 1}),
     *(("feasibility", {"f_section": name}) for name in FEASIBILITY),
-    ("feasibility", {"f_section": next(iter(FEASIBILITY)), "f_data": ["Loaded data", "Counted file 1"]}),
+    ("feasibility", {"f_section": next(iter(FEASIBILITY)), "f_data": ["Loaded data", "Typed in"]}),
     *(("generator", {"mechanism": name}) for name in MECHANISMS),
     ("generator", {"mechanism": "noisy_reweighting", "nr_statistics": "contingency", "nr_some": True}),
     ("generator", {"mechanism": "dp_cda", "cda_by_class_{tag}": True}),
@@ -94,7 +94,6 @@ def visit() -> AppTest:
         "degrees": (1, 2), "models": ("logistic regression",),
     }  # fmt: skip
     app.session_state["experiments"] = [experiment(1, current), experiment(2, None)]
-    app.session_state["read_statistics"] = {MARK: replace(current.statistics, name=MARK)}
     return app
 
 

@@ -57,7 +57,7 @@ EXCEPTIONS = {
     r"lab_(measure|wish|wish_on)_\d": "an experiment's measure and wish",
     # Names of folders and files on somebody's machine do not belong into a link.
     r"workspace_folder": "folder",
-    r"f_path|f_connection": "file",
+    r"source_(path|name)": "file",
     # A guess is the visitor's own; who opens the link guesses for himself.
     r"\w+_guess|_key\(lesson, at, 'guess'\)": "the answer to a question of a lesson",
 }

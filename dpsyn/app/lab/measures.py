@@ -141,7 +141,7 @@ def findings(current: Dataset, releases: Mapping[str, MadeRelease]) -> None:
                 shown = {label: releases[label].release.rows[name] for label in reports if label in releases}
                 at = [place for label, place in zip(reports, places, strict=True) if label in releases]
                 held = None if held_out is None else held_out.frame[name]
-                show_figure(draw_column(learn.domain[name], learn.frame[name], shown, held, at), key="column")
+                show_figure(draw_column(learn.domain[name], learn.drawn.frame[name], shown, held, at), key="column")
 
 
 def _show(part: Any, key: str) -> None:
@@ -197,8 +197,8 @@ def _worst_tables(current: Dataset, reports: Mapping[str, Report], releases: Map
     if label not in names:
         return
     st.caption("Of every number of columns the table that is furthest from the real rows: what went wrong, and where.")
-    encoding = bins_of(learn)
-    real, rows = encoding.codes(learn), encoding.codes(Table(releases[label].release.rows, learn.domain))
+    encoding = bins_of(learn.drawn)
+    real, rows = encoding.codes(learn.drawn), encoding.codes(Table(releases[label].release.rows, learn.domain))
     held = None if held_out is None else encoding.codes(held_out)
     for degree, error in reports[label].marginals.items():
         at = colours(map(releases.get, reports))[list(reports).index(label)]

@@ -10,6 +10,7 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import road, state
 from dpsyn.app.lab.measures import MODELS_HELP
+from dpsyn.data.counted import AnyTable
 from dpsyn.errors import CalibrationError, DataError, DpsynError, quoted
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.marks import fingerprint
@@ -25,7 +26,6 @@ from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.records import plain_config
 from dpsyn.mechanisms.registry import THE_THREE
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
-from dpsyn.table import Table
 
 NO_TARGET = "— no column —"
 _MOST_VALUES = 50
@@ -36,7 +36,7 @@ NEIGHBOURING: tuple[Neighbouring, ...] = ("replace_one", "add_remove")
 
 def choices(current: visit.Dataset) -> dict[str, Config]:
     """Settings to choose from by label: each mechanism as it comes, and those of the releases of this visit."""
-    found = mechanisms_as_they_come(current.parts[0].n, current.target)
+    found = mechanisms_as_they_come(current.parts[0], current.target)
     for made in state.comparable():
         if made.release.guarantee.status == "published_but_wrong":
             continue
@@ -69,7 +69,7 @@ def values_of(text: str) -> list[float]:
 def _usual(current: visit.Dataset) -> tuple[list[str], str]:
     """Of the three those that are chosen at first, and a sentence on those that are not: refused at ε = 1, or slow."""
     learn, taken, left_out = current.parts[0], [], []
-    for label, config in mechanisms_as_they_come(learn.n, current.target, THE_THREE).items():
+    for label, config in mechanisms_as_they_come(learn, current.target, THE_THREE).items():
         found = road.possible(config, PrivacySpec(1.0, 1e-5), learn)
         why = found if isinstance(found, str) else road.long_wait(found)
         if why:
@@ -79,7 +79,7 @@ def _usual(current: visit.Dataset) -> tuple[list[str], str]:
     return taken, f"Not chosen at first: {'; '.join(left_out)}." if left_out else ""
 
 
-def refusals_of(grid: Grid, learn: Table) -> dict[str, str]:
+def refusals_of(grid: Grid, learn: AnyTable) -> dict[str, str]:
     """Which mechanisms are refused at the largest ε, and why; one that needs more is not, but run with that and marked."""
     spec = replace(grid.spec, epsilon=grid.values[-1]) if grid.vary == "epsilon" else grid.spec
     found = {}

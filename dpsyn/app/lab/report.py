@@ -142,7 +142,7 @@ def release_verdict(made: MadeRelease, current: visit.Dataset) -> tuple[Verdict,
     of_release = offered(name, "theorems:of_release")
     if of_release is None:
         raise ParameterError("mechanism", name, "one that the theorems are about")
-    part, asked, words = of_release(settings, made.release.rows, stats, current.parts[0].frame)
+    part, asked, words = of_release(settings, made.release.rows, stats, current.parts[0].drawn.frame)
     neighbours = "replacing one of n rows" if spec.neighbouring == "replace_one" else "adding or removing a row"
     whole = settings.get("whole_domain") or settings.get("reduced_space") == "whole"
     drawn = (

@@ -145,7 +145,7 @@ def _tried(columns: int, epsilon: float, share: float = 1.0, degree: int = 2) ->
     memory: dict[object, tuple[str, int, list[Try]]] = st.session_state.setdefault("_practice", {})
     key = (current.revision, columns, epsilon, share, degree)
     if key not in memory:
-        table = small(current.parts[0], columns, current.target)
+        table = small(current.parts[0].drawn, columns, current.target)
         count = max(2, round(min(table.n, _MOST_ROWS) * share))
         table = table.take(np.sort(np.random.default_rng(_SEED).permutation(table.n)[:count]))
         words = ASIA if table.name == "asia" else {}

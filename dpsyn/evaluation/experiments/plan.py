@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from dpsyn import checks
+from dpsyn.data.counted import AnyTable
 from dpsyn.errors import DataError, ParameterError
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.mechanisms.base import Axis, Config
 from dpsyn.mechanisms.records import config_from_dict, config_to_dict, spec_from_dict
-from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.mechanisms.registry import MECHANISMS, as_it_comes, config_class
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
@@ -179,15 +180,15 @@ class Grid:
         return cls(made, spec_from_dict(data["spec"]), **{name: data[name] for name in _SETTINGS})
 
 
-def mechanisms_as_they_come(rows: int, target: str | None, names: Iterable[str] = MECHANISMS) -> dict[str, Config]:
+def mechanisms_as_they_come(table: AnyTable, target: str | None, names: Iterable[str] = MECHANISMS) -> dict[str, Config]:
     """The mechanisms by their titles, with the settings that they have when nobody chooses any.
 
     Args:
-        rows: n, the number of real rows. Everyone releases as many, whatever that costs: an experiment says what it costs.
+        table: the real rows. Everyone releases as many, whatever that costs: an experiment says what it costs.
         target: the column to predict. A mechanism that needs one is left out without it.
         names: of the mechanisms; all by default.
     """
-    found = [config_class(name).as_it_comes(rows, target) for name in names]
+    found = [as_it_comes(name, table, target) for name in names]
     return {config.title: config for config in found if config is not None}
 
 

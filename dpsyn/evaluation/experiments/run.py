@@ -104,7 +104,7 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     spec = cell.spec
     asked = {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring}
     result = replace(CellResult.of(cell, "done"), asked=asked)
-    table = baseline.table
+    table = baseline.table.drawn
     try:
         if cell.n is not None:
             table = _some_rows(table, cell)

@@ -134,10 +134,10 @@ def _rows(current: Dataset) -> int | None:
         "k (rows)",
         1,
         max(1_000_000, n),
-        n,
+        current.rows_made,
         key=f"nr_rows_{current.tag}",
         **current.kept,
-        help=f"As many as you like: rows cost no privacy here. By default as many as there are, {n:,}.",
+        help=f"As many as you like: rows cost no privacy here. By default {current.rows_made:,}.",
     )
     return None if rows == n else int(rows)
 

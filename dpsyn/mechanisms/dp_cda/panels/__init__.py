@@ -151,5 +151,5 @@ def _records(current: Dataset, target: str) -> Records:
     key = (current.revision, target)
     if key not in memory:
         memory.clear()
-        memory[key] = Records(current.parts[0], target)
+        memory[key] = Records(current.parts[0].drawn, target)
     return memory[key]

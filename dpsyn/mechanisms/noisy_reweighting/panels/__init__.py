@@ -66,7 +66,7 @@ class Bench:
     @cached_property
     def rows(self) -> Table:
         """The rows to learn from, over these columns."""
-        return self.current.parts[0].project(self.columns)
+        return self.current.parts[0].drawn.project(self.columns)
 
     @property
     def mechanism(self) -> NoisyReweightingMechanism:

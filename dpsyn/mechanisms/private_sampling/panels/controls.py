@@ -76,7 +76,7 @@ def space_of(current: Dataset, settings: Settings) -> ReducedSpace:
 
 def rows_of(current: Dataset, columns: tuple[str, ...]) -> Table:
     """The rows that a mechanism would see, some of their columns."""
-    return remembered(("rows", current.revision, columns), lambda: current.parts[0].project(columns))
+    return remembered(("rows", current.revision, columns), lambda: current.parts[0].drawn.project(columns))
 
 
 def run_of(current: Dataset, settings: Settings) -> SmallRun:
