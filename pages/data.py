@@ -69,10 +69,12 @@ with st.form(f"columns_{current.revision}", border=False):
         key=f"roles_target_{current.revision}",
         placeholder="No column here has 2 to 50 categories and no empty cells",
     )
-    held_out = second.slider(
-        "Held-out share: rows for the score card, which no mechanism sees", 0.05, 0.5, current.held_out, 0.05,
-        key=f"roles_share_{current.revision}", disabled=not current.in_memory,
-    )  # fmt: skip
+    held_out = current.held_out
+    if current.in_memory:
+        held_out = second.slider(
+            "Held-out share: rows for the score card, which no mechanism sees", 0.05, 0.5, held_out, 0.05,
+            key=f"roles_share_{current.revision}",
+        )  # fmt: skip
     go = st.form_submit_button("Next: state the domain", type="primary", icon=":material/arrow_forward:")
 if go:
     editor.apply(current, lines, then="domain.py", target=target, held_out=held_out)

@@ -115,7 +115,8 @@ def applied(current: Dataset, part: str = "", source: str = READ_OFF, **edits: A
     lines = editor_lines(current.full, current.table.domain, names, current.sources)
     for name, (field, value) in edits.items():
         lines.at[lines.index[lines["column"] == name][0], field] = value
-    assert editor.apply(current, lines, source)
+    editor.apply(current, lines, source, then="generator.py")
+    assert editor.applied() == "generator.py"
     return visit.dataset()
 
 
