@@ -1,4 +1,5 @@
-"""Which tables to measure: algorithms 1 (DenseMarg) and 2 (combining) of PrivSyn. What they see is noisy or public."""
+"""Which tables to measure: algorithms 1 (DenseMarg) and 2 (combining) of PrivSyn, and the network that it was compared
+with. What they see is noisy or public."""
 
 from __future__ import annotations
 
@@ -43,6 +44,21 @@ def dense_pairs(pairs: Sequence[Columns], dependence: Floats, cells: Floats, pow
         left[best] = False
         chosen.append(pairs[best])
     return chosen
+
+
+def tree_pairs(pairs: Sequence[Columns], dependence: Floats) -> list[Columns]:
+    """PrivBayes' network with one parent a column: again and again the pair of a column that is in it and one that is not
+    with the largest dependence. It is a spanning tree.
+
+    Arguments as for :func:`dense_pairs`, of all pairs.
+    """
+    found: list[Columns] = []
+    order = np.argsort(-dependence, kind="stable")
+    reached = set(pairs[order[0]][:1]) if len(order) else set()
+    while (taken := next((pairs[i] for i in order if len(reached & set(pairs[i])) == 1), None)) is not None:
+        found.append(taken)
+        reached |= set(taken)
+    return found
 
 
 def combined(pairs: Sequence[Columns], sizes: Sequence[int], most_cells: int) -> list[Columns]:

@@ -21,7 +21,8 @@ from dpsyn.privacy.zcdp import zcdp_rho
 from tests.conformance.neighbours import neighbours, remember_fits, run, spent
 
 NAMES = [name for name in MECHANISMS if issubclass(config_class(name), Categories)]
-VARIANTS = [*((name, {}) for name in NAMES), ("mwem", {"start_share": 0.3}), ("independent", {"degree": 2})]
+SELECTIONS = [("privsyn", {"selection": selection}) for selection in ("privbayes", (("a", "b"), ("b",)))]
+VARIANTS = [*((name, {}) for name in NAMES), ("mwem", {"start_share": 0.3}), ("independent", {"degree": 2}), *SELECTIONS]
 BITS: dict[str, list[Any]] = {"a": [0, 1], "b": [0, 1], "c": [0, 1]}
 MIXED: dict[str, list[Any]] = {"a": ["x", "y", "z"], "b": [0, 1], "x": [0, 4, 9]}
 ATTRIBUTES = {

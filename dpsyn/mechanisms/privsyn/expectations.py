@@ -15,4 +15,4 @@ def seconds(mechanism: PrivSynMechanism) -> float:
     config = mechanism.config
     assert isinstance(config, PrivSyn)
     rows = config.rows or mechanism.public_rows or _SECRET
-    return 0.5 + config.rounds * len(mechanism.pairs) * (_UPDATE + _SECONDS * rows)
+    return 0.5 + config.rounds * len(mechanism.pairs or mechanism.named) * (_UPDATE + _SECONDS * rows)

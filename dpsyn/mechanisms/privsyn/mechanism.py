@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -23,13 +23,15 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.solvers.coded import Rows
 from dpsyn.solvers.consistency import consistent
 from dpsyn.solvers.contingency import contingency_cells
-from dpsyn.solvers.dense_marginals import POWERS, combined, dense_pairs, in_proportion
+from dpsyn.solvers.dense_marginals import POWERS, combined, dense_pairs, in_proportion, tree_pairs
 from dpsyn.solvers.memory import require_memory
 from dpsyn.solvers.noisy_tables import Columns, Floats, NoisyTables
 from dpsyn.theory.formulas import Paper
 
+Selection = Literal["dense_marg", "privbayes"]
 _SCORES, _SINGLES = 0.1, 0.1
 """Shares of the budget for scores of pairs and for tables of single columns, of the paper; the rest is for others."""
+TABLES_ARE_PUBLIC = "The tables that are measured were chosen without looking at the rows."
 MOST_COLUMNS = 100
 """All pairs of them are scored, and maybe measured."""
 _BYTES = 60
@@ -43,10 +45,14 @@ class PrivSyn(Categories):
     Args:
         table_cells: γ: pairs are combined into tables of at most so many cells.
         rounds: how many times the rows are changed towards every table.
+        selection: ``"dense_marg"``, or ``"privbayes"``: the pairs of a network in which every column has one parent, by the
+            same noisy scores; or sets of column names, which must be public: their tables are measured as they are, and
+            what scores cost is theirs.
     """
 
     table_cells: int = 5_000
     rounds: int = 100
+    selection: Selection | tuple[tuple[str, ...], ...] = "dense_marg"
 
     name: ClassVar[str] = "privsyn"
     title: ClassVar[str] = "PrivSyn"
@@ -59,11 +65,20 @@ class PrivSyn(Categories):
         **Categories.axes,
         "table_cells": Axis("γ (cells of a combined table)", "100, 1000, 10000"),
     }
+    added_later: ClassVar[Mapping[str, Any]] = {"selection": "dense_marg"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("table_cells", checks.whole("table_cells", self.table_cells, 1, 10**7))
         self._set("rounds", checks.whole("rounds", self.rounds, 1, 10_000))
+        if isinstance(self.selection, str):
+            checks.choice("selection", self.selection, get_args(Selection))
+            return
+        why = f"{' or '.join(map(repr, get_args(Selection)))}, or sets of column names, such as (('age', 'smokes'),)"
+        sets = [checks.items("selection", table, why) for table in checks.items("selection", self.selection, why)]
+        self._set("selection", tuple(tuple(checks.text("selection", name, why) for name in table) for table in sets))
+        if not sets or any(not table or len(set(table)) < len(table) for table in sets):
+            raise ParameterError("selection", self.selection, why)
 
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> PrivSynMechanism:
         """A tenth of the budget for the scores of all pairs, one for single columns, the rest for the tables chosen.
@@ -79,18 +94,30 @@ class PrivSyn(Categories):
             allowed = f"at most {MOST_COLUMNS}: all pairs are scored"
             raise ParameterError("domain", f"{counted(len(domain))} columns", allowed)
         require_memory("domain", f"{len(domain)} columns", _BYTES * contingency_cells(domain.shape, 2))
+        named = [] if isinstance(self.selection, str) else self.selection
+        columns = tuple(dict.fromkeys(tuple(sorted(map(domain.index, names))) for names in named))
+        cells = sum(math.prod(domain.shape[j] for j in table) for table in columns)
+        require_memory("selection", f"{cells:,} cells", _BYTES * cells)
         guarantee = claimed(spec, stage, f"{budget.source}, for {self.paper}", spec.delta)
-        return PrivSynMechanism(self, spec, domain, n, guarantee, stage, budget)
+        if columns:
+            guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, TABLES_ARE_PUBLIC))
+        return PrivSynMechanism(self, spec, domain, n, guarantee, stage, budget, columns)
 
 
 @dataclass(frozen=True)
 class PrivSynMechanism(OnBudget):
-    """Calibrated PrivSyn."""
+    """Calibrated PrivSyn.
+
+    Attributes:
+        named: the tables to measure, where they are public.
+    """
+
+    named: tuple[Columns, ...] = ()
 
     @property
     def pairs(self) -> list[Columns]:
-        """Of columns."""
-        return list(combinations(range(len(self.domain)), 2))
+        """Of columns, to be scored: none where the tables are named."""
+        return [] if self.named else list(combinations(range(len(self.domain)), 2))
 
     @property
     def parts(self) -> tuple[float, float, float]:
@@ -128,14 +155,14 @@ class PrivSynMechanism(OnBudget):
         sizes, budget = self.domain.shape, self.budget
         tables = NoisyTables()
         singles: list[Columns] = [(j,) for j in range(len(sizes))]
-        real.expect([*singles, *self.pairs])
+        real.expect([*singles, *self.pairs, *self.named])
         for columns in singles:
             counts = budget.released(noise, real.counts(columns), self.one_way_scale)
             tables.add(columns, counts, budget.deviation(self.one_way_scale))
         progress("choosing tables", 0.1)
         chosen = self._chosen(noise, real)
         # Where no pair is worth its noise, the columns are measured once more.
-        measured = combined(chosen, sizes, self.config.table_cells) or singles
+        measured = self.named or combined(chosen, sizes, self.config.table_cells) or singles
         parts = in_proportion(self.parts[2], measured, lambda columns: math.prod(sizes[j] for j in columns), self._power)
         for columns, spent in zip(measured, parts, strict=True):
             scale = budget.noise_scale(spent)
@@ -150,9 +177,12 @@ class PrivSynMechanism(OnBudget):
         }
 
     def _chosen(self, noise: NoiseSource, real: Rows) -> list[Columns]:
-        """The pairs whose dependence, by noisy scores, outweighs the noise on their tables."""
+        """The pairs whose dependence, by noisy scores, outweighs the noise on their tables; or a network of them."""
+        assert isinstance(self.config, PrivSyn)
         if not self.pairs:
             return []
+        if self.config.selection == "privbayes":
+            return tree_pairs(self.pairs, self._dependence(noise, real))
         cells = np.array([math.prod(self.domain.shape[j] for j in pair) for pair in self.pairs], dtype=np.float64)
         one = self.budget.mean_error(self.budget.noise_scale(self.parts[2]))
         return dense_pairs(self.pairs, self._dependence(noise, real), cells, self._power, one)

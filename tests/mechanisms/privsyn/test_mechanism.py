@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 import dpsyn
-from dpsyn.errors import DpsynError
+from dpsyn.errors import DpsynError, ParameterError
 from dpsyn.mechanisms.privsyn.gum import TableModel, _update
+from dpsyn.mechanisms.privsyn.mechanism import TABLES_ARE_PUBLIC
+from dpsyn.mechanisms.records import config_from_dict, config_to_dict, verify
 from dpsyn.solvers.coded import CodedRows, table_counts
-from dpsyn.solvers.dense_marginals import combined, dense_pairs
+from dpsyn.solvers.dense_marginals import combined, dense_pairs, tree_pairs
 from tests.conformance.neighbours import Call, Exact
 
 ASIA = dpsyn.load_sample("asia")
 PAIRS = list(combinations(range(8), 2))
 
 
-def exact_run(spec: dpsyn.PrivacySpec, **settings: int) -> tuple[list[Call], dict]:
+def exact_run(spec: dpsyn.PrivacySpec, **settings: Any) -> tuple[list[Call], dict]:
     mechanism = dpsyn.PrivSyn(rounds=1, rows=50, **settings).calibrate(spec, ASIA.domain, ASIA.n)
     noise = Exact()
     return noise.calls, mechanism._run(noise, ASIA, lambda step, share: None)[1]
@@ -99,6 +104,78 @@ def test_dense_marg_is_greedy_in_the_error_of_the_paper():
             taken.append(best)
         assert found == [pairs[i] for i in taken]
     assert dense_pairs([(0, 1)], np.array([5.0]), np.array([4.0]), 0.5, 2.0) == []
+
+
+def test_privbayes_grows_a_tree_by_the_largest_dependence():
+    pairs = list(combinations(range(4), 2))  # 01 02 03 12 13 23
+    assert tree_pairs(pairs, np.array([1.0, 9.0, 2.0, 8.0, 3.0, 7.0])) == [(0, 2), (1, 2), (2, 3)]
+    assert tree_pairs(pairs, np.array([-5.0, -1.0, -2.0, -3.0, -4.0, -6.0])) == [(0, 2), (0, 3), (1, 2)]
+    assert tree_pairs([(0, 1)], np.array([0.0])) == [(0, 1)]
+    random = np.random.default_rng(1)
+    pairs = list(combinations(range(7), 2))
+    for weights in random.normal(size=(20, len(pairs))):
+        square = np.zeros((7, 7))
+        square[tuple(np.array(pairs).T)] = 10 - weights  # positive: a zero would be no edge
+        tree = minimum_spanning_tree(square).tocoo()
+        found = tree_pairs(pairs, weights)
+        assert set(found) == set(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
+
+
+def test_a_network_is_chosen_by_the_noisy_scores_and_by_nothing_else():
+    spec = dpsyn.PrivacySpec(1.0, 1e-5)
+    calls, diagnostics = exact_run(spec, selection="privbayes")
+    dense, _ = exact_run(spec)
+    assert calls[8].values.tolist() == dense[8].values.tolist()
+    assert calls[8].scale == dense[8].scale
+    names = ASIA.domain.names
+    tree = [tuple(names[j] for j in pair) for pair in tree_pairs(PAIRS, calls[8].values)]
+    assert diagnostics["tables"] == [" – ".join(pair) for pair in tree]
+    assert len(tree) == 7
+
+
+def test_named_tables_get_what_scores_cost_and_the_claim_says_that_they_are_public():
+    spec = dpsyn.PrivacySpec(1.0, 1e-5)
+    config = dpsyn.PrivSyn(rounds=1, rows=50, selection=(("smoke", "asia", "lung"), ["xray"], ("lung", "asia", "smoke")))
+    mechanism = config.calibrate(spec, ASIA.domain, ASIA.n)
+    assert mechanism.guarantee.assumptions[-1] == TABLES_ARE_PUBLIC
+    assert TABLES_ARE_PUBLIC not in dpsyn.PrivSyn().calibrate(spec, ASIA.domain, ASIA.n).guarantee.assumptions
+    assert [entry["share"] for entry in mechanism.calibrated()["ledger"]] == pytest.approx([0.1, 0.9])
+    noise = Exact()
+    diagnostics = mechanism._run(noise, ASIA, lambda step, share: None)[1]
+    assert diagnostics["tables"] == ["asia – smoke – lung", "xray"]
+    columns = [tuple(ASIA.domain.index(name) for name in table) for table in (("asia", "smoke", "lung"), ("xray",))]
+    assert [call.values.tolist() for call in noise.calls[8:]] == [
+        table_counts(ASIA.codes, c, (2,) * 8).tolist() for c in columns
+    ]
+    cost = sum(2 / (2 * call.scale**2) for call in noise.calls)
+    assert cost == pytest.approx(mechanism.budget.total)
+
+
+def test_a_selection_is_kept_and_earlier_records_have_none():
+    for config in (dpsyn.PrivSyn(selection="privbayes"), dpsyn.PrivSyn(selection=(("smoke", "lung"),))):
+        assert config_from_dict(json.loads(json.dumps(config_to_dict(config)))) == config
+    earlier = {name: value for name, value in config_to_dict(dpsyn.PrivSyn()).items() if name != "selection"}
+    assert config_from_dict(earlier) == dpsyn.PrivSyn()
+    release = dpsyn.PrivSyn(rows=9, rounds=1, selection=(("smoke", "lung"),)).calibrate(
+        dpsyn.PrivacySpec(1.0), ASIA.domain, ASIA.n
+    )(np.random.default_rng(0), ASIA)
+    assert not verify(json.loads(json.dumps(release.record(), default=str)), ASIA.domain).contradiction
+
+
+@pytest.mark.parametrize("selection", ["manual", (), ((),), (("smoke", "smoke"),), 3, ((1,),)])
+def test_selections_that_cannot_be_name_the_field(selection):
+    with pytest.raises(ParameterError) as caught:
+        dpsyn.PrivSyn(selection=selection)
+    assert caught.value.field == "selection"
+
+
+def test_named_columns_must_exist_and_their_tables_fit_into_memory():
+    spec = dpsyn.PrivacySpec(1.0)
+    with pytest.raises(DpsynError, match="nobody"):
+        dpsyn.PrivSyn(selection=(("smoke", "nobody"),)).calibrate(spec, ASIA.domain, ASIA.n)
+    large = dpsyn.Domain.of(dpsyn.Attribute(c, "numeric", lower=0, upper=1, bins=2_000, public=True) for c in "abcd")
+    with pytest.raises(DpsynError, match="selection"):
+        dpsyn.PrivSyn(histogram_share=0.0, selection=(tuple("abcd"),)).calibrate(spec, large, 100)
 
 
 def test_cliques_become_one_table_the_largest_first():
