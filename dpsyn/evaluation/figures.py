@@ -356,7 +356,9 @@ def _maps(
             zmin=low,
             zmax=high,
             colorscale=scale,
-            showscale=False,
+            # One key for the two maps of shares, and one for their difference.
+            showscale=panel > 1,
+            colorbar={"thickness": 12, "x": 1.02 if panel == 2 else 1.14, "title": "share" if panel == 2 else "difference"},
             xgap=1,
             ygap=1,
             texttemplate=("%{z:+.3f}" if panel == 3 else "%{z:.3f}") if small else None,

@@ -109,8 +109,9 @@ def heading(lines: Sequence[str], by: float = 1.0) -> dict[str, Any]:
 
 
 def alone(figure: go.Figure) -> go.Figure:
-    """The figure for a place outside of the app: on white, since nothing around it sees to the colour of its words."""
-    return figure.update_layout(paper_bgcolor="white", plot_bgcolor="white")
+    """The figure for a place outside of the app, such as a notebook, where nothing sees to the colour of its words: one that
+    can be read on a light and on a dark page."""
+    return figure.update_layout(font={"color": GUIDE})
 
 
 def finish(figure: go.Figure, title: str, *, height: int = 420, entries: int = 0, above: int = 50) -> go.Figure:

@@ -15,6 +15,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.evaluation.charts import CHARTS
 from dpsyn.evaluation.experiments import Grid, run_grid
 from dpsyn.evaluation.report import Report, compare, evaluate, real_baseline
+from dpsyn.kit.layers import GUIDE
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.privacy.spec import PrivacySpec
@@ -60,7 +61,8 @@ TITLES: Mapping[tuple[Any, ...], str] = {
 def test_every_chart_is_there(report: Report, asked: tuple[Any, ...]) -> None:
     figure = report.figure(*asked)
     assert figure.layout.title.text == TITLES[asked]
-    assert figure.layout.paper_bgcolor == "white"  # its words are dark
+    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.font.color == GUIDE  # tests/kit/test_theme.py measures that it can be read on both
 
 
 def test_the_worst_table_is_the_one_that_is_furthest(report: Report) -> None:
@@ -68,6 +70,13 @@ def test_the_worst_table_is_the_one_that_is_furthest(report: Report) -> None:
         error = report.marginals[degree]
         title = report.figure("worst table", asked).layout.title.text.replace("<br>", " ")
         assert title.startswith(f"{' × '.join(error.worst)} (total variation {error.max:.3f}; held-out real rows:")
+
+
+def test_maps_have_a_key_to_their_colours(report: Report) -> None:
+    maps = [[trace for trace in report.figure(*asked).data if trace.type == "heatmap"] for asked in TITLES if asked]
+    assert all(any(trace.showscale is not False for trace in found) for found in maps if found)
+    shares = report.figure("worst table", 2).data
+    assert [(trace.showscale, trace.zmax) for trace in shares[1:]] == [(True, shares[0].zmax), (True, -shares[2].zmin)]
 
 
 def test_every_name_is_tried_here(report: Report) -> None:
