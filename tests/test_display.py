@@ -112,7 +112,8 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert "Private sampling" in repr(shown["feasibility"])
     verdict = shown["verdict"]
     assert verdict.line in " ".join(repr(shown["feasibility"]).split())
-    assert repr(verdict).count("✗") == 1 + len(verdict.missed)
+    assert repr(verdict).startswith(f"{verdict.mark} Private sampling: ")
+    assert repr(verdict).count("✗") == (verdict.mark == "✗") + len(verdict.missed)
     assert repr(shown["verified"]).startswith("HOLDS")
     assert " ".join(repr(shown["verified"]).split()).startswith(str(shown["verified"]))
     report = shown["report"]
@@ -122,6 +123,18 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     results = repr(shown["results"]).splitlines()
     assert any(line.startswith("  ps (over budget)") and line.count("0.") == line.count("—") == 2 for line in results)
     assert len({len(line) for line in results[1:-1]}) == 1  # a long name hides no number
+
+
+@pytest.mark.parametrize("n", [50, 10**5, 10**12])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_the_mark_of_a_verdict_means_the_same_for_every_mechanism(n: int, epsilon: float, neighbouring: Any) -> None:
+    stats = dpsyn.DatasetStatistics(p=8, n=n, max_frequency=0.02)
+    for verdict in dpsyn.feasibility(stats, dpsyn.PrivacySpec(epsilon, 1e-6, neighbouring)):
+        assert verdict.headline is not None
+        said = verdict.headline.sentence
+        assert (verdict.mark == "✗") == (not said.startswith("Private"))
+        assert verdict.mark != "✓" or " but " not in said
 
 
 def test_a_report_says_what_was_not_measured() -> None:

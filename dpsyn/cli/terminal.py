@@ -148,6 +148,8 @@ def wrapped(text: str, indent: str = "  ") -> None:
 
 def say_verdicts(found: Feasibility, *, verbose: bool) -> None:
     """What the theorems promise in plain words, and what stands in the way; ``verbose``: every condition that fails."""
+    from dpsyn.theory.conditions import MARKS
+
     stats, spec = found.stats, found.spec
     delta = f", δ = {spec.delta:g}" if spec.delta else ""
     say(
@@ -175,8 +177,9 @@ def say_verdicts(found: Feasibility, *, verbose: bool) -> None:
             alone = " for this one" if takes is not verdict.change else ""
             said = "no single change helps" if takes is None else f"it takes {_in_words(takes)}{alone}"
             wrapped(readable(f'{of} "{missed[0].label}": {said}.'))
+    say(f"\n{'; '.join(MARKS.values())}")
     if not verbose and any(verdict.missed for verdict in found):
-        say("\nEvery condition that fails, with its numbers: -v")
+        say("Every condition that fails, with its numbers: -v")
 
 
 def _in_words(remedy: Remedy) -> str:

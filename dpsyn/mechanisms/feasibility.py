@@ -18,7 +18,7 @@ from dpsyn.mechanisms.registry import MECHANISMS, offered
 from dpsyn.notation import counted, number, readable
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
-from dpsyn.theory.conditions import Condition, Verdict
+from dpsyn.theory.conditions import MARKS, Condition, Verdict
 from dpsyn.theory.logarithms import format_log
 
 _LARGEST_WHOLE, _LARGEST = 10**300, 1e300
@@ -42,7 +42,7 @@ class Feasibility(Shown):
         stats, spec = self.stats, self.spec
         delta = f", δ = {spec.delta:g}" if spec.delta else ""
         heading = f"{stats.name}: p = {stats.p:,} bits, n = {counted(stats.n)} rows, at ε = {spec.epsilon:g}{delta}"
-        return PRIVATE, [readable(heading), *(f"  {verdict.line}" for verdict in self)]
+        return PRIVATE, [readable(heading), *(f"  {verdict.line}" for verdict in self), "; ".join(MARKS.values())]
 
     def __getitem__(self, mechanism: str) -> Verdict:
         return self.verdicts[checks.choice("mechanism", mechanism, list(self.verdicts))]

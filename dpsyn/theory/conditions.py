@@ -200,6 +200,10 @@ class Headline:
     level: Literal["good", "open", "bad"]
 
 
+MARKS = {"good": "✓ private, the error is bounded", "open": "◇ private, without such a bound", "bad": "✗ not private"}
+"""What a verdict's sign means, by the level of its headline."""
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict(Shown):
     """What a mechanism's theorems say about one dataset and one setting.
@@ -234,10 +238,16 @@ class Verdict(Shown):
         return all(c.holds for c in self.conditions)
 
     @property
+    def mark(self) -> str:
+        """One sign, of the same meaning for every mechanism: :data:`MARKS`."""
+        level = ("good" if self.holds else "bad") if self.headline is None else self.headline.level
+        return MARKS[level][0]
+
+    @property
     def line(self) -> str:
-        """Whether it holds, and what it comes to, in one line."""
+        """Whether it is private, and what it comes to, in one line."""
         what = self.summary if self.headline is None else f"{self.headline.number}. {self.headline.sentence}"
-        return readable(f"{'✓' if self.holds else '✗'} {self.title}: {what}")
+        return readable(f"{self.mark} {self.title}: {what}")
 
     def _shown(self) -> tuple[str, list[str]]:
         return PRIVATE, [self.line, *(readable(f"  ✗ {c.label}: {c.fix}") for c in self.missed)]
