@@ -126,7 +126,7 @@ def show_release(made: MadeRelease, *, newest: bool = False) -> None:
     if report is not None:
         road.score_card(report)
     of_release = offered(release.mechanism, "expectations:of_release")
-    for sentence in () if of_release is None else of_release(release, made.domain):
+    for sentence in (*release.notes, *(() if of_release is None else of_release(release, made.domain))):
         st.warning(widgets.said(sentence), icon=":material/warning:")
     _downloads(made, newest)
     _rows(made)

@@ -19,7 +19,7 @@ from dpsyn import checks
 from dpsyn.calendar import with_calendar
 from dpsyn.data.counted import AnyTable, CountedTable
 from dpsyn.display import PRIVATE, PUBLIC, RELEASED, Shown
-from dpsyn.domain import Domain
+from dpsyn.domain import Domain, listed
 from dpsyn.errors import DomainError, DpsynError, InputError, NotCalibratedError, ParameterError, quoted
 from dpsyn.notation import worded
 from dpsyn.privacy.noise import NoiseSource
@@ -82,9 +82,19 @@ class Release(Shown):
         size = f"{rows:,} row{'s' * (rows != 1)} of {columns:,} column{'s' * (columns != 1)}"
         heading = f"{self.name or (title(self.mechanism) if known else self.mechanism)}: {size}"
         proven = self.guarantee.status == "proven"
+        notes = [f"  {note}" for note in self.notes]
         may = "The rows may be published under it" if proven else "Nothing of it may be published yet"
-        lines = [heading, *(f"  {line}" for line in self.guarantee._shown()[1][:2]), f"  {may}; the diagnostics never."]
-        return RELEASED if proven else PRIVATE, lines
+        claim = [f"  {line}" for line in self.guarantee._shown()[1][:2]]
+        return RELEASED if proven else PRIVATE, [heading, *claim, *notes, f"  {may}; the diagnostics never."]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its rows cannot be, in sentences, from public facts alone."""
+        if self.config is None or self.domain is None or not self.config.fills_empty_numbers:
+            return ()
+        names = [quoted(a.name) for a in self.domain.attributes if a.is_binned and a.missing]
+        said = f"No cell of {listed(names)} is empty in these rows, though the domain allows it: {self.config.title} takes "
+        return (f"{said}an empty number or date for the middle of its bounds.",) if names else ()
 
     @property
     def tables(self) -> dict[tuple[str, ...], pd.DataFrame]:
@@ -145,6 +155,7 @@ class Config(ABC):
             means.
         removed: fields that earlier versions had, with the value at which they did what is done now.
         noise_is_draw: every row has noise of its own, so there is no fit to draw from again.
+        fills_empty_numbers: no number or date of its rows is empty, whatever the domain allows.
     """
 
     name: ClassVar[str]
@@ -154,6 +165,7 @@ class Config(ABC):
     added_later: ClassVar[Mapping[str, Any]] = {}
     removed: ClassVar[Mapping[str, Any]] = {}
     noise_is_draw: ClassVar[bool] = False
+    fills_empty_numbers: ClassVar[bool] = False
 
     @abstractmethod
     def calibrate(self, spec: PrivacySpec, domain: Domain, n: int) -> Mechanism:

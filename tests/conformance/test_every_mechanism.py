@@ -141,6 +141,16 @@ def test_a_huge_epsilon_brings_back_the_marginals_and_their_dependence(name):
 
 
 @each
+def test_a_release_without_empty_cells_says_so(name):
+    case = CASES[name]
+    domain = TABLE.domain.replace("dose", missing=True)
+    frame = TABLE.frame.assign(dose=TABLE.frame["dose"].where(np.arange(TABLE.n) % 2 > 0))
+    release = run(case.faithful, case.faithful_spec, table=Table(frame, domain))
+    assert release.rows["dose"].isna().any() != any("No cell of 'dose' is empty" in note for note in release.notes)
+    assert not run(case.config, case.spec).notes
+
+
+@each
 def test_wrong_parameters_raise_with_the_fields_name(name):
     case = CASES[name]
     for parameter, value in case.wrong.items():

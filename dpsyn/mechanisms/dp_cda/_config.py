@@ -106,6 +106,7 @@ class DPCDA(Config):
     axes: ClassVar[Mapping[str, Axis]] = {"order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64"), "rows": ROWS}
     added_later: ClassVar[Mapping[str, Any]] = {"rows_by": "equal"}
     noise_is_draw: ClassVar[bool] = True
+    fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.text("target", self.target, "the name of a column")

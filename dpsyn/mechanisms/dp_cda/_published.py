@@ -66,6 +66,7 @@ class PublishedDPCDA(Config):
     name: ClassVar[str] = "dp_cda_as_published"
     title: ClassVar[str] = "DP-CDA as published (no guarantee)"
     paper: ClassVar[Paper] = PAPER
+    fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checks.text("target", self.target, "the name of a column")

@@ -66,6 +66,7 @@ class DPMERF(Config):
         "generation",
         "https://arxiv.org/abs/2002.11603",
     )
+    fills_empty_numbers: ClassVar[bool] = True
     axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "features": Axis("D (features)", "100, 300, 1000, 3000")}
 
     def __post_init__(self) -> None:

@@ -50,6 +50,7 @@ class DPMix(Config):
     )
     axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "order_of_mixture": Axis("l (order of mixture)", "1, 4, 16, 64")}
     noise_is_draw: ClassVar[bool] = True
+    fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rows_field(self, self.rows)

@@ -40,6 +40,7 @@ class LocalPerturbation(Config):
     )
     axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS}
     noise_is_draw: ClassVar[bool] = True
+    fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rows_field(self, self.rows)

@@ -46,6 +46,7 @@ class RandomProjection(Config):
     )
     axes: ClassVar[Mapping[str, Axis]] = {"rows": ROWS, "dimension": Axis("k (dimensions)", "2, 5, 10, 20")}
     noise_is_draw: ClassVar[bool] = True
+    fills_empty_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rows_field(self, self.rows)
