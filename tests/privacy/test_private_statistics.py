@@ -276,3 +276,40 @@ def test_the_limits_of_what_can_be_released() -> None:
     with pytest.raises(ParameterError, match=r"2\^51"):
         private_statistics(DatasetStatistics(3, 2**51, 0.5), REPLACE, Fixed(0))
     assert private_statistics(of_counts(10, 5), PrivacySpec(1e-12), Fixed(0)).epsilon == 1e-12
+
+
+def test_the_largest_count_is_the_whole_number_that_it_was() -> None:
+    """n·(L/n) may be less than L in floating point, and would be cut to L - 1."""
+    handed: list[int] = []
+
+    class Kept(NoiseSource):
+        def discrete_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+            handed.append(int(values[0]))
+            return values
+
+    cut = [(n, largest) for n in range(1, 200) for largest in range(1, n) if int(n * (largest / n)) != largest]
+    assert len(cut) > 20
+    for n, largest in cut:
+        private_statistics(of_counts(n, largest), REPLACE, Kept(np.random.default_rng(0)))
+    assert handed == [largest for _, largest in cut]
+
+
+@pytest.mark.parametrize("wrong", [{"spec": 1.0}, {"spec": REPLACE, "domain": "public"}])
+def test_what_is_no_specification_or_domain_is_named(wrong: dict[str, object]) -> None:
+    with pytest.raises(ParameterError) as caught:
+        private_statistics(of_counts(9, 3), **wrong)
+    assert caught.value.field == list(wrong)[-1]
+
+
+def test_a_domain_is_that_of_the_statistics_in_either_way_of_counting_bits() -> None:
+    """A column of two values is one bit, or two; one of three values is three."""
+    domain = Domain.of([Attribute("t", "categorical", (0, 1), public=True), *PUBLIC.attributes])
+    for p in (3, 4, 5, 6):
+        facts = DatasetStatistics(p=p, n=9, max_frequency=1 / 3, name="mine")
+        if p in (4, 5):
+            assert private_statistics(facts, REPLACE, domain=domain).name == "mine"
+        else:
+            with pytest.raises(DomainError):
+                private_statistics(facts, REPLACE, domain=domain)
+    with pytest.raises(ParameterError, match="source"):
+        private_statistics(9, REPLACE)

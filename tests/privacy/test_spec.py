@@ -3,10 +3,11 @@
 import math
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from dpsyn.errors import ParameterError
+from dpsyn.errors import DataError, ParameterError
 from dpsyn.mechanisms.base import Release
 from dpsyn.notation import readable
 from dpsyn.privacy.spec import (
@@ -104,6 +105,7 @@ def test_whoever_prints_a_claim_prints_its_status(status, words):
     assert {status for status, _ in _STATUSES} == set(get_args(Status))
     claim = Guarantee(math.inf if status == "published_but_wrong" else 1.0, 0.0, "replace_one", "Theorem", status=status)
     assert words in f"{claim}"
+    assert (str(claim) == claim.claim) is (status in ("demonstration", "published_but_wrong"))
     assert words in " ".join(repr(claim).split())
 
 
@@ -160,3 +162,26 @@ def test_a_promise_that_protects_hardly_anybody_says_so():
 def test_no_claim_has_an_impossible_number(epsilon, delta):
     with pytest.raises(ParameterError):
         Guarantee(epsilon, delta, "replace_one", "Theorem")
+
+
+def test_numbers_of_other_kinds_become_pythons_and_its_own_stay():
+    spec = PrivacySpec(np.int64(2), np.float32(0.5))
+    assert (spec.epsilon, type(spec.epsilon), spec.delta, type(spec.delta)) == (2.0, float, 0.5, float)
+    kept = PrivacySpec(2, 0)
+    assert (type(kept.epsilon), type(kept.delta)) == (int, int)
+
+
+def test_a_claim_is_read_as_it_was_written():
+    claim = Guarantee(0.5, 1e-5, "add_remove", "Theorem", ("public",))
+    assert claim.to_dict()["epsilon"] == 0.5
+    assert Guarantee.from_dict(claim.to_dict()) == claim
+    refuted = Guarantee(math.inf, 0.0, "replace_one", "Paper", status="published_but_wrong")
+    assert refuted.to_dict()["epsilon"] is None
+    assert Guarantee.from_dict(refuted.to_dict()) == refuted
+    for wrong in ({"epsilon": None}, {"status": "published_but_wrong"}, {"delta": 2.0}):
+        with pytest.raises((DataError, ParameterError)):
+            Guarantee.from_dict(claim.to_dict() | wrong)
+    lost = claim.to_dict()
+    del lost["neighbouring"]
+    with pytest.raises(DataError, match="'neighbouring'"):
+        Guarantee.from_dict(lost)

@@ -16,6 +16,7 @@ from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.discrete_gaussian import continuous_delta
 from dpsyn.privacy.noise import NoiseSource
+from tests.conformance.neighbours import Exact
 
 HOURS = dpsyn.Attribute("hours", "numeric", lower=0, upper=99, bins=10, integer=True, public=True)
 GAIN = dpsyn.Attribute("gain", "numeric", lower=0, upper=9_999, bins=5, integer=True, public=True)
@@ -49,6 +50,16 @@ def test_the_budget_pays_for_every_level_of_every_column(neighbouring, factor):
     assert spent[HISTOGRAMS] == pytest.approx(6 * factor / scale[HISTOGRAMS])
     assert sum(spent.values()) == pytest.approx(0.7, rel=1e-12)
     assert spent[HISTOGRAMS] == pytest.approx(0.3 * 0.7, rel=0.05)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_every_count_of_the_histograms_has_the_noise_that_their_part_pays_for(delta):
+    noise, mechanism = Exact(), calibrated(dpsyn.PrivacySpec(1.0, delta))
+    mechanism.encoding(noise, TABLE)
+    names = [entry["name"] for entry in mechanism.ledger.entries]
+    assert {call.scale for call in noise.calls} == {mechanism.ledger.entries[names.index(HISTOGRAMS)]["scale"]}
+    assert {call.kind for call in noise.calls} == {"gaussian" if delta else "laplace"}
+    assert noise.calls[0].values.sum() == TABLE.n
 
 
 def test_gaussian_noise_is_calibrated_to_all_parts_together():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,17 @@ import pytest
 
 import dpsyn
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting._ledger import Ledger, NoiseKind, Part, parts_of, published_part
+from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
+from dpsyn.mechanisms.noisy_reweighting._ledger import (
+    Ledger,
+    NoiseKind,
+    Part,
+    calibrated_ledger,
+    parts_of,
+    published_part,
+    with_count,
+    with_counts,
+)
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.solvers.contingency import all_codes
@@ -152,3 +163,44 @@ def test_tables_and_conjunctions_of_nothing_are_refused() -> None:
             TableFamily(sizes, [(0,)])
     with pytest.raises(ParameterError):
         ConjunctionFamily((2, 3), 0)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@pytest.mark.parametrize("share", [0.25, 0.02])
+def test_what_joins_has_the_share_that_was_asked_for(kind: NoiseKind, share: float) -> None:
+    """Nine functions that move by 3, with weight 2: their squares are not their lengths."""
+    found = replace(parts_of(WalshFamily(3, 1), "add_remove", "laplace", by_size=False), parts=(Part("f", 4, 9, 3, 2),))
+    spec = dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")
+    for joined in (with_counts(found, "more", 7, 4, kind, share), with_count(found, kind, share)):
+        assert calibrated_ledger(joined, kind, spec).entries[-1]["share"] == pytest.approx(share, rel=0.13)
+    # However little is asked for, there is some.
+    assert with_counts(found, "more", 7, 10**6, kind, 1e-9).parts[-1].weight == 1
+
+
+def test_how_many_points_there_are_hangs_on_a_public_number_of_rows_alone() -> None:
+    domain = categories(*[9] * 12)
+
+    def points(n: int, neighbouring: Any, **settings: Any) -> int:
+        spec = dpsyn.PrivacySpec(1.0, 1e-5, neighbouring)
+        return dpsyn.NoisyReweighting(**settings).calibrate(spec, domain, n).reduced_space_size
+
+    assert points(10**9, "replace_one") > points(10, "replace_one") == points(10, "add_remove")
+    assert points(10**9, "add_remove") == points(10, "add_remove")
+    many = categories(*[3] * 26)
+    spec = dpsyn.PrivacySpec(1.0, 1e-5)
+    few, large = (dpsyn.NoisyReweighting().calibrate(spec, many, n) for n in (10, 10**9))
+    assert isinstance(few, ChoosingMechanism)
+    assert few.reduced_space_size == large.reduced_space_size  # tables that are chosen by noisy scores are not known before
+
+
+@pytest.mark.parametrize(
+    ("noise", "delta", "status"),
+    [
+        ("laplace", 0.0, "proven"),
+        ("gaussian", 1e-5, "proven"),
+        ("as_published", 0.0, "real_arithmetic"),
+    ],
+)
+def test_the_claim_is_that_of_the_noise(noise: Any, delta: float, status: str) -> None:
+    claim = dpsyn.NoisyReweighting(noise=noise).calibrate(dpsyn.PrivacySpec(0.7, 1e-5), cube(3), 9).guarantee
+    assert (claim.epsilon, claim.delta, claim.neighbouring, claim.status) == (0.7, delta, "replace_one", status)
