@@ -190,6 +190,7 @@ def test_how_many_points_there_are_hangs_on_a_public_number_of_rows_alone() -> N
     spec = dpsyn.PrivacySpec(1.0, 1e-5)
     few, large = (dpsyn.NoisyReweighting().calibrate(spec, many, n) for n in (10, 10**9))
     assert isinstance(few, ChoosingMechanism)
+    assert "noisy scores" in few.guarantee.source
     assert few.reduced_space_size == large.reduced_space_size  # tables that are chosen by noisy scores are not known before
 
 
@@ -204,3 +205,4 @@ def test_how_many_points_there_are_hangs_on_a_public_number_of_rows_alone() -> N
 def test_the_claim_is_that_of_the_noise(noise: Any, delta: float, status: str) -> None:
     claim = dpsyn.NoisyReweighting(noise=noise).calibrate(dpsyn.PrivacySpec(0.7, 1e-5), cube(3), 9).guarantee
     assert (claim.epsilon, claim.delta, claim.neighbouring, claim.status) == (0.7, delta, "replace_one", status)
+    assert "chosen" not in claim.source
