@@ -422,7 +422,7 @@ class Attribute:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Attribute:
-        """The attribute that :meth:`to_dict` wrote.
+        """The attribute that :meth:`to_dict` wrote; bounds of dates may be days such as 2024-12-31.
 
         Raises:
             DomainError: a field is absent, unknown or of a wrong type.
@@ -434,7 +434,16 @@ class Attribute:
             raise DomainError(
                 f"column {quoted(data['name'])}: {quoted(unknown[0])} is not a field of a column", column=str(data["name"])
             )
-        return cls(**data)
+        bounds = [side for side in ("lower", "upper") if side in data] if data["kind"] == "date" else []
+        return cls(**{**data, **{side: _day_number(data[side]) for side in bounds}})
+
+
+def _day_number(bound: object) -> object:
+    """Days since 1970-01-01; what is no day stays, and is refused as a bound."""
+    try:
+        return float(np.datetime64(bound, "D").astype(np.int64)) if isinstance(bound, str) else bound
+    except ValueError:
+        return bound
 
 
 def _listed(field: str, value: object) -> tuple[Any, ...]:

@@ -173,7 +173,7 @@ def _downloads(made: MadeRelease, newest: bool) -> None:
         )  # fmt: skip
         widgets.download(
             "Record of the run as JSON",
-            json.dumps(release.record(), indent=2, default=str),
+            json.dumps(release.record(), indent=2, default=str, ensure_ascii=False),
             f"{stem}.json",
             key=f"record_{made.number}",
             icon="description",

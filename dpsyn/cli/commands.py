@@ -398,7 +398,7 @@ def verify(record: str, schema: str | None, as_json: bool) -> int:
         claim = None if found.found is None else found.found.to_dict()
         say_json({"holds": found.holds, "said": str(found), "stated": found.stated.to_dict(), "found": claim})
     else:
-        say(str(found))
+        wrapped(str(found), "")
         for assumption in () if found.found is None else found.found.assumptions:
             wrapped(f"taken for granted: {assumption}")
     return DONE if found.holds else NO

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ _BOUNDS = ("lower", "upper")
 
 def schema_text(domain: Domain) -> str:
     """The domain as :func:`read_schema` reads it."""
-    lines = [json.dumps(_dates(a.to_dict(), _day_of), ensure_ascii=False) for a in domain.attributes]
+    lines = [json.dumps(column, ensure_ascii=False) for column in as_written(domain)["columns"]]
     return '{"columns": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 
@@ -50,27 +49,19 @@ def read_schema(data: bytes | str) -> Domain:
         found = found["domain"]
     elif not is_schema(data):
         raise DataError("this is no schema of dpsyn; `dpsyn schema people.csv --from FILE` makes one of another tool's")
-    columns = found.get("columns") if isinstance(found, dict) else None
-    if isinstance(columns, list):
-        found = {"columns": [_dates(c, _number_of) if isinstance(c, dict) else c for c in columns]}
     return Domain.from_dict(found)
 
 
-def _dates(column: dict[str, Any], write: Callable[[Any], Any]) -> dict[str, Any]:
-    if column.get("kind") != "date":
+def as_written(domain: Domain) -> dict[str, Any]:
+    """The domain as a file for people has it: as its ``to_dict``, but for the bounds of dates, which are days."""
+    return {"columns": [_with_days(attribute.to_dict()) for attribute in domain.attributes]}
+
+
+def _with_days(column: dict[str, Any]) -> dict[str, Any]:
+    if column["kind"] != "date":
         return column
-    return column | {side: write(column[side]) for side in _BOUNDS if side in column}
+    return column | {side: _day_of(column[side]) for side in _BOUNDS}
 
 
 def _day_of(bound: float) -> object:
     return str(np.datetime64(int(bound), "D")) if float(bound).is_integer() else bound
-
-
-def _number_of(bound: object) -> object:
-    """Days since 1970-01-01; what is no date stays, and is refused as a bound."""
-    if not isinstance(bound, str):
-        return bound
-    try:
-        return float((np.datetime64(bound, "D") - np.datetime64(0, "D")).astype(int))
-    except ValueError:
-        return bound

@@ -109,13 +109,14 @@ class Release(Shown):
         No seed either: with it, anybody can take the noise off. With the configuration, and the domain where it is public,
         :func:`~dpsyn.mechanisms.records.verify` calibrates again.
         """
+        from dpsyn.data.schema_file import as_written
         from dpsyn.mechanisms.records import recorded_config
 
         public = self.domain is not None and self.domain.is_public
         return {
             "mechanism": self.mechanism,
             "config": recorded_config(self.config),
-            "domain": self.domain.to_dict() if self.domain is not None and public else None,
+            "domain": as_written(self.domain) if self.domain is not None and public else None,
             "settings": dict(self.settings),
             "guarantee": self.guarantee.to_dict(),
             "rows": len(self.rows),

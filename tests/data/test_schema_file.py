@@ -37,10 +37,10 @@ def test_it_is_edited_by_hand() -> None:
 @pytest.mark.parametrize(
     ("text", "fault", "said"),
     [
-        ("", DataError, "line 1"),
+        ("", DataError, "this is no schema"),
         ('{"columns": [\n  {"name": "a",}\n]}', DataError, "line 2"),
         ("[" * 100_000, DataError, "nested too deeply"),
-        (b"\xff\xfe\x00", DataError, "no JSON"),
+        (b"\xff\xfe\x00", DataError, "this is no schema"),
         ("{}", DomainError, "one entry a column"),
         ('{"columns": [3]}', DomainError, "at least a name and a kind"),
         ('{"columns": []}', DomainError, "at least one column"),
