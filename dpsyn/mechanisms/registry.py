@@ -29,6 +29,7 @@ MECHANISMS: dict[str, str] = {
     "dual_query": "dpsyn.mechanisms.dual_query:DualQuery",
     "dp_mix": "dpsyn.mechanisms.dp_mix:DPMix",
     "dp_merf": "dpsyn.mechanisms.dp_merf:DPMERF",
+    "dp_gan": "dpsyn.mechanisms.dp_gan:DPGAN",
     "local_perturbation": "dpsyn.mechanisms.local_perturbation:LocalPerturbation",
     "random_projection": "dpsyn.mechanisms.random_projection:RandomProjection",
 }

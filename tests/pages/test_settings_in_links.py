@@ -31,6 +31,7 @@ FIELD_WITH_SETTINGS = (
     "Local perturbation",
     "Random projection",
     "DP-MERF",
+    "DP-GAN",
     "Independent columns",
 )
 

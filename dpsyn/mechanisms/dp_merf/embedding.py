@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
+from dpsyn.solvers.adam import Adam
 from dpsyn.solvers.contingency import Integers
 from dpsyn.table import Table
 
@@ -24,8 +25,6 @@ _SPREAD = 3.0
 """The kernel of q numbers between -1 and 1 is exp(-‖x - x'‖²·3/2q): their distance is √(2q/3) where they are uniform."""
 _ITERATIONS, _RATE = 200, 0.5
 """Smaller rates and fewer steps left points of one narrow cluster far away from it."""
-_FIRST, _SECOND, _SMALL = 0.9, 0.999, 1e-8
-"""Of Adam (Kingma, Ba 2015), as are the next two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +132,14 @@ class Features:
     def fitted(self, mean: Floats, count: int, generator: np.random.Generator) -> Floats:
         """So many points between -1 and 1 whose mean of waves is near the given one: ½‖·‖² falls, by Adam."""
         points = generator.uniform(-1.0, 1.0, (count, len(self.numbers)))
-        first, second = np.zeros_like(points), np.zeros_like(points)
-        half = self.frequencies.shape[1]
+        adam, half = Adam(), self.frequencies.shape[1]
         for step in range(1, _ITERATIONS + 1):
             waves = self.waves(points)
             off = waves.mean(axis=0) - mean
             # d cos = -sin, d sin = cos; a point's own gradient, without the 1/count that Adam would take out again.
             gradient = (waves[:, :half] * off[half:] - waves[:, half:] * off[:half]) @ self.frequencies.T
-            first = _FIRST * first + (1 - _FIRST) * gradient
-            second = _SECOND * second + (1 - _SECOND) * gradient**2
-            moved = first / (1 - _FIRST**step) / (np.sqrt(second / (1 - _SECOND**step)) + _SMALL)
-            points = np.clip(points - _RATE * (1 - step / (_ITERATIONS + 1)) * moved, -1.0, 1.0)
+            moved = _RATE * (1 - step / (_ITERATIONS + 1)) * adam.direction(gradient)
+            points = np.clip(points - moved, -1.0, 1.0)
         return points
 
 

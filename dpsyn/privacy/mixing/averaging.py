@@ -68,14 +68,14 @@ def changed_by_floating_point(numbers: int, largest: float) -> float:
     return numbers * (2.0**-42 + 2.0**-45 * largest)
 
 
-def floating_noise_assumption(numbers: int, largest: float) -> str:
+def floating_noise_assumption(numbers: int, largest: float, remedy: str = "noise_sampler='exact' closes that gap.") -> str:
     """What a release takes for granted of noise from NumPy's generator."""
     more = f" (more where averages are above {USUAL_AVERAGE:.0f}σ)" if largest == USUAL_AVERAGE else ""
     return (
         f"{SYSTEM_NOISE}, in floating point, so it is only nearly Gaussian. Noisy averages are rounded to steps of about "
         "σ/64, so that low bits give nothing away; that floating point then changes one of the "
         f"{numbers:,} numbers has a probability of about {rounded_up(changed_by_floating_point(numbers, largest), 2)} "
-        f"in all{more}, which is not part of δ and is taken for never. noise_sampler='exact' closes that gap."
+        f"in all{more}, which is not part of δ and is taken for never. {remedy}"
     )
 
 

@@ -100,7 +100,7 @@ def change_epsilon(
         too_much: the same for an ε clearly above this.
     """
     candidates = [[*parts, *beside] for parts in dominating(classes, change, variant)]
-    return _worst(candidates, multiplier, delta, tolerance, enough, too_much)
+    return worst_epsilon(candidates, multiplier, delta, tolerance, enough, too_much)
 
 
 def calibrate_sigma(
@@ -139,20 +139,25 @@ def calibrate_sigma(
     classes = mixed_classes(order_of_mixture, class_sizes, rows, variant)
     checked_multiplier(order_of_mixture, 1.0, clip_norm, delta, variant)
     candidates = tuple((*parts, *beside) for parts in dominating(classes, neighbouring, variant))
-    multiplier = _calibrated(candidates, epsilon, delta, tolerance)
+    multiplier = calibrated_multiplier(candidates, epsilon, delta, tolerance)
     # The last factor covers the way back from σ to the multiplier.
     clip_norm, order_of_mixture = float(clip_norm), int(order_of_mixture)
     return multiplier * (1 if variant == "poisson" else 2) * clip_norm / order_of_mixture * (1 + 1e-12)
 
 
 @lru_cache(maxsize=512)
-def _calibrated(candidates: tuple[tuple[Part, ...], ...], epsilon: float, delta: float, tolerance: float) -> float:
+def calibrated_multiplier(candidates: tuple[tuple[Part, ...], ...], epsilon: float, delta: float, tolerance: float) -> float:
+    """The smallest z, up to a factor 1 + ``tolerance``, at which no composition has more than ``epsilon`` at δ.
+
+    Raises:
+        CalibrationError: there is none.
+    """
     guess = max(likely_multiplier(parts, epsilon, delta) for parts in candidates)
     binding, fine = list(candidates[:3]), _ROUGH
 
     def search(guess: float, tolerance: float) -> float:
         def epsilon_of(multiplier: float) -> float:
-            return _worst(binding, multiplier, delta, fine, _LITTLE * epsilon, _MUCH * epsilon)
+            return worst_epsilon(binding, multiplier, delta, fine, _LITTLE * epsilon, _MUCH * epsilon)
 
         return smallest_multiplier(epsilon_of, epsilon, guess, tolerance)
 
@@ -206,7 +211,7 @@ def checked_delta(delta: float) -> float:
     return checks.number("delta", delta, above=0.0, below=1.0, why=why)
 
 
-def _worst(
+def worst_epsilon(
     candidates: Sequence[Sequence[Part]],
     multiplier: float,
     delta: float,
