@@ -46,8 +46,8 @@ _WHOLE_ROWS = (
     "chance; 1 is a fresh sample, less a copy, more a difference."
 )
 _NO_PRIVACY = (
-    "Copies are no measure of privacy, nor is the distance. Where few values are likely, independent rows equal real ones "
-    "as often; real rows with some cells changed rarely do, they keep a distance, and anyone would know them again."
+    "Copies are no measure of privacy, nor is the distance: where few values are likely, independent rows are copies too; "
+    "and the last line, whose rows anyone would know again, may look better than a private release."
 )
 MODELS_HELP = "Numbers are predicted by regressions of the same kinds, ridge in place of logistic regression."
 _MEANINGS = {
