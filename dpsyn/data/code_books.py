@@ -76,6 +76,8 @@ class CodeBook:
             attributes.append(attribute)
             taken += [name] if off_rows else []
             notes += [f"Column {quoted(name)}: {note}." for note in said.notes]
+            if said.missing is False and attribute.missing:
+                notes.append(f"Column {quoted(name)} is never empty by the description, and is in some rows: it may be empty.")
         if taken:
             notes.append(f"The description does not say all of {listed(taken)}: what is missing was read off the rows.")
         return Domain.of(attributes), tuple(notes)
@@ -160,7 +162,8 @@ def _attribute(name: str, said: Said, read: Attribute | None) -> tuple[Attribute
     values = (False, True) if values is None and kind == "truth" else values
     if values is None:
         raise _silent(name, "its values")
-    off_rows = empty or (said.categories is None and read is not None)
+    plain = kind == "truth" and _pair(values) == (False, True)  # as it says itself
+    off_rows = empty or (said.categories is None and read is not None and not plain)
     pair = _pair(values)
     if len(values) == 2 and not missing and (kind == "truth" or pair is not None):
         return Attribute(name, "truth", pair or values), off_rows

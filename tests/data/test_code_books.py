@@ -92,7 +92,7 @@ def test_sdv_keeps_the_kinds_and_takes_the_rest_off_the_rows() -> None:
     assert [a.kind for a in again.attributes] == [a.kind for a in DOMAIN.attributes]
     assert again["age"].lower == ROWS.frame["age"].min()
     assert again["age"].unit == 1
-    assert "sex, smokes, member, code, age, wage, dose, born" in missing[-1]
+    assert "sex, smokes, code, age, wage, dose, born" in missing[-1]
     assert "read off the rows" in missing[-1]
     ROWS.with_domain(again)
     with pytest.raises(DomainError, match="'sex': the description does not say its values"):
@@ -216,6 +216,18 @@ def test_what_is_not_said_is_not_made_up(node: dict[str, Any], why: str) -> None
     assert fault.value.column == "odd"
 
 
+def test_truth_values_are_said_and_an_empty_cell_against_the_description_is_told() -> None:
+    rows = dpsyn.read_table(pd.DataFrame({"in": [True, False] * 20, "on": [pd.NaT, pd.Timestamp("2024-01-01")] * 20}))
+    node = {"type": "string", "format": "date", "formatMinimum": "2020-01-01", "formatMaximum": "2025-01-01"}
+    book = read_code_book({"type": "object", "properties": {"in": {"type": "boolean"}, "on": node}})
+    domain, notes = book.domain(rows)
+    assert domain["in"] == Attribute("in", "truth", (False, True))
+    assert domain["on"].missing
+    assert notes[0] == "Column 'on' is never empty by the description, and is in some rows: it may be empty."
+    assert [note for note in notes if "'in'" in note or " in:" in note] == []
+    assert book.project(["in"]).domain(rows)[1] == ()
+
+
 def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
     rows = dpsyn.read_table(pd.DataFrame({"n": [4, 9, 30, None], "word": ["a", "b", "a", "b"], "free": [1, 2, 3, 4]}))
     book = read_code_book({"properties": {"n": {"type": "integer", "minimum": 0}, "word": {"enum": ["a", "b", "c"]}}})
@@ -226,7 +238,10 @@ def test_rows_fill_in_what_is_missing_and_an_empty_cell_is_no_secret() -> None:
             Attribute("word", "categorical", ("a", "b", "c")),
         ]
     )
-    assert notes == ("The description does not say all of n: what is missing was read off the rows.",)
+    assert notes == (
+        "Column 'n' is never empty by the description, and is in some rows: it may be empty.",
+        "The description does not say all of n: what is missing was read off the rows.",
+    )
     with pytest.raises(DomainError, match="no column 'gone'"):
         read_code_book({"properties": {"gone": {"enum": [1]}}}).domain(rows)
 
