@@ -122,7 +122,7 @@ def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quie
             experiment.results[result.key] = result
             workspace.add_result(experiment, result)
             done = total - len(experiment.missing)
-            progress(f"{result.label} at {result.value:g}, run {result.repeat + 1}: {result.status}", done / total)
+            progress(result.line, done / total)
 
         done = list(experiment.results.values())
         backend: Backend = "here" if workers == 1 else "joblib"

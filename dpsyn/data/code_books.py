@@ -77,7 +77,9 @@ class CodeBook:
             taken += [name] if off_rows else []
             notes += [f"Column {quoted(name)}: {note}." for note in said.notes]
             if said.missing is False and attribute.missing:
-                notes.append(f"Column {quoted(name)} is never empty by the description, and is in some rows: it may be empty.")
+                notes.append(
+                    f"Column {quoted(name)} is never empty by the description, and is in some rows: it may be empty."
+                )
         if taken:
             notes.append(f"The description does not say all of {listed(taken)}: what is missing was read off the rows.")
         return Domain.of(attributes), tuple(notes)

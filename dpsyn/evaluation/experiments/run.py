@@ -20,7 +20,7 @@ from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.kit.faults import innermost
-from dpsyn.mechanisms.base import Mechanism, Progress
+from dpsyn.mechanisms.base import Mechanism, Progress, no_progress
 from dpsyn.mechanisms.records import config_to_dict
 from dpsyn.privacy.spec import Guarantee
 from dpsyn.schema import checked
@@ -66,6 +66,11 @@ class CellResult:
     settings: dict[str, Any] = field(default_factory=dict)
     measures: tuple[dict[str, float], ...] = ()
     seconds: float = 0.0
+
+    @property
+    def line(self) -> str:
+        """Which run it was, and how it ended."""
+        return f"{self.label} at {self.value:g}, run {self.repeat + 1}: {self.status}"
 
     @classmethod
     def of(cls, cell: Cell, status: Status, message: str = "") -> CellResult:
@@ -333,6 +338,7 @@ def run_grid(
     scheduler: str | None = None,
     done: Iterable[CellResult] = (),
     on_result: Callable[[CellResult], None] | None = None,
+    progress: Progress = no_progress,
 ) -> Results:
     """Run the cells that are not done yet; results come in the order of the grid.
 
@@ -349,22 +355,30 @@ def run_grid(
         scheduler: address of the Dask scheduler.
         done: results of an earlier, interrupted run: their cells are not run again, unless they crashed.
         on_result: called with every new result as it arrives; what it keeps survives an interruption.
+        progress: told of every run that ends, with the time left, and the share that is done; ``print`` will do.
 
     Raises:
         ParameterError: an unknown backend, or a cluster without its address.
     """
     checks.instance("grid", grid, Grid, "an experiment, Grid(...)")
-    if baseline is None:
-        baseline = real_baseline(table, holdout, target, degrees=degrees, models=models)
-    checks.instance("baseline", baseline, Baseline, "what real_baseline gives, or None")
     if on_result is not None and not callable(on_result):
         raise ParameterError("on_result", on_result, "a function of a result, or None")
+    if not callable(progress):
+        raise ParameterError("progress", progress, "a function of a step and a share, such as print")
+    if baseline is None:
+        progress("measuring the real data against itself", 0.0)
+        baseline = real_baseline(table, holdout, target, degrees=degrees, models=models)
+    checks.instance("baseline", baseline, Baseline, "what real_baseline gives, or None")
     found = {result.key: result for result in checked_results("done", done) if result.status != "crashed"}
     cells = list(grid.cells())
     waiting = {cell.key: cell for cell in cells if cell.key not in found}
+    before, begun = len(found), time.monotonic()
     for event in run_cells(list(waiting.values()), baseline, backend=backend, workers=workers, scheduler=scheduler):
         if event.result is not None:
             found[event.cell.key] = event.result
+            share = (len(found) - before) / len(waiting)
+            left = (time.monotonic() - begun) * (1 / share - 1)
+            progress(f"{event.result.line}; about {left:,.0f} s left", share)
             if on_result is not None:
                 on_result(event.result)
     return Results([found[key] for key in dict.fromkeys(cell.key for cell in cells)], grid, references(baseline))

@@ -152,3 +152,15 @@ def test_backends_that_cannot_be(
     monkeypatch.setattr("dpsyn.solvers.executors.SECONDS_TO_CONNECT", 0.2)
     with pytest.raises(ParameterError):
         run_grid(grid(), baseline.table, baseline=baseline, backend=backend, scheduler=scheduler)  # type: ignore[arg-type]
+
+
+def test_a_run_tells_how_far_it_is_and_how_long_it_takes(baseline: Baseline) -> None:
+    told: list[tuple[str, float]] = []
+    results = run_grid(
+        grid(), baseline.table, baseline=baseline, backend="here", progress=lambda step, share: told.append((step, share))
+    )
+    assert [step.partition(";")[0] for step, _ in told] == [result.line for result in results]
+    assert [share for _, share in told] == pytest.approx([(i + 1) / len(results) for i in range(len(results))])
+    assert told[-1][0].endswith("; about 0 s left")
+    with pytest.raises(ParameterError, match="such as print"):
+        run_grid(grid(), baseline.table, baseline=baseline, progress=3)  # type: ignore[arg-type]
