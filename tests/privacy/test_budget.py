@@ -77,3 +77,8 @@ def test_numbers_that_move_by_more_than_one_have_as_much_more_noise() -> None:
     pure, gaussian = Budget(1.0, "laplace", 2), Budget(1.0, "gaussian", 2)
     assert pure.noise_scale_for(0.5, 3, 4) == pytest.approx(24, rel=1e-11)
     assert gaussian.noise_scale_for(0.5, 9, 4) == pytest.approx(12, rel=1e-11)
+
+
+def test_a_single_release_takes_the_noise_of_less_deviation() -> None:
+    assert single_release(PrivacySpec(1.0, 1e-5), 1).noise == "laplace"
+    assert single_release(PrivacySpec(1.0, 1e-5), 60).noise == "gaussian"

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from dpsyn.errors import ParameterError
 from dpsyn.privacy.discrete_gaussian import Moved, continuous_delta, discrete_delta, gaussian_scale
@@ -118,6 +119,17 @@ def test_nothing_moved_and_no_delta_are_refused():
 def test_the_allowance_is_there_where_nothing_else_is():
     assert discrete_delta([Moved(1)], 5.0, 1000.0) == 1e-13
     # Twice on a lattice so long that the answer is out of reach, and on noise too narrow for one.
-    assert discrete_delta([Moved(1)], 1e6, 1.0) == 1.0
+    assert discrete_delta([Moved(1)], 1e6, 1.0) == discrete_delta([Moved(1)], 2e5, 1.0) == 1.0
     assert discrete_delta([Moved(1), Moved(1, 1, 4)], 1.49, 1.0) == 1.0
     assert discrete_delta([Moved(1), Moved(1, 1, 4)], 1.5, 1.0) < 0.5
+
+
+def test_what_does_not_move_costs_nothing():
+    assert discrete_delta([Moved(0)], 5.0, 1.0) == 1e-13
+    assert continuous_delta(0.0, 1.0) == continuous_delta(-1.0, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(("mu", "epsilon"), [(0.3, 1.0), (1.0, 0.2), (4.0, 3.0)])
+def test_the_continuous_profile_by_its_formula(mu, epsilon):
+    wanted = ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu)
+    assert continuous_delta(mu, epsilon) == pytest.approx(wanted, rel=1e-9)

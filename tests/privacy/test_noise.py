@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from dpsyn.errors import ParameterError
+from dpsyn.privacy import noise as noise_module
 from dpsyn.privacy.noise import NoiseSource, happens, uniform_below
 
 COUNT = 20_000
@@ -99,6 +100,8 @@ def test_values_go_to_the_nearest_step_of_the_grid(monkeypatch):
     np.testing.assert_array_equal(
         source(False).gaussian(np.array([0.4, 0.6, -0.6, 7.8]) * step, 3.0), np.array([0, 1, -1, 8]) * step
     )
+    # Two rounded values are a step further apart at most: the allowance is for a thousand of them.
+    assert noise_module.GAUSSIAN_ROUNDING >= 1000 * 2.0**-40
 
 
 def test_a_seed_is_not_a_generator():
