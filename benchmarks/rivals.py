@@ -95,6 +95,9 @@ def made_by_them(
         config = mechanisms.DiscreteConfig(mechanism=getattr(mechanisms, name)(**settings))
         made = config.calibrate(epsilon=epsilon, delta=delta)(np.random.default_rng(seed), data).synthetic_data
     else:
+        if not hasattr(mbi.Domain, "attrs"):
+            # The scripts are older than the package 2.0.
+            mbi.Domain.attrs = property(lambda domain: domain.attributes)
         np.random.seed(seed)  # noqa: NPY002 (the scripts draw from NumPy's global generator)
         module: Any = importlib.import_module(system.removeprefix("mbi_"))
         if system == "mbi_mst":

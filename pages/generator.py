@@ -80,6 +80,8 @@ def settings() -> None:
     widgets.guarantee_card(mechanism.claim(seeded=demo), before=True)
     for kind, sentence in expectations(mechanism):
         (st.warning if kind == "warning" else st.caption)(widgets.said(sentence))
+    if more := road.a_tenth_more(mechanism, learn):
+        st.caption(more)
     show_claim(config.name, mechanism.guarantee, mechanism.facts())
     with st.expander("Budget and derived settings", icon=":material/pie_chart:"):
         show_budget(config.name, mechanism.calibrated(), mechanism.guarantee, "planned_budget")

@@ -59,8 +59,7 @@ def expectations(mechanism: Mechanism) -> list[tuple[str, str]]:
     else:
         said = [("caption", "The run will make as many rows as there are by a private estimate.")]
     of_run = offered(mechanism.config.name, "expectations:of_run")
-    more = road.a_tenth_more(mechanism)
-    return [*said, *(() if of_run is None else of_run(mechanism)), *([("caption", more)] if more else [])]
+    return said if of_run is None else [*said, *of_run(mechanism)]
 
 
 def show_claim(mechanism: str, guarantee: Guarantee, settings: Mapping[str, Any]) -> None:

@@ -171,7 +171,7 @@ def expected(offer: Offer) -> str:
     return f"{of}: {what}{_error(*offer.error)}."
 
 
-def a_tenth_more(mechanism: Mechanism) -> str:
+def a_tenth_more(mechanism: Mechanism, learn: Table) -> str:
     """The error to expect of the budget as it is and of a tenth more of ε, in a sentence; empty where it is not known, or
     hangs on other things."""
     error: Callable[[Mechanism], Any] | None = offered(mechanism.config.name, "expectations:table_error")
@@ -181,7 +181,7 @@ def a_tenth_more(mechanism: Mechanism) -> str:
     spec = replace(mechanism.spec, epsilon=_MORE * mechanism.spec.epsilon)
     then = None
     with suppress(DpsynError):
-        then = error(mechanism.config.calibrate(spec, mechanism.domain, mechanism.n))
+        then = error(calibrated(mechanism.config, spec, learn))
     if then is None or percent(then[0], 3) == percent(now[0], 3):
         return ""
     return (
