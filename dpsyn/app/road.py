@@ -26,6 +26,7 @@ from dpsyn.mechanisms.base import Config, Mechanism, Release
 from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, as_it_comes, offered, title
 from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
+from dpsyn.table import Table
 
 STEPS = ("Data", "Domain", "Mechanism", "Rows")
 _LOST, _SHORT_WAIT = 0.5, 15.0
