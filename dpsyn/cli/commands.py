@@ -19,7 +19,6 @@ from dpsyn.cli.reading import (
     calibrated,
     degrees_in,
     described,
-    in_memory,
     names_in,
     needs_target,
     note_bounds,
@@ -354,7 +353,7 @@ def compare(
 
     if real == STDIN and STDIN in (synthetic, holdout):
         raise click.UsageError("standard input can be one table only")
-    table = in_memory(read(real, schema, columns))
+    table = read(real, schema, columns)
     rows = read_over(synthetic, table.domain)
     held = None if holdout is None else read_over(holdout, table.domain)
     asked = {"holdout": held, "target": target, "degrees": degrees_in(degrees, len(table.domain))}

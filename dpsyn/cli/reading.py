@@ -36,12 +36,6 @@ def read(source: str, schema: str | None, columns: str | None, *, in_place: bool
     return noted(bytes_of(source) if source == STDIN else source, domain=schema_of(schema), columns=names_in(columns))
 
 
-def in_memory(table: AnyTable) -> Table:
-    from dpsyn.data.counted import CountedTable
-
-    return table.loaded() if isinstance(table, CountedTable) else table
-
-
 def read_over(source: str, domain: Domain) -> Table:
     """Rows over the domain of other ones.
 
