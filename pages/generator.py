@@ -16,7 +16,7 @@ from dpsyn.app.releases import (
 from dpsyn.errors import DpsynError
 from dpsyn.kit import code, jobs, visit, widgets
 from dpsyn.kit.visit import calibrated
-from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE, title
 from dpsyn.privacy.spec import PrivacySpec
 
 releases = state.made()
@@ -24,6 +24,27 @@ newest = next((made for made in state.comparable() if made.number == st.session_
 road.head("Generator", "Mechanism" if newest is None else "Rows")
 current = widgets.dataset_bar()
 learn = current.parts[0]
+
+
+def chosen(best: str) -> str:
+    """The mechanism of which a button is pressed, of the three or of the field; ``best`` until one is."""
+    groups = {"mechanism": ("The three", THE_THREE), "field": ("The field", THE_FIELD)}
+    before = [name for name in THE_FIELD if st.query_params.get("mechanism") == title(name)]
+    if before and "field" not in st.session_state:  # a link of when all stood in one line
+        st.session_state.update(mechanism=None, field=before[0])
+    if not any(st.session_state.get(key) or key in st.query_params for key in groups):
+        # A choice like any other: a link keeps it.
+        st.session_state["mechanism" if best in THE_THREE else "field"] = best
+
+    def alone(key: str) -> None:
+        for other in groups.keys() - {key}:
+            st.session_state[other] = None
+
+    found = [
+        st.segmented_control(label, names, format_func=title, key=key, bind="query-params", on_change=alone, args=(key,))
+        for key, (label, names) in groups.items()
+    ]
+    return next(filter(None, found), best)
 
 
 @st.fragment
@@ -39,14 +60,7 @@ def settings() -> None:
     found = road.offers(current, budget)
     best = road.best_of(found)
     road.offers_tables(found, budget, best)
-    if "mechanism" not in st.session_state and "mechanism" not in st.query_params:
-        st.session_state["mechanism"] = best  # a choice like any other: a link keeps it
-    name = (
-        st.segmented_control(
-            "Mechanism", list(MECHANISMS), format_func=title, required=True, key="mechanism", bind="query-params"
-        )
-        or best
-    )
+    name = chosen(best)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         try:
             config, spec = form_of(name)(current, epsilon, delta)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpsyn import memory as module
-from dpsyn.memory import allow, available_memory
+from dpsyn.memory import allow, available_memory, forget_peak, peak_memory
 
 
 def test_available_memory_is_less_than_the_machine_has() -> None:
@@ -31,3 +31,20 @@ def test_what_a_process_is_allowed_counts(monkeypatch: pytest.MonkeyPatch) -> No
     assert before > 1 << 20
     allow(1 << 20)
     assert available_memory() == 1 << 20
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells")
+def test_the_peak_is_that_of_what_is_asked_about() -> None:
+    forget_peak()
+    before = peak_memory()
+    big = bytearray(200 << 20)
+    big[:: 1 << 12] = b"x" * len(big[:: 1 << 12])
+    assert peak_memory() - before > 150 << 20
+    del big
+    forget_peak()
+    assert peak_memory() - before < 50 << 20
+
+
+def test_a_system_that_tells_nothing_is_asked_in_vain(tmp_path: Path) -> None:
+    forget_peak(tmp_path / "nowhere")
+    assert peak_memory(tmp_path / "nowhere") == 0

@@ -23,7 +23,7 @@ from dpsyn.evaluation.report import Report
 from dpsyn.kit import jobs, visit, widgets
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.mechanisms.base import Config, Mechanism, Release
-from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, as_it_comes, offered, title
+from dpsyn.mechanisms.registry import MECHANISMS, THE_FIELD, THE_THREE, as_it_comes, offered, title
 from dpsyn.notation import percent, short
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
@@ -135,8 +135,8 @@ def offers_tables(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
     _offers_table([offer for offer in found if offer.name in THE_THREE], spec, best)
     if any(offer.name == best and _is_poor(offer) for offer in found):
         st.caption("Even the smallest error to expect is large: more rows, a larger ε or fewer columns would help.")
-    with st.expander("Other systems under the same budget", icon=":material/groups:", key="field"):
-        _offers_table([offer for offer in found if offer.name not in THE_THREE], spec, best)
+    with st.expander("The field: other systems under the same budget", icon=":material/groups:", key="field_table"):
+        _offers_table([offer for offer in found if offer.name in THE_FIELD], spec, best)
 
 
 def _offers_table(found: Sequence[Offer], spec: PrivacySpec, best: str) -> None:
@@ -226,7 +226,7 @@ def run_all(current: Dataset, spec: PrivacySpec) -> None:
     refused: dict[str, Any] = {}
     for label, config in mechanisms_as_they_come(learn, current.target).items():
         found = possible(config, spec, learn)
-        if not isinstance(found, str) and config.name not in THE_THREE:
+        if not isinstance(found, str) and config.name in THE_FIELD:
             found = long_wait(found, unknown="of unknown duration") or found
         (refused if isinstance(found, str) else mechanisms)[label] = found
     context = {"done": _take_all, "revision": current.revision, "table": learn, "refused": refused, "made_by": mechanisms}

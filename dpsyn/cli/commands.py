@@ -411,11 +411,20 @@ def verify(record: str, schema: str | None, as_json: bool) -> int:
 @click.option("--resume", is_flag=True, help="Go on with what was interrupted, or add what the file now asks for.")
 @click.option("--workers", type=click.IntRange(1, 1000), default=2, show_default=True, help="Processes.")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write one line per draw and measure.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Write the picture of the field, or the curves, as HTML.")
 @force
 @as_json
 @quiet
 def experiment(
-    grid: str, output: Path | None, resume: bool, workers: int, table: Path | None, force: bool, as_json: bool, quiet: bool
+    grid: str,
+    output: Path | None,
+    resume: bool,
+    workers: int,
+    table: Path | None,
+    figure: Path | None,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Run an experiment that a TOML file describes: many mechanisms, many times.
 
@@ -439,14 +448,19 @@ def experiment(
 
     plan, files = plan_of(grid)
     folder = Path(grid).with_suffix(".results") if output is None else output
-    with terminal.written(table, force=force, read=files):
+    with terminal.written(table, figure, force=force, read=files):
         results, code = run(grid, plan, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
         if table is not None:
             from dpsyn.evaluation.experiments import results_frame
 
             results_frame(results).to_csv(table, index=False)
+        if figure is not None:
+            results.figure().write_html(figure)
     if as_json:
         say_json({"folder": str(folder), "results": [result.to_dict() for result in results]})
     else:
+        from dpsyn.evaluation.experiments.field import costs
+
         say(repr(results))
+        say("\n" + costs(results).to_string(index=False, float_format="%.2g"))
     return code

@@ -69,6 +69,8 @@ def larger_figure(figure: go.Figure, by: float) -> go.Figure:
         axis.update(tickfont={"size": by * (axis.tickfont.size or SMALL)}, title={"font": {"size": MIDDLE * by}})
     for note in new.select_annotations():
         note.update(font={"size": by * (note.font.size or SMALL)})
+        if note.ay is not None:
+            note.update(ay=by * note.ay)
     for trace in new.data:
         _enlarge(trace, by)
     return new
@@ -97,10 +99,12 @@ def show_chart(chart: Any, *, key: str, place: Any = st) -> None:
     place.altair_chart(drawn, key=key)
 
 
-def show_figure(figure: Any, *, key: str, place: Any = st) -> None:
-    """A Plotly figure, in a column or right here."""
+def show_figure(figure: Any, *, key: str, place: Any = st, select: bool = False) -> list[Any]:
+    """A Plotly figure, in a column or right here; with ``select`` the ``customdata`` of the points that were clicked."""
     drawn = larger_figure(figure, LARGER) if visit.presenting() else figure
-    place.plotly_chart(drawn, config={"displayModeBar": False}, key=key)
+    asked = {"on_select": "rerun", "selection_mode": "points"} if select else {}
+    found = place.plotly_chart(drawn, config={"displayModeBar": False}, key=key, **asked)
+    return [point["customdata"] for point in found.selection.points if "customdata" in point] if select else []
 
 
 _RULES = """

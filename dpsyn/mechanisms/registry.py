@@ -35,7 +35,8 @@ MECHANISMS: dict[str, str] = {
 }
 """Registered name -> module and configuration class."""
 THE_THREE = ("private_sampling", "noisy_reweighting", "dp_cda")
-"""What the project is about. The others are the field, other systems to compare them with."""
+THE_FIELD = tuple(name for name in MECHANISMS if name not in THE_THREE)
+"""What the project is about, and other systems to compare them with."""
 JUDGED = tuple(name for name in MECHANISMS if (Path(__file__).parent / name / "theorems.py").is_file())
 """Those with theorems on when to use them, which offer ``theorems:verdict``; known without importing them."""
 DEMONSTRATIONS: dict[str, str] = {"dp_cda_as_published": "dpsyn.mechanisms.dp_cda:PublishedDPCDA"}

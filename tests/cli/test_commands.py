@@ -389,6 +389,8 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
     assert one is runs.run_cell
     (experiment,) = dpsyn.evaluation.experiments.Workspace(here / "grid.results").read().experiments
     assert len(experiment.results) == 2
+    run(*words, "--resume", "--figure", "field.html")
+    assert "Plotly.newPlot" in (here / "field.html").read_text(encoding="utf-8")
 
 
 def test_a_mechanism_without_a_target_of_its_own_predicts_that_of_the_experiment(here: Path) -> None:

@@ -7,7 +7,10 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpsyn.app.lab.planner import NO_TARGET
+import dpsyn
+from dpsyn.app.lab.planner import NO_TARGET, refusals_of
+from dpsyn.evaluation.experiments import Grid
+from dpsyn.evaluation.experiments.field import FIELD
 from tests.pages.conftest import finish_job
 
 
@@ -17,6 +20,7 @@ def plan(app, **settings):
     app.segmented_control(key="comparison_what").set_value("Experiments").run()
     tag = app.session_state["dataset"].tag
     app.multiselect(key=f"lab_mechanisms_{tag}").set_value(settings.get("mechanisms", ["Noisy reweighting"]))
+    app.multiselect(key=f"lab_field_{tag}").set_value(settings.get("field", []))
     app.selectbox(key=f"lab_target_{tag}").set_value(NO_TARGET)
     app.slider(key="lab_repeats").set_value(settings.get("repeats", 2))
     app.text_input(key=f"lab_values_epsilon_{tag}").set_value(settings.get("values", "1, 10")).run()
@@ -79,16 +83,38 @@ def test_a_refusal_names_what_is_on_the_form(open_page):
     assert any("On this form you can change ε" in c.value for c in app.caption)
 
 
-def test_a_mechanism_that_cannot_run_is_left_out_with_the_reason(open_page):
-    app = plan(
-        quick(open_page), mechanisms=["Local perturbation", "Noisy reweighting", "Private sampling"], repeats=1, values="1"
-    )
-    assert not app.warning  # private sampling is run with the ε that it needs
-    app.selectbox(key="lab_neighbouring").set_value("add_remove").run()
-    assert [w.value.split(":")[0] for w in app.warning] == ["**Local perturbation** is left out"]
-    assert app.button(key="lab_start").label == "Run 2 cells"
-    app.multiselect(key="lab_mechanisms_" + app.session_state["dataset"].tag).set_value(["Local perturbation"]).run()
+def test_a_mechanism_that_cannot_run_at_all_is_left_out_with_the_reason():
+    frame = dpsyn.load_sample("asia").frame.loc[:299, ["smoke", "bronc"]].assign(place="here")
+    table = dpsyn.read_table(frame).with_domain(dpsyn.read_table(frame).domain.confirmed())
+    configs = {"cda": dpsyn.DPCDA(target="bronc"), "local": dpsyn.LocalPerturbation(), "ps": dpsyn.PrivateSampling(rows=9)}
+    found = refusals_of(Grid(configs, dpsyn.PrivacySpec(1.0, 1e-5, "add_remove")), table)
+    # Local perturbation runs for a row that is replaced, private sampling with the ε that it needs.
+    assert list(found) == ["cda"]
+    assert found["cda"]
+
+
+def test_nothing_is_run_without_a_mechanism(open_page):
+    app = plan(quick(open_page), mechanisms=[])
     assert not any(button.key == "lab_start" for button in app.button)
+
+
+def test_the_picture_of_the_field(open_page):
+    app = plan(quick(open_page), field=["Independent columns", "Local perturbation"], repeats=2)
+    app.selectbox(key="lab_neighbouring").set_value("add_remove").run()
+    assert not app.warning
+    app.button(key="lab_start").click().run()
+    app = finish_job(app)
+    (experiment,) = app.session_state["experiments"]
+    assert {r.label for r in experiment.results.values() if r.budget == "other neighbours"} == {"Local perturbation"}
+    assert app.selectbox(key="lab_measure_1").value == FIELD
+    said = [m.value for m in app.markdown if m.value.startswith(("**2-way error", "**range queries"))]
+    assert len(said) == 2
+    assert all("Noisy reweighting" in each and "Local perturbation" not in each for each in said)
+    assert any(c.value.startswith("A star marks") and "Local perturbation" in c.value for c in app.caption)
+    assert set(app.dataframe[1].value["Mechanism"]) == set(experiment.grid.configs)
+    app.selectbox(key="lab_measure_1").set_value("1-way error, mean").run()
+    assert not app.exception
+    assert any("1-way error, mean" in m.value for m in app.markdown)
 
 
 def test_cancelled_and_resumed(open_page):

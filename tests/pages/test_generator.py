@@ -7,12 +7,17 @@ import json
 import pytest
 
 from dpsyn.kit.widgets import humanise
-from dpsyn.mechanisms.registry import MECHANISMS, title
+from dpsyn.mechanisms.registry import MECHANISMS, THE_THREE, title
 from tests.pages.conftest import finish_job, other_rows
 
 
 def messages(app):
     return [m.value.replace("\\", "") for m in (*app.success, *app.warning)]
+
+
+def group(name):
+    """The key of the buttons among which a mechanism is."""
+    return "mechanism" if name in THE_THREE else "field"
 
 
 def run(app):
@@ -24,7 +29,7 @@ def run(app):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     app = open_page("generator", epsilon="10")
-    app.segmented_control(key="mechanism").set_value(name).run()
+    app.segmented_control(key=group(name)).set_value(name).run()
     assert not app.exception
     (before,) = [m for m in messages(app) if "The release will be" in m]
     assert "This guarantee is proven" in before
@@ -38,10 +43,25 @@ def test_each_mechanism_states_its_guarantee_runs_and_is_kept(open_page, name):
     assert f"## {made.name}" in [m.value for m in app.markdown]
     assert made.label not in [e.label for e in app.expander]
     app = other_rows(app)
-    assert app.segmented_control(key="mechanism").value == name
+    assert app.segmented_control(key=group(name)).value == name
     assert made.label in [e.label for e in app.expander]
     record = made.release.record()
     assert "seed" not in json.loads(json.dumps(record))
+
+
+def test_one_button_of_two_groups_is_pressed_and_links_of_one_group_still_lead_there(open_page):
+    app = open_page("generator")
+    assert app.segmented_control(key="mechanism").value in THE_THREE
+    assert app.segmented_control(key="field").value is None
+    app.segmented_control(key="field").set_value("mst").run()
+    assert app.segmented_control(key="mechanism").value is None
+    assert not app.exception
+    app.segmented_control(key="mechanism").set_value("dp_cda").run()
+    assert (app.segmented_control(key="mechanism").value, app.segmented_control(key="field").value) == ("dp_cda", None)
+    app.segmented_control(key="mechanism").set_value(None).run()
+    assert app.segmented_control(key="mechanism").value == "noisy_reweighting"
+    again = open_page("generator", mechanism="MWEM")
+    assert again.segmented_control(key="field").value == "mwem"
 
 
 def test_a_demonstration_is_repeatable_and_says_so(open_page):
@@ -93,7 +113,7 @@ def test_one_row_and_one_column_are_survived(open_page, name):
     app = open_page("data")
     app.file_uploader(key="upload").upload("s.csv", b"only\nyes\n", "text/csv").run()
     app = app.switch_page("generator.py").run()
-    app.segmented_control(key="mechanism").set_value(name).run()
+    app.segmented_control(key=group(name)).set_value(name).run()
     assert not app.exception
     assert title(name)
     if not app.button(key="run").disabled:
@@ -118,7 +138,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
     app = other_rows(app)
     assert not card(app)
     assert any("**:primary[3 Mechanism]**" in m.value for m in app.markdown)
-    app.segmented_control(key="mechanism").set_value("mwem").run()
+    app.segmented_control(key="field").set_value("mwem").run()
     app = run(app)
     assert card(app) != first
     found = app.session_state["comparison"]["reports"]

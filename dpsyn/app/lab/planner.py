@@ -11,7 +11,7 @@ from dpsyn import escape
 from dpsyn.app import road, state
 from dpsyn.app.lab.measures import MODELS_HELP
 from dpsyn.data.counted import AnyTable
-from dpsyn.errors import CalibrationError, DataError, DpsynError, quoted
+from dpsyn.errors import DataError, DpsynError, quoted
 from dpsyn.evaluation.experiments import Experiment, Grid, experiment_script
 from dpsyn.evaluation.experiments.marks import fingerprint
 from dpsyn.evaluation.experiments.plan import (
@@ -20,11 +20,12 @@ from dpsyn.evaluation.experiments.plan import (
     mechanisms_as_they_come,
     standard_degrees,
 )
+from dpsyn.evaluation.experiments.run import calibrated_nearby
 from dpsyn.evaluation.prediction import DEFAULT_MODELS, LOGISTIC, MODELS
 from dpsyn.kit import visit, widgets
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.records import plain_config
-from dpsyn.mechanisms.registry import THE_THREE
+from dpsyn.mechanisms.registry import THE_FIELD, THE_THREE
 from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 
 NO_TARGET = "— no column —"
@@ -80,15 +81,17 @@ def _usual(current: visit.Dataset) -> tuple[list[str], str]:
 
 
 def refusals_of(grid: Grid, learn: AnyTable) -> dict[str, str]:
-    """Which mechanisms are refused at the largest ε, and why; one that needs more is not, but run with that and marked."""
+    """Which mechanisms are refused at the largest ε, and why; one that can do something near it is run with that and
+    marked."""
     spec = replace(grid.spec, epsilon=grid.values[-1]) if grid.vary == "epsilon" else grid.spec
     found = {}
     for label, config in grid.configs.items():
         try:
             visit.calibrated(config, spec, learn)
         except DpsynError as fault:
-            short = isinstance(fault, CalibrationError)
-            if not short or config.epsilon_needed(spec, learn.domain, learn.n) is None:
+            try:
+                calibrated_nearby(config, spec, learn.domain, learn.n)
+            except DpsynError:
                 found[label] = str(fault)
     return found
 
@@ -102,13 +105,21 @@ def planner(current: visit.Dataset) -> None:
     with st.container(border=True):
         left, right = st.columns(2, gap="medium")
         with left:
+            field = [label for label, config in options.items() if label == config.title and config.name in THE_FIELD]
             chosen = st.multiselect(
-                "Mechanisms",
-                list(options),
+                "The three, and releases of this visit",
+                [label for label in options if label not in field],
                 default=usual,
                 key=f"lab_mechanisms_{current.tag}",
                 **current.kept,
                 help="As they come, or with the settings of a release that you have made in the Generator.",
+            )
+            chosen += st.multiselect(
+                "The field",
+                field,
+                key=f"lab_field_{current.tag}",
+                **current.kept,
+                help="Other systems under the same budget, as they come.",
             )
             if left_out:
                 st.caption(widgets.said(left_out))

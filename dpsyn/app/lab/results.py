@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import streamlit as st
@@ -10,9 +10,12 @@ import streamlit as st
 from dpsyn import escape
 from dpsyn.app import state
 from dpsyn.app.lab.releases import edit, of_other_data
+from dpsyn.domain import listed
 from dpsyn.evaluation.experiments import Experiment, crossings, experiment_script, results_frame, summarise
+from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, field_references, frontier_in_words
 from dpsyn.evaluation.experiments.figures import draw_experiment, draw_spread
 from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
 from dpsyn.evaluation.experiments.summary import Point, is_rising, points_table, refusals
 from dpsyn.kit import visit, widgets
 from dpsyn.kit.show import show_figure
@@ -20,7 +23,7 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.registry import MECHANISMS, config_class
 from dpsyn.notation import short
-from dpsyn.privacy.spec import rounded_up
+from dpsyn.privacy.spec import Guarantee, rounded_up
 
 POLL = 0.7
 
@@ -85,20 +88,23 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
             "The first results will appear here." if running else "There is no result to show yet.", icon=":material/info:"
         )
         return
-    usual = next((i for i, name in enumerate(measures) if name == "2-way error, mean"), 0)
-    measure = st.selectbox("Measure", measures, index=usual, key=f"lab_measure_{experiment.number}")
+    grid = experiment.grid
+    several = len(grid.configs) > 1 and len(grid.values) > 1  # by the plan: of the first results some have one value
+    usual = "2-way error, mean" if "2-way error, mean" in measures else measures[0]
+    choice = st.selectbox(
+        "Measure",
+        [FIELD] * several + measures,
+        index=0 if several else measures.index(usual),
+        format_func=lambda name: "The field: tables, ranges and prediction" if name == FIELD else name,
+        key=f"lab_measure_{experiment.number}",
+    )
+    measure = usual if choice == FIELD else choice
     points = summarise(results, measure)
     curve, spread, table = st.tabs(["Curve and planning", "Where the spread comes from", "Numbers"])
     with curve:
-        wish = _wish(experiment, measure, points)
-        figure = draw_experiment(experiment.grid, points, measure, references=experiment.references, wish=wish)
-        show_figure(figure, key=f"lab_curve_{experiment.number}")
-        st.caption(
-            "Means over the repeats with 95 % confidence bars (Student's t). Open symbols spend more than "
-            "was asked for: they are shown, not compared. The sampling floor is the error of a fresh real sample of "
-            "the same size as the held-out rows: a yardstick and no bound, since a curve can go below. Independent columns: "
-            "the real rows with every column shuffled by itself."
-        )
+        panels = field_panels(results) if choice == FIELD else {}
+        wish = None if panels else _wish(experiment, measure, points)
+        _curves(experiment, panels or {measure: points}, wish)
         fewer = [f"{p.label} at {short(p.value)}: {p.runs_in_words}" for p in points if p.failed]
         if fewer:
             st.caption(
@@ -106,7 +112,7 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 f"{escape.markdown('; '.join(fewer))}."
             )
     with spread:
-        bars = draw_spread(points, measure, experiment.grid.vary)
+        bars = draw_spread(points, measure, grid.vary)
         if bars is not None:
             show_figure(bars, key=f"lab_spread_{experiment.number}")
             st.caption(
@@ -124,8 +130,54 @@ def _findings(experiment: Experiment, *, own: bool) -> None:
                 icon=":material/info:",
             )
     with table:
-        st.dataframe(widgets.with_thousands(points_table(points, experiment.grid.vary)), hide_index=True, placeholder="—")
+        st.dataframe(widgets.with_thousands(points_table(points, grid.vary)), hide_index=True, placeholder="—")
+        spent = costs(results)
+        if len(spent):
+            st.caption("What a run takes: seconds of the processor, and the largest memory of its process.")
+            st.dataframe(widgets.with_thousands(spent), hide_index=True)
         _downloads(experiment)
+
+
+def _curves(experiment: Experiment, panels: Mapping[str, Sequence[Point]], wish: float | None) -> None:
+    """The figure, which system is the best where, and the release of the point that was clicked."""
+    references = field_references(experiment.references)
+    figure = draw_experiment(experiment.grid, panels, references=references, wish=wish)
+    chosen = show_figure(figure, key=f"lab_curve_{experiment.number}", select=True)
+    if len({p.label for points in panels.values() for p in points}) > 1:
+        for measure, points in panels.items():
+            st.markdown(
+                f"**{escape.markdown(measure)}**: {escape.markdown(frontier_in_words(points, experiment.grid.vary))}"
+            )
+    for value, _, label, *_ in chosen:
+        _card(experiment, label, value, field_panels(list(experiment.results.values())) or panels)
+    st.caption(
+        "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
+        "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "
+        "compared. The sampling floor is the error of a fresh real sample of the same size as the held-out "
+        "rows: a yardstick and no bound, since a curve can go below. Independent columns: the real rows with every column "
+        "shuffled by itself."
+    )
+
+
+def _card(experiment: Experiment, label: str, value: float, panels: Mapping[str, Sequence[Point]]) -> None:
+    """The release that a point stands for: its claim, means of what was measured of it, and what a run of it takes."""
+    runs = [r for r in experiment.results.values() if r.measures and (r.label, r.value) == (label, value)]
+    shown = [p for points in panels.values() for p in points if (p.label, p.value) == (label, value)]
+    if not runs or not shown:
+        return
+    references = field_references(experiment.references)
+    with st.container(border=True, key=f"lab_point_{experiment.number}"):
+        st.markdown(f"#### {escape.markdown(label)} at {axes()[experiment.grid.vary].symbol} = {short(value)}")
+        st.markdown(
+            f"{shown[0].runs_in_words.capitalize()}, each {widgets.said(str(Guarantee.from_dict(runs[0].guarantee)))}."
+        )
+        for place, point in zip(st.columns(len(shown)), shown, strict=True):
+            beside = [f"{name} {short(height, 3)}" for name, height in references.get(point.measure, {}).items()]
+            place.metric(escape.markdown(point.measure), short(point.mean, 3))
+            ends = [] if point.interval is None else ["95 %: {} to {}".format(*(short(x, 3) for x in point.interval))]
+            place.caption("; ".join([*ends, *beside]))
+        for _, line in costs(runs).iterrows():
+            st.caption(f"A run takes {short(line['Median seconds'], 2)} s of the processor and {short(line['GB'], 2)} GB.")
 
 
 def _without_fit(kinds: Iterable[type[Config]]) -> list[str]:
@@ -143,11 +195,11 @@ def _wish(experiment: Experiment, measure: str, points: list[Point]) -> float | 
         "… this value", value=float(f"{middle:.2g}"), step=0.01, format="%.4f", key=f"lab_wish_{experiment.number}_{measure}"
     )
     axis = axes()[experiment.grid.vary]
-    fair = [p for p in points if not p.over_budget]
+    fair = [p for p in points if p.fair]
     for crossing in crossings(fair, wish, direction, logarithmic=axis.logarithmic):
         st.markdown(f"**{escape.markdown(crossing.label)}**: {axis.symbol} {escape.markdown(crossing.message)}")
-    for label in dict.fromkeys(p.label for p in points if p.over_budget):
-        st.markdown(f"**{escape.markdown(label)}**: not compared, it spends more than was asked for")
+    for label in dict.fromkeys(p.label for p in points if not p.fair):
+        st.markdown(f"**{escape.markdown(label)}**: not compared, it gives another guarantee than was asked for")
     return wish
 
 
@@ -162,7 +214,11 @@ def _refusals(experiment: Experiment) -> None:
             "On this form you can change ε (or let it vary) and what else varies, such as l, the order of mixture. All "
             "other settings are those of the Generator: make a release there, and choose “as in release …” under Mechanisms."
         )
-    over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == "over budget"}
+    others = dict.fromkeys(r.label for r in experiment.results.values() if r.budget == OTHER_NEIGHBOURS)
+    if others:
+        names = escape.markdown(listed(others))
+        st.caption(f"A star marks what protects a row that is replaced, and knows no other neighbours: {names}.")
+    over = {r.label: r.guarantee["epsilon"] for r in experiment.results.values() if r.budget == OVER_BUDGET}
     for label, epsilon in over.items():
         needed = widgets.humanise(rounded_up(epsilon, 4))
         st.warning(

@@ -36,45 +36,58 @@ class Results(Shown, list["CellResult"]):
         self.grid, self.references = grid, references or {}
 
     @property
-    def figures(self) -> tuple[str, ...]:
-        """What was measured: names that :meth:`figure` takes."""
+    def measures(self) -> tuple[str, ...]:
+        """Names of what was measured."""
         return tuple(dict.fromkeys(name for result in self for draw in result.measures for name in draw))
 
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names that :meth:`figure` takes: of what was measured, and first ``"field"`` where systems differ and ε does."""
+        from dpsyn.evaluation.experiments.field import FIELD, field_panels
+
+        return (*([FIELD] if field_panels(self) else []), *self.measures)
+
     def figure(self, measure: str | None = None) -> go.Figure:
-        """The curve of one measure against what varies, as page Comparison has it: a Plotly figure that reads private rows.
+        """The curves of one measure against what varies, or the picture of the field: errors of tables, range queries and
+        prediction, with the best system at every ε. As page Comparison has it: a Plotly figure that reads private rows.
 
         Args:
-            measure: one of :attr:`figures`; tables of two columns when None, or else the first one.
+            measure: one of :attr:`figures`; when None the field, or else tables of two columns, or else the first one.
 
         Raises:
             ParameterError: nothing was measured, or not this; the message names the choices.
         """
+        from dpsyn.evaluation.experiments.field import FIELD, field_panels, field_references
         from dpsyn.evaluation.experiments.figures import draw_experiment
         from dpsyn.evaluation.experiments.summary import summarise
         from dpsyn.kit.plotly import alone
 
         if not self.figures:
             raise ParameterError("measure", measure, "none: no run ended with rows")
-        name = self._main if measure is None else checks.choice("measure", measure, self.figures)
-        return alone(draw_experiment(self.grid, summarise(self, name), name, references=self.references))
+        usual = FIELD if FIELD in self.figures else self._main
+        name = usual if measure is None else checks.choice("measure", measure, self.figures)
+        panels = field_panels(self) if name == FIELD else {name: summarise(self, name)}
+        return alone(draw_experiment(self.grid, panels, references=field_references(self.references)))
 
     @property
     def _main(self) -> str:
-        return _MAIN if _MAIN in self.figures else self.figures[0]
+        return _MAIN if _MAIN in self.measures else self.measures[0]
 
     def _shown(self) -> tuple[str, list[str]]:
-        from dpsyn.evaluation.experiments.run import OVER_BUDGET
+        from dpsyn.evaluation.experiments.field import field_panels, frontier_in_words
+        from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
         from dpsyn.evaluation.experiments.summary import refusals, summarise
 
         ended = Counter(result.status for result in self)
         lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
-        if self.figures:
+        for measure, points in field_panels(self).items():
+            lines.append(f"{measure}: {frontier_in_words(points, self.grid.vary)}")
+        if self.measures:
             measure = self._main
             cells = [[measure, "at", "mean", "95 % from", "to"]]
             for p in summarise(self, measure):
-                label = f"{p.label} ({OVER_BUDGET})" if p.over_budget else p.label
-                cells.append(
-                    [label, f"{p.value:g}", f"{p.mean:.4f}", *("—" if x is None else f"{x:.4f}" for x in (p.low, p.high))]
-                )
+                mark = "" if p.fair else f" ({OVER_BUDGET if p.over_budget else OTHER_NEIGHBOURS})"
+                ends = ["—" if x is None else f"{x:.4f}" for x in (p.low, p.high)]
+                cells.append([f"{p.label}{mark}", f"{p.value:g}", f"{p.mean:.4f}", *ends])
             lines += [f"  {line}" for line in aligned(cells)]
         return PRIVATE, [*lines, *(f"  {label} at {at}: {why}" for label, at, why in refusals(self))]

@@ -14,15 +14,17 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, get_args
 
 from dpsyn import checks
+from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, DataError, DpsynError, ParameterError
 from dpsyn.evaluation.experiments.plan import Cell, Grid
 from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.kit.faults import innermost
-from dpsyn.mechanisms.base import Mechanism, Progress, no_progress
+from dpsyn.mechanisms.base import Config, Mechanism, Progress, no_progress
 from dpsyn.mechanisms.records import config_to_dict
-from dpsyn.privacy.spec import Guarantee
+from dpsyn.memory import forget_peak, peak_memory
+from dpsyn.privacy.spec import Guarantee, PrivacySpec
 from dpsyn.schema import checked
 from dpsyn.solvers.executors import connected
 from dpsyn.table import Table
@@ -31,6 +33,7 @@ Status = Literal["done", "refused", "failed", "crashed"]
 Backend = Literal["here", "joblib", "dask"]
 ON_BUDGET = "on budget"
 OVER_BUDGET = "over budget"
+OTHER_NEIGHBOURS = "other neighbours"
 POLL = 0.2
 """Seconds between two looks at whether the work is paused."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -47,10 +50,14 @@ class CellResult:
         message: why, unless done.
         asked: ε, δ and neighbouring that the experiment asks of all mechanisms here.
         guarantee: the exact claim of the release.
-        budget: ``"over budget"`` marks a mechanism that cannot give what was asked and was run at the ε that it needs.
+        budget: ``"over budget"`` marks a mechanism that cannot give what was asked and was run at the ε that it needs,
+            ``"other neighbours"`` one that protects a row that is replaced where one more or less was asked for.
         settings: the configuration.
         measures: one mapping of measure to number for every draw.
         seconds: for the run and its measures.
+        processor: seconds of the processor for the run alone.
+        gigabytes: the largest memory of the process in that time, of which the real rows and the libraries are a part; 0
+            where the system does not tell.
     """
 
     key: str
@@ -66,6 +73,8 @@ class CellResult:
     settings: dict[str, Any] = field(default_factory=dict)
     measures: tuple[dict[str, float], ...] = ()
     seconds: float = 0.0
+    processor: float = 0.0
+    gigabytes: float = 0.0
 
     @property
     def line(self) -> str:
@@ -103,9 +112,10 @@ class CellResult:
 def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     """Calibrate, run, measure. What a mechanism refuses or fails at is a result; nothing else is caught.
 
-    A mechanism that cannot give the ε asked for, but says which one it needs, is run at that one and marked.
+    A mechanism that cannot give what is asked for, but something near it (:func:`calibrated_nearby`), is marked.
     """
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
+    forget_peak()
     spec = cell.spec
     asked = {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring}
     result = replace(CellResult.of(cell, "done"), asked=asked)
@@ -113,7 +123,7 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     try:
         if cell.n is not None:
             table = _some_rows(table, cell)
-        mechanism, budget = _calibrated(cell, table)
+        mechanism, budget = calibrated_nearby(cell.config, spec, table.domain, table.n)
         if mechanism.guarantee.status == "published_but_wrong":
             raise CalibrationError("no ε is known to hold for it, so it cannot be compared with others at the same ε")
     except DpsynError as fault:
@@ -124,6 +134,7 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
         release = mechanism(generator, table)
     except DpsynError as fault:
         return replace(result, status="failed", message=str(fault), seconds=time.perf_counter() - start)
+    result = replace(result, processor=time.process_time() - processor, gigabytes=peak_memory() / 2**30)
     measures = [flat_measures(evaluate(baseline.table, release.rows, baseline=baseline))]
     for _ in range(cell.draws - 1):
         again = mechanism.redraw(generator, release)
@@ -141,15 +152,25 @@ def _some_rows(table: Table, cell: Cell) -> Table:
     return table.take(cell.rows_generator().choice(table.n, n, replace=False))
 
 
-def _calibrated(cell: Cell, table: Table) -> tuple[Mechanism, str]:
+def calibrated_nearby(config: Config, spec: PrivacySpec, domain: Domain, n: int) -> tuple[Mechanism, str]:
+    """A mechanism that gives what is asked for, or else the ε that it needs, or else the same if a row is replaced; and
+    which of the three it is: ``"on budget"``, ``"over budget"``, ``"other neighbours"``.
+
+    Raises:
+        DpsynError: it can do nothing of this.
+    """
     try:
-        return cell.config.calibrate(cell.spec, table.domain, n=table.n), ON_BUDGET
-    except CalibrationError:
-        needed = cell.config.epsilon_needed(cell.spec, table.domain, n=table.n)
-        if needed is None:
+        return config.calibrate(spec, domain, n), ON_BUDGET
+    except DpsynError as fault:
+        needed = config.epsilon_needed(spec, domain, n) if isinstance(fault, CalibrationError) else None
+        if needed is not None:
+            return needed[0].calibrate(replace(spec, epsilon=needed[1]), domain, n), OVER_BUDGET
+        if spec.neighbouring == "replace_one":
             raise
-        config, epsilon = needed
-        return config.calibrate(replace(cell.spec, epsilon=epsilon), table.domain, n=table.n), OVER_BUDGET
+        with suppress(DpsynError):
+            mechanism, budget = calibrated_nearby(config, replace(spec, neighbouring="replace_one"), domain, n)
+            return mechanism, OTHER_NEIGHBOURS if budget == ON_BUDGET else budget
+        raise
 
 
 @dataclass(frozen=True)

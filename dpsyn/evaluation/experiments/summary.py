@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpsyn import checks
 from dpsyn.evaluation.experiments.plan import axes
-from dpsyn.evaluation.experiments.run import OVER_BUDGET, CellResult, checked_results
+from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET, CellResult, checked_results
 from dpsyn.evaluation.prediction import RISING
 from dpsyn.notation import short
 from dpsyn.privacy.spec import rounded_up
@@ -50,6 +50,7 @@ class Point:
         runs, draws: how many runs, and draws in all.
         claimed_epsilon: of the releases; ``over_budget`` if it is above what the experiment asked for.
         failed: how many more runs were asked for here and ended without rows.
+        other_neighbours: it protects a row that is replaced where one more or less was asked for.
     """
 
     label: str
@@ -65,6 +66,12 @@ class Point:
     claimed_epsilon: float
     over_budget: bool
     failed: int = 0
+    other_neighbours: bool = False
+
+    @property
+    def fair(self) -> bool:
+        """Whether it gives what was asked for, so that it may be compared."""
+        return not (self.over_budget or self.other_neighbours)
 
     @property
     def runs_in_words(self) -> str:
@@ -125,7 +132,8 @@ def summarise(results: Sequence[CellResult], measure: str) -> list[Point]:
         claimed = float(group["claimed epsilon"].max())
         over = bool((group["budget"] == OVER_BUDGET).any())
         failed = sum(r.status != "done" and (r.label, r.value) == (label, value) for r in results)
-        points.append(_point(str(label), float(value), measure, by_run, claimed, over, failed))
+        point = _point(str(label), float(value), measure, by_run, claimed, over, failed)
+        points.append(replace(point, other_neighbours=bool((group["budget"] == OTHER_NEIGHBOURS).any())))
     return points
 
 

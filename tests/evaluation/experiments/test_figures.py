@@ -20,43 +20,46 @@ POINTS = [point("b", 10.0, 0.4), point("b", 0.1, 0.8), point("a<b>", 1.0, 0.5, o
 
 
 def test_curves_are_ordered_along_the_axis_and_keep_their_colours() -> None:
-    figure = draw_curves(POINTS, "error", "epsilon", references={"sampling floor": 0.01}, wish=0.3, labels=("a<b>", "b"))
-    assert [value for value, _ in figure.data[1].customdata] == [0.1, 10.0]
-    assert list(figure.data[1].y) == [0.8, 0.4]
+    figure = draw_curves(
+        {"error": POINTS}, "epsilon", references={"error": {"sampling floor": 0.01}}, wish=0.3, labels=("a<b>", "b")
+    )
+    best, over, curve, *_ = figure.data
+    assert [value for value, *_ in curve.customdata] == [0.1, 10.0]
+    assert list(best.y) == list(curve.y) == [0.8, 0.4]
     names = [trace.name for trace in figure.data]
-    assert names == ["a&lt;b&gt; (over budget)", "b", "sampling floor (0.01)", "wanted (0.3)"]
-    assert list(figure.data[1].error_y.array) == pytest.approx([0.2, 0.2])
-    assert list(figure.data[1].error_y.arrayminus) == pytest.approx([0.1, 0.1])
+    assert names == ["the best", "a&lt;b&gt; (over budget)", "b", "sampling floor (0.01)", "wanted (0.3)"]
+    assert list(curve.error_y.array) == pytest.approx([0.2, 0.2])
+    assert list(curve.error_y.arrayminus) == pytest.approx([0.1, 0.1])
     assert figure.layout.xaxis.type == "log"
-    assert "needs ε = 7" in figure.data[0].customdata[0][1]
+    assert "needs ε = 7" in over.customdata[0][1]
 
 
 def test_only_the_points_over_the_budget_are_marked() -> None:
-    (trace,) = draw_curves([point("a", 1.0, 0.5, over=True), point("a", 2.0, 0.4)], "error", "epsilon").data
+    (trace,) = draw_curves({"error": [point("a", 1.0, 0.5, over=True), point("a", 2.0, 0.4)]}, "epsilon").data
     assert trace.marker.symbol == ("circle-open", "circle")
     assert (trace.name, trace.line.dash) == ("a (over budget where open)", "solid")
 
 
 def test_a_single_run_has_no_bar_and_says_so() -> None:
     single = replace(point("a", 1.0, 0.5), low=None, high=None, runs=1)
-    (trace,) = draw_curves([single], "error", "epsilon", proportional=True).data
+    (trace,) = draw_curves({"error": [single]}, "epsilon").data
     assert list(trace.error_y.array) == list(trace.error_y.arrayminus) == [0.0]
     assert "no interval" in trace.customdata[0][1]
 
 
 def test_degrees_are_not_on_a_logarithmic_axis() -> None:
-    figure = draw_curves([point("a", 1, 0.5), point("a", 2, 0.4)], "error", "degree")
+    figure = draw_curves({"error": [point("a", 1, 0.5), point("a", 2, 0.4)]}, "degree")
     assert figure.layout.xaxis.type is None
     assert list(figure.data[0].x) == [1, 2]
 
 
 def test_an_experiment_without_results_has_a_figure() -> None:
-    assert len(draw_curves([], "error", "epsilon", wish=0.1).data) == 1
+    assert len(draw_curves({"error": []}, "epsilon", wish=0.1).data) == 1
 
 
 def test_unknown_axes_are_refused() -> None:
     with pytest.raises(ParameterError):
-        draw_curves(POINTS, "error", "colour")
+        draw_curves({"error": POINTS}, "colour")
 
 
 def test_the_spread_of_those_that_can_be_told() -> None:
@@ -67,12 +70,12 @@ def test_the_spread_of_those_that_can_be_told() -> None:
 
 
 def test_errors_are_drawn_in_proportion_as_long_as_they_are_above_zero() -> None:
-    figure = draw_curves([point("a", 1, 0.05)], "error", "epsilon", proportional=True, references={"floor": 0.0})
+    figure = draw_curves({"error": [point("a", 1, 0.05)]}, "epsilon", references={"error": {"floor": 0.0}})
     assert figure.layout.yaxis.type == "log"
     # The band reaches from -0.05, and so does its bar: Plotly draws it to the edge, without a cap.
     assert list(figure.data[0].error_y.arrayminus) == pytest.approx([0.1])
     assert len(figure.data) == 1
-    assert draw_curves([point("a", 1, 0.0)], "error", "epsilon", proportional=True).layout.yaxis.type is None
+    assert draw_curves({"error": [point("a", 1, 0.0)]}, "epsilon").layout.yaxis.type is None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,7 @@ def test_errors_are_drawn_in_proportion_as_long_as_they_are_above_zero() -> None
 )
 def test_ticks_of_the_proportional_axis_are_labelled_in_full(means: tuple[float, ...], shown: list[str]) -> None:
     points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
-    axis = draw_curves(points, "error", "epsilon", proportional=True).layout.yaxis
+    axis = draw_curves({"error": points}, "epsilon").layout.yaxis
     assert [float(text) for text in axis.ticktext] == pytest.approx(list(axis.tickvals))
     assert set(shown) <= set(axis.ticktext)
 
@@ -89,15 +92,15 @@ def test_ticks_of_the_proportional_axis_are_labelled_in_full(means: tuple[float,
 @pytest.mark.parametrize("means", [(0.11, 0.14), (0.123, 0.123), (0.2, 0.45)])
 def test_a_narrow_proportional_axis_has_ticks_where_the_curves_are(means: tuple[float, ...]) -> None:
     points = [Point("a", i, "error", m, m, m, None, None, 1, 1, 1.0, False) for i, m in enumerate(means, start=1)]
-    axis = draw_curves(points, "error", "epsilon", proportional=True).layout.yaxis
+    axis = draw_curves({"error": points}, "epsilon").layout.yaxis
     assert sum(0.8 * min(means) <= tick <= 1.2 * max(means) for tick in axis.tickvals) >= 3
 
 
 def test_a_mean_of_fewer_runs_than_asked_for_looks_different_and_says_so() -> None:
     few = replace(point("b", 0.1, 0.8), runs=1, failed=4)
-    (trace,) = draw_curves([few, point("b", 10.0, 0.4)], "error", "epsilon").data
+    (trace,) = draw_curves({"error": [few, point("b", 10.0, 0.4)]}, "epsilon").data
     assert trace.marker.symbol == ("circle-open-dot", "circle")
     assert "1 of 5 runs, 4 failed" in trace.customdata[0][1]
     assert "failed" not in trace.customdata[1][1]
-    (usual,) = draw_curves([point("b", 10.0, 0.4)], "error", "epsilon").data
+    (usual,) = draw_curves({"error": [point("b", 10.0, 0.4)]}, "epsilon").data
     assert usual.marker.symbol == ("circle",)

@@ -10,10 +10,11 @@ import pytest
 
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import ParameterError
-from dpsyn.evaluation.experiments import CellResult, Grid, references, run_cell, run_grid
+from dpsyn.errors import DpsynError, ParameterError
+from dpsyn.evaluation.experiments import CellResult, Grid, references, run_cell, run_grid, summarise
 from dpsyn.evaluation.report import Baseline, evaluate, real_baseline
 from dpsyn.mechanisms.dp_cda import DPCDA
+from dpsyn.mechanisms.local_perturbation import LocalPerturbation
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.privacy.spec import PrivacySpec
@@ -119,6 +120,27 @@ def test_private_sampling_is_shown_with_the_epsilon_that_it_needs(baseline: Base
     assert result.budget == "over budget"
     assert result.guarantee["epsilon"] == pytest.approx(50 * np.log(8))
     assert result.asked["epsilon"] == 1.0
+
+
+def test_who_knows_replaced_rows_alone_is_run_so_and_marked(baseline: Baseline) -> None:
+    spec = PrivacySpec(1.0, 1e-5, "add_remove")
+    both = Grid({"local": LocalPerturbation(), "tables": NoisyReweighting(rows=50)}, spec, repeats=1)
+    local, tables = run_grid(both, baseline.table, baseline=baseline, backend="here")
+    assert (local.status, local.budget, local.guarantee["neighbouring"]) == ("done", "other neighbours", "replace_one")
+    assert (tables.budget, tables.guarantee["neighbouring"]) == ("on budget", "add_remove")
+    assert local.asked["neighbouring"] == "add_remove"
+    (point,) = [p for p in summarise([local, tables], "2-way error, mean") if not p.fair]
+    assert (point.label, point.other_neighbours, point.over_budget) == ("local", True, False)
+    assert 0 < tables.processor <= tables.seconds * 1.5
+    assert 0.05 < tables.gigabytes < 20 or not Path("/proc/self/clear_refs").exists()
+
+
+def test_what_no_neighbours_help_says_what_was_wrong_at_first(baseline: Baseline) -> None:
+    refused = Grid({"cda": DPCDA(target="nothing")}, PrivacySpec(1.0, 1e-5, "add_remove"), repeats=1)
+    (result,) = run_grid(refused, baseline.table, baseline=baseline, backend="here")
+    with pytest.raises(DpsynError) as fault:
+        DPCDA(target="nothing").calibrate(PrivacySpec(1.0, 1e-5, "add_remove"), baseline.table.domain, baseline.table.n)
+    assert (result.status, result.message) == ("refused", str(fault.value))
 
 
 def test_more_rows_than_there_are(baseline: Baseline) -> None:

@@ -1,0 +1,105 @@
+"""The field: systems on the same rows under one budget. Which is best at which ε, and what each of them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import pandas as pd
+
+from dpsyn.domain import listed
+from dpsyn.evaluation.experiments.plan import axes
+from dpsyn.evaluation.experiments.run import CellResult
+from dpsyn.evaluation.experiments.summary import Point, is_rising, summarise
+from dpsyn.notation import short
+
+FIELD = "field"
+"""The name of the picture, where a measure has its own."""
+_ERRORS = ("2-way error, mean", "range queries, mean error")
+_ACCURACY, _MISSED = "accuracy, ", "misclassification, "
+
+
+def field_panels(results: Sequence[CellResult]) -> dict[str, list[Point]]:
+    """Points of two-way tables, range queries and misclassification (1 - accuracy of the first model), by measure.
+
+    Nothing unless there are two systems and two values of what varies: then one is best here and another one there.
+    """
+    done = [result for result in results if result.measures]
+    if min(len({result.label for result in done}), len({result.value for result in done})) < 2:
+        return {}
+    measured = list(dict.fromkeys(name for result in done for name in result.measures[0]))
+    found = {name: summarise(results, name) for name in _ERRORS if name in measured}
+    accuracy = next((name for name in measured if name.startswith(_ACCURACY)), None)
+    if accuracy is not None:
+        found[_missed(accuracy)] = [
+            replace(p, measure=_missed(accuracy), mean=1 - p.mean, low=_less(p.high), high=_less(p.low))
+            for p in summarise(results, accuracy)
+        ]
+    return found
+
+
+def field_references(references: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
+    """What to draw beside the measures of :func:`field_panels`."""
+    missed = {
+        _missed(measure): {name: 1 - height for name, height in lines.items()}
+        for measure, lines in references.items()
+        if measure.startswith(_ACCURACY)
+    }
+    return {**references, **missed}
+
+
+def _less(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def _missed(accuracy: str) -> str:
+    return accuracy.replace(_ACCURACY, _MISSED)
+
+
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """The best mean at every value, of the points that give what was asked for: the lower hull of the curves, or the upper
+    one of a measure of which more is better."""
+    fair = [point for point in points if point.fair]
+    sign = -1 if fair and is_rising(fair[0].measure) else 1
+    return [
+        min((p for p in fair if p.value == value), key=lambda p: sign * p.mean) for value in sorted({p.value for p in fair})
+    ]
+
+
+def frontier_in_words(points: Sequence[Point], vary: str) -> str:
+    """Which system is best where, in a sentence; then those whose bars meet the bars of the best one."""
+    hull, symbol = frontier(points), axes()[vary].symbol
+    if not hull:
+        return "No system gives what was asked for."
+    reigns = [list(reign) for _, reign in groupby(hull, key=lambda p: p.label)]
+    last = reigns[-1][0].label
+    said = [f"{reign[0].label} up to {symbol} = {short(reign[-1].value)}" for reign in reigns[:-1]]
+    words = ", ".join([*said, f"then {last}"]) if said else f"{last} at every {symbol}"
+    alike: dict[str, list[str]] = {}
+    for best in hull:
+        for p in points:
+            if p.fair and p.value == best.value and p.label != best.label and _meet(p, best):
+                alike.setdefault(p.label, []).append(short(best.value))
+    if not alike:
+        return f"{words}."
+    met = [f"{label} ({symbol} = {', '.join(at)})" for label, at in alike.items()]
+    return f"{words}. Not told apart from the best, since the bars meet: {listed(met, most=4)}."
+
+
+def _meet(one: Point, other: Point) -> bool:
+    if one.interval is None or other.interval is None:
+        return False
+    return max(one.interval[0], other.interval[0]) <= min(one.interval[1], other.interval[1])
+
+
+def costs(results: Sequence[CellResult]) -> pd.DataFrame:
+    """One line per system over all of its runs that ended with rows: seconds of the processor for a run, without measuring
+    it, and the largest memory of its process in gigabytes; nothing of what was kept by an earlier version."""
+    lines = []
+    for label in sorted({result.label for result in results}):  # of two runs at a time either may end first
+        own = [result for result in results if result.label == label and result.status == "done" and result.gigabytes]
+        if own:
+            seconds = pd.Series([result.processor for result in own])
+            lines.append((label, len(own), seconds.median(), seconds.max(), max(result.gigabytes for result in own)))
+    return pd.DataFrame(lines, columns=["Mechanism", "Runs", "Median seconds", "Longest", "GB"])

@@ -1,0 +1,158 @@
+"""The frontier against brute force, its words, what a run takes, and the picture of the field."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsyn.evaluation.experiments import CellResult, Grid, Point
+from dpsyn.evaluation.experiments.field import FIELD, costs, field_panels, frontier, frontier_in_words
+from dpsyn.evaluation.experiments.figures import _apart
+from dpsyn.evaluation.experiments.results import Results
+from dpsyn.mechanisms.registry import MECHANISMS, config_class
+from dpsyn.privacy.spec import PrivacySpec
+
+ACCURACY = "accuracy, logistic regression"
+
+
+def point(label: str, value: float, mean: float, half: float = 0.0, measure: str = "error", **further: Any) -> Point:
+    return Point(
+        label, value, measure, mean, mean - half, mean + half, None, None, 3, 3, value, **{"over_budget": False} | further
+    )
+
+
+means = st.lists(st.floats(0, 1), min_size=12, max_size=12)
+
+
+@given(means, st.lists(st.sampled_from(["fair", "over", "other"]), min_size=12, max_size=12), st.booleans())
+def test_nobody_who_gives_what_was_asked_for_is_better_than_the_frontier(
+    heights: list[float], kinds: list[str], rising: bool
+) -> None:
+    places = list(product("abc", (0.1, 1.0, 3.0, 10.0)))
+    measure = ACCURACY if rising else "error"
+    points = [
+        point(label, value, mean, measure=measure, over_budget=kind == "over", other_neighbours=kind == "other")
+        for (label, value), mean, kind in zip(places, heights, kinds, strict=True)
+    ]
+    hull = {p.value: p for p in frontier(points)}
+    for value in (0.1, 1.0, 3.0, 10.0):
+        there = [p.mean for p in points if p.value == value and not p.over_budget and not p.other_neighbours]
+        assert (value in hull) == bool(there)
+        if there:
+            assert hull[value].mean == (max if rising else min)(there)
+            assert hull[value].fair
+    assert list(hull) == sorted(hull)
+
+
+def test_the_frontier_in_words() -> None:
+    two = [point("A", 0.1, 0.2), point("B", 0.1, 0.3), point("A", 0.3, 0.2), point("B", 0.3, 0.3)]
+    assert frontier_in_words(two, "epsilon") == "A at every ε."
+    late = [*two, point("A", 1.0, 0.2), point("B", 1.0, 0.1), point("A", 3.0, 0.2), point("B", 3.0, 0.1)]
+    assert frontier_in_words(late, "epsilon") == "A up to ε = 0.3, then B."
+    third = [*late, point("C", 10.0, 0.01), point("D", 10.0, 0.001, over_budget=True)]
+    assert frontier_in_words(third, "epsilon") == "A up to ε = 0.3, B up to ε = 3, then C."
+    assert frontier_in_words([point("D", 1.0, 0.1, over_budget=True)], "epsilon").startswith("No system")
+
+
+def test_bars_that_meet_are_said() -> None:
+    points = [
+        point("A", 0.1, 0.2, 0.05),
+        point("B", 0.1, 0.28, 0.04),
+        point("A", 1.0, 0.1, 0.05),
+        point("B", 1.0, 0.3, 0.05),
+    ]
+    assert frontier_in_words(points, "epsilon").endswith("since the bars meet: B (ε = 0.1).")
+
+
+def result(label: str, value: float, repeat: int, error: float, **further: Any) -> CellResult:
+    measures = {"2-way error, mean": error, "range queries, mean error": error / 2, ACCURACY: 1 - error}
+    name = "mst" if label == "A" else "aim"
+    claim = {"epsilon": value}
+    return CellResult(
+        f"{label}{value}{repeat}", label, name, value, repeat, "done", guarantee=claim, measures=(measures,), **further
+    )
+
+
+RESULTS = [
+    result(label, value, repeat, error / value + repeat / 100, processor=processor + repeat, gigabytes=0.5 + repeat)
+    for label, error, processor in (("A", 0.1, 1.0), ("B", 0.2, 5.0))
+    for value in (1.0, 2.0)
+    for repeat in (0, 1)
+]
+
+
+def test_three_measures_and_what_is_missed_is_one_less_what_is_hit() -> None:
+    panels = field_panels(RESULTS)
+    assert list(panels) == ["2-way error, mean", "range queries, mean error", "misclassification, logistic regression"]
+    errors, missed = panels["2-way error, mean"], panels["misclassification, logistic regression"]
+    assert [p.mean for p in errors] == pytest.approx([0.105, 0.055, 0.205, 0.105])
+    for p, q in zip(missed, errors, strict=True):
+        assert (p.mean, p.low, p.high) == pytest.approx((q.mean, q.low, q.high))
+    # Two runs 0.01 apart: 12.7062 · 0.0070711 / √2.
+    assert errors[0].high - errors[0].mean == pytest.approx(12.7062047 * 0.005)
+
+
+@pytest.mark.parametrize("kept", ["A", 1.0])
+def test_one_system_or_one_value_is_no_field(kept: object) -> None:
+    assert field_panels([r for r in RESULTS if kept in (r.label, r.value)]) == {}
+
+
+def test_what_a_run_takes() -> None:
+    found = costs(
+        [*RESULTS, CellResult.of(next(Grid({"C": config_class("mst")()}, PrivacySpec(1.0, 1e-5)).cells()), "refused")]
+    )
+    assert found.to_numpy().tolist() == [["A", 4, 1.5, 2.0, 1.5], ["B", 4, 5.5, 6.0, 1.5]]
+
+
+def test_the_picture_has_three_panels_with_bars_and_the_frontier() -> None:
+    grid = Grid({"A": config_class("mst")(), "B": config_class("aim")()}, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0))
+    results = Results(RESULTS, grid, {ACCURACY: {"real data": 0.95}})
+    assert results.figures[0] == FIELD
+    figure = results.figure()
+    assert len(list(figure.select_yaxes())) == 3
+    assert all(axis.type == "log" for axis in figure.select_yaxes())
+    names = [trace.name for trace in figure.data]
+    assert [names.count(name) for name in ("the best", "A", "B", "real data (0.05)")] == [3, 3, 3, 1]
+    best, first = figure.data[0], figure.data[1]
+    assert list(best.y) == pytest.approx([0.105, 0.055])
+    assert list(first.y) == pytest.approx([0.105, 0.055])
+    assert first.error_y.array[0] == pytest.approx(12.7062047 * 0.005)
+    assert [(where[2], where[0]) for where in first.customdata] == [("A", 1.0), ("A", 2.0)]
+    assert "2-way error, mean: A at every ε." in repr(results)
+
+
+def test_every_system_of_the_registry_has_a_line_and_only_the_best_have_colours() -> None:
+    configs = {config.title: config() for config in map(config_class, MECHANISMS) if config.as_it_comes(9, None)}
+    grid = Grid(configs, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0))
+    results = [result(label, value, 0, (at + 1) / 100 / value) for at, label in enumerate(configs) for value in (1.0, 2.0)]
+    figure = Results(results, grid).figure()
+    assert {trace.name for trace in figure.data} == {*configs, "the best"}
+    colours = {trace.name: trace.marker.color for trace in figure.data if trace.name in configs}
+    (best,) = [name for name in colours if list(colours.values()).count(colours[name]) == 1]
+    assert best == next(iter(configs))
+    words = [note.text for note in figure.layout.annotations]
+    assert words.count(f"<b>{best}</b>") == 3
+    assert len(words) == 3 * len(configs)
+
+
+def test_what_is_zero_stands_at_the_lower_end_of_a_logarithmic_axis() -> None:
+    grid = Grid({"A": config_class("mst")(), "B": config_class("aim")()}, PrivacySpec(1.0, 1e-5), values=(1.0, 2.0))
+    results = Results([result(name, v, 0, 0.0 if v == 2.0 else 0.5) for name in "AB" for v in (1.0, 2.0)], grid)
+    figure = results.figure("2-way error, mean")
+    assert figure.layout.yaxis.type == "log"
+    assert 0 < figure.data[1].y[1] < 0.5
+    assert figure.data[1].customdata[1][3] == 0.0
+
+
+@given(st.lists(st.floats(0, 300), max_size=15))
+def test_labels_are_apart_in_their_order_and_inside(places: list[float]) -> None:
+    found = _apart(places, 14, 320)
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    assert all(found[b] - found[a] > 13.99 for a, b in pairwise(order))
+    assert all(-0.01 <= y <= 320.01 for y in found)
+    if all(places[b] - places[a] >= 14 for a, b in pairwise(order)):
+        assert found == pytest.approx(places)
