@@ -47,10 +47,10 @@ PLANNED = "lab_mechanisms_asia=Noisy+reweighting&lab_values_epsilon_asia=1,+10&l
 """Six cells of a second or more."""
 
 
-def experiments(page: Page, url: str) -> None:
+def experiments(page: Page, url: str, planned: str = PLANNED) -> None:
     """The experiments about the bundled table, in a visit of its own."""
     page.set_viewport_size({"width": 1440, "height": 1100})
-    page.goto(f"{url}/comparison?comparison_what=Experiments&{PLANNED}")
+    page.goto(f"{url}/comparison?comparison_what=Experiments&{planned}")
     expect(page.get_by_text("What varies")).to_be_visible(timeout=WAIT)
     settled(page)
 
@@ -149,6 +149,25 @@ def test_the_life_of_an_experiment(
     expect(again.get_by_role("button", name=re.compile("Resume: run the"))).to_have_count(0)
     expect(again.get_by_test_id("stPlotlyChart").first).to_be_visible(timeout=WAIT)
     again.close()
+
+
+def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: str) -> None:
+    experiments(page, app_url, f"{PLANNED}&lab_field_asia=Independent+columns&lab_draws=1")
+    page.get_by_role("button", name=re.compile("Run 12 cells")).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
+    settled(page)
+    drawn = page.locator("[class*='st-key-lab_curve'] .js-plotly-plot").first
+    expect(page.get_by_text("Noisy reweighting at every ε").first).to_be_visible()
+    card = page.locator(".st-key-lab_point_1")
+    expect(card).to_have_count(0)
+    for at, (name, value) in enumerate([("Noisy reweighting", 1), ("Noisy reweighting", 10), ("Independent columns", 1)]):
+        drawn.locator(".scatterlayer .point").nth(at).click(force=True)
+        expect(card.get_by_role("heading", name=f"{name} at ε = {value}", exact=True)).to_be_visible(timeout=WAIT)
+        settled(page)
+    expect(card.get_by_test_id("stMetric")).to_have_count(3)
+    expect(card.get_by_text(re.compile("under replacing one row"))).to_be_visible()
+    expect(card.get_by_text(re.compile(r"s of the processor and .* GB"))).to_be_visible()
 
 
 @pytest.fixture

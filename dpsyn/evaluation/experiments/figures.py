@@ -11,7 +11,7 @@ from dpsyn.errors import ParameterError
 from dpsyn.evaluation.experiments.field import frontier
 from dpsyn.evaluation.experiments.plan import axes
 from dpsyn.evaluation.experiments.summary import is_proportional
-from dpsyn.kit.layers import GUIDE, HERE
+from dpsyn.kit.layers import GUIDE, HERE, SERIES
 from dpsyn.kit.plotly import GRID, bar_style, dot_style, finish, places_of, shorten
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.notation import readable, short
@@ -79,11 +79,18 @@ def draw_curves(
     names = list(dict.fromkeys([*labels, *(p.label for points in panels.values() for p in points)]))
     best = {p.label for points in panels.values() for p in frontier(points)}
     many = len(names) > _OWN_COLOURS
-    looks = {}
+    looks: dict[str, dict[str, Any]] = {}
+    taken: set[str] = set()
     for name, place in zip(names, [*places, *range(len(places), len(names))], strict=True):
         style = dot_style(place)
-        other = many and name not in best
-        looks[name] = {**style, "color": _OTHERS, "size": 5, "width": 1} if other else {**style, "size": 8, "width": 2}
+        if not many:
+            looks[name] = {**style, "size": 8, "width": 2}
+        elif name in best:  # several mechanisms share a colour, but not here
+            colour = next((c for c in (style["color"], *SERIES) if c not in taken), style["color"])
+            taken.add(colour)
+            looks[name] = {**style, "color": colour, "size": 8, "width": 2}
+        else:
+            looks[name] = {**style, "color": _OTHERS, "size": 5, "width": 1}
     wide = len(panels) > 2  # the first of three panels is as wide as the other two
     figure = make_subplots(
         rows=2 if wide else 1,
