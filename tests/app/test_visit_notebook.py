@@ -15,6 +15,7 @@ from dpsyn.app.lab.notebook import visit_notebook
 from dpsyn.app.lab.releases import Asked
 from dpsyn.evaluation.experiments import Experiment, Grid, MadeRelease, run_grid
 from dpsyn.evaluation.report import evaluate
+from dpsyn.kit.layers import GUIDE
 from dpsyn.kit.visit import Dataset
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
@@ -70,7 +71,7 @@ def test_it_runs_and_gives_what_the_visit_gave(
     expected = evaluate(learn, releases[0].release.rows, holdout=held_out, **asked)
     assert names["reports"][releases[0].label].to_dict() == expected.to_dict()
     assert [result.measures for result in names["results"]] == [result.measures for result in before]
-    assert {figure.layout.paper_bgcolor for figure in shown if hasattr(figure, "layout")} == {"white"}
+    assert {figure.layout.font.color for figure in shown if hasattr(figure, "layout")} == {GUIDE}
     titles = [figure.layout.title.text for figure in shown if hasattr(figure, "layout")]
     assert titles[0] == "Error of the marginal tables"
     assert titles[-1] == "2-way error, mean"
