@@ -440,10 +440,10 @@ class Attribute:
 
 def _day_number(bound: object) -> object:
     """Days since 1970-01-01; what is no day stays, and is refused as a bound."""
-    try:
-        return float(np.datetime64(bound, "D").astype(np.int64)) if isinstance(bound, str) else bound
-    except ValueError:
+    if not isinstance(bound, str | datetime.date | np.datetime64):
         return bound
+    day = float(days(local_moments(pd.Series([bound], dtype=object)))[0])
+    return bound if math.isnan(day) else day
 
 
 def _listed(field: str, value: object) -> tuple[Any, ...]:
@@ -460,12 +460,10 @@ def _bound(field: str, value: object) -> float | None:
 
 def _date_bound(field: str, value: object) -> float | None:
     """A bound of dates in days since 1970-01-01."""
-    if isinstance(value, str | datetime.date | np.datetime64):
-        day = float(days(local_moments(pd.Series([value], dtype=object)))[0])
-        if math.isnan(day):
-            raise ParameterError(field, value, "a date such as 2024-12-31, or days since 1970-01-01")
-        return day
-    return _bound(field, value)
+    day = _day_number(value)
+    if isinstance(day, str | datetime.date | np.datetime64):
+        raise ParameterError(field, value, "a date such as 2024-12-31, or days since 1970-01-01")
+    return _bound(field, day)
 
 
 def _kept(field: str, value: object) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 import dpsyn
 from dpsyn.data.schema_file import read_schema, schema_text
-from dpsyn.errors import DataError, DomainError
+from dpsyn.errors import DataError, DomainError, ParameterError
 
 DOMAIN = dpsyn.Domain.of(
     [
@@ -53,3 +53,10 @@ def test_it_is_edited_by_hand() -> None:
 def test_what_is_wrong_is_named(text: str | bytes, fault: type[Exception], said: str) -> None:
     with pytest.raises(fault, match=said):
         read_schema(text)
+
+
+@pytest.mark.parametrize("bound", ["today", "now", "2020-13-01", "yesterday"])
+def test_a_bound_that_is_no_day_is_refused(bound):
+    written = '{"columns": [{"name": "d", "kind": "date", "lower": "?", "upper": "2030-01-01"}]}'.replace("?", bound)
+    with pytest.raises((DataError, DomainError, ParameterError), match="lower"):
+        read_schema(written.encode())
