@@ -1,7 +1,8 @@
 """Long work in a process of its own, which a page can watch and kill.
 
 Everything that passes between the two processes lies in files without a name, so private rows never have a path on disk
-and nothing is left behind when either side ends.
+and nothing is left behind when either side ends. An engine that runs out of memory spills rows to the job's own folder,
+which goes with the job, also where the job was killed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +40,7 @@ class _Work:
 
     def __init__(self, given: IO[bytes]) -> None:
         self.process: subprocess.Popen[bytes] | None = None
+        self.folder: str | None = None
         self.given = given
         self.output, self.messages, self.control = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115  # they live as long as the job
 
@@ -47,6 +50,8 @@ class _Work:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def drop(self) -> None:
         """Let go of everything."""
@@ -98,6 +103,7 @@ class Job:
 
     def _begin(self, memory: int) -> None:
         work = self._work
+        work.folder = tempfile.mkdtemp(prefix="dpsyn-job-")
         work.process = subprocess.Popen(
             [sys.executable, "-c", "from dpsyn.kit.worker import main; main()"],
             stdin=work.given,
@@ -105,7 +111,7 @@ class Job:
             stderr=work.messages,
             close_fds=True,
             pass_fds=(work.control.fileno(),),
-            env={**os.environ, CONTROL: str(work.control.fileno()), SHARE: str(memory)},
+            env={**os.environ, CONTROL: str(work.control.fileno()), SHARE: str(memory), "TMPDIR": work.folder},
             start_new_session=True,
         )
 

@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -94,6 +96,31 @@ def test_an_unforeseen_error_is_a_message_with_details_apart():
     assert "boom" not in outcome.error + outcome.details
 
 
+def spill_and_linger(progress):
+    with tempfile.TemporaryDirectory(prefix="dpsyn-") as folder:
+        (Path(folder) / "rows").write_text("private")
+        worker.hand_out(folder)
+        time.sleep(600)
+
+
+@pytest.mark.parametrize("how", ["cancelled", "killed", "dropped"])
+def test_what_a_killed_job_has_spilled_goes_with_it(how):
+    job = start(spill_and_linger)
+    wait_for(job.records)
+    (folder,) = job.records()
+    assert Path(folder, "rows").exists()
+    if how == "killed":
+        os.kill(job.process.pid, signal.SIGKILL)
+        assert job.outcome().error
+    elif how == "cancelled":
+        job.cancel()
+    else:
+        del job
+        gc.collect()
+    assert not Path(folder).exists()
+    assert not Path(folder).parent.exists()
+
+
 def test_cancel_kills_the_process():
     job = start(linger)
     wait_for(lambda: job.progress()[0] == "lingering")
@@ -111,7 +138,7 @@ def test_a_process_that_the_system_kills_is_reported():
 def test_nothing_with_a_name_is_left_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     job = start(answer, value=1)
-    assert os.listdir(tmp_path) == []
+    assert [os.listdir(tmp_path / folder) for folder in os.listdir(tmp_path)] == [[]]
     job.outcome()
     assert os.listdir(tmp_path) == []
 

@@ -77,6 +77,7 @@ class Results(Shown, list["CellResult"]):
         from dpsyn.evaluation.experiments.field import field_panels, frontier_in_words
         from dpsyn.evaluation.experiments.run import OTHER_NEIGHBOURS, OVER_BUDGET
         from dpsyn.evaluation.experiments.summary import refusals, summarise
+        from dpsyn.privacy.spec import rounded_up
 
         ended = Counter(result.status for result in self)
         lines = [f"{len(self):,} runs: " + ", ".join(f"{count:,} {status}" for status, count in ended.items())]
@@ -86,7 +87,8 @@ class Results(Shown, list["CellResult"]):
             measure = self._main
             cells = [[measure, "at", "mean", "95 % from", "to"]]
             for p in summarise(self, measure):
-                mark = "" if p.fair else f" ({OVER_BUDGET if p.over_budget else OTHER_NEIGHBOURS})"
+                over = f"{OVER_BUDGET}: ε = {rounded_up(p.claimed_epsilon, 3)}"
+                mark = "" if p.fair else f" ({over if p.over_budget else OTHER_NEIGHBOURS})"
                 ends = ["—" if x is None else f"{x:.4f}" for x in (p.low, p.high)]
                 cells.append([f"{p.label}{mark}", f"{p.value:g}", f"{p.mean:.4f}", *ends])
             lines += [f"  {line}" for line in aligned(cells)]
