@@ -214,7 +214,10 @@ SET_ASIDE: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], object], s
     "rows": (lambda e, r: e.update(rows=e["rows"] + "\0"), ""),
     "a wide cell": (lambda e, r: e.update(rows=e["rows"] + "x" * 200_000 + ",no" * 7), "xxxx' is no value of the domain"),
     "mechanism": (lambda e, r: r.update(mechanism="os:system"), "is no mechanism"),
-    "config": (lambda e, r: e["record"]["config"].update(degree="2"), "degree: expected a whole number"),
+    "config": (
+        lambda e, r: e["record"]["config"].update(degree="2"),
+        "degree = '2' is not possible: expected a whole number",
+    ),
     "seed": (lambda e, r: e["record"].update(seed=-1), "seed"),
 }
 

@@ -143,13 +143,14 @@ def _curves(experiment: Experiment, panels: Mapping[str, Sequence[Point]], wish:
     references = field_references(experiment.references)
     figure = draw_experiment(experiment.grid, panels, references=references, wish=wish)
     chosen = show_figure(figure, key=f"lab_curve_{experiment.number}", select=True)
-    if len({p.label for points in panels.values() for p in points}) > 1:
+    labels = {escape.chart(p.label): p.label for points in panels.values() for p in points}
+    if len(labels) > 1:
         for measure, points in panels.items():
             st.markdown(
                 f"**{escape.markdown(measure)}**: {escape.markdown(frontier_in_words(points, experiment.grid.vary))}"
             )
     for value, _, label, *_ in chosen:
-        _card(experiment, label, value, field_panels(list(experiment.results.values())) or panels)
+        _card(experiment, labels[label], value, field_panels(list(experiment.results.values())) or panels)
     st.caption(
         "Click on a point to see what it is the mean of. Means over the repeats with 95 % confidence bars (Student's t). "
         "Open symbols spend more than was asked for, and lines with a star give another guarantee: they are shown, not "

@@ -248,7 +248,7 @@ def _curve(
         line={"color": look["color"], "width": look["width"], "dash": "dot" if all(over) else "solid"},
         unselected={"marker": {"opacity": 1}},  # a click on a point chooses it, and hides no other
         name=name,
-        customdata=[[p.value, _note(p), p.label, p.mean] for p in curve],
+        customdata=[[p.value, _note(p), escape.chart(p.label), p.mean] for p in curve],
         hovertemplate=f"{name}<br>{axis.symbol} = %{{customdata[0]:,.6~g}}<br>%{{customdata[3]:.4f}}<br>"
         "%{customdata[1]}<extra></extra>",
     )

@@ -158,7 +158,7 @@ def test_changes_that_a_rough_look_did_not_show_are_calibrated_for(monkeypatch: 
         return (1.2 if tuple(parts) == second else 1.5 if tolerance == exact._ROUGH else 1.0) / multiplier**3
 
     monkeypatch.setattr(exact, "composed_epsilon", made_up)
-    found = exact._calibrated.__wrapped__((first, second), 1.0, 1e-5, 1e-3)
+    found = exact.calibrated_multiplier.__wrapped__((first, second), 1.0, 1e-5, 1e-3)
     assert 1.2 ** (1 / 3) <= found <= 1.2 ** (1 / 3) * (1 + 2e-3)
 
 
