@@ -29,9 +29,6 @@ learn = current.parts[0]
 def chosen(best: str) -> str:
     """The mechanism of which a button is pressed, of the three or of the field; ``best`` until one is."""
     groups = {"mechanism": ("The three", THE_THREE), "field": ("The field", THE_FIELD)}
-    before = [name for name in THE_FIELD if st.query_params.get("mechanism") == title(name)]
-    if before and "field" not in st.session_state:  # a link of when all stood in one line
-        st.session_state.update(mechanism=None, field=before[0])
     if not any(st.session_state.get(key) or key in st.query_params for key in groups):
         # A choice like any other: a link keeps it.
         st.session_state["mechanism" if best in THE_THREE else "field"] = best

@@ -176,17 +176,6 @@ def test_from_a_csv_to_several_releases_and_a_comparison(page: Page, app_url: st
     assert page.get_by_test_id("stException").count() == 0
 
 
-def test_one_button_makes_a_release_by_every_mechanism(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/comparison?data=car&epsilon=1")
-    page.get_by_role("button", name="Run all mechanisms").click(timeout=RUN)
-    expect(page.get_by_text(re.compile("closest of these|No release is close"))).to_be_visible(timeout=2 * RUN)
-    settled(page)
-    for title in ("Noisy reweighting", "DP-CDA", "MWEM"):
-        expect(page.get_by_role("cell", name=re.compile(title)).first).to_be_visible()
-    expect(page.get_by_text(re.compile("Not run: Private sampling"))).to_be_visible()
-    assert page.get_by_test_id("stException").count() == 0
-
-
 def test_a_broken_file_keeps_the_data_that_was_there(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/data")
     expect(page.get_by_text("20,000 rows").first).to_be_visible(timeout=RUN)

@@ -69,10 +69,10 @@ def random_small(rows: int) -> np.ndarray:
 @pytest.mark.parametrize("rows", [20, 60, 400, 5_000])
 def test_two_samples_of_one_source_are_not_called_ruined(rows):
     random = np.random.default_rng(rows)
-    pairs = [(random.normal(50, 10, rows).clip(0, 100), random.normal(50, 10, rows).clip(0, 100)) for _ in range(200)]
-    pairs += [(random.integers(0, 5, rows), random.integers(0, 5, rows)) for _ in range(200)]
+    pairs = [(random.normal(50, 10, rows).clip(0, 100), random.normal(50, 10, rows).clip(0, 100)) for _ in range(60)]
+    pairs += [(random.integers(0, 5, rows), random.integers(0, 5, rows)) for _ in range(60)]
     ruined = sum(bool(value_errors(*of(GAIN, real, other))[0].warning) for real, other in pairs)
-    assert ruined <= 4
+    assert ruined <= 2
 
 
 def test_empty_cells_do_not_count_and_a_column_of_them_is_no_error():

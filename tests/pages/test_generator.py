@@ -60,7 +60,7 @@ def test_one_button_of_two_groups_is_pressed_and_links_of_one_group_still_lead_t
     assert (app.segmented_control(key="mechanism").value, app.segmented_control(key="field").value) == ("dp_cda", None)
     app.segmented_control(key="mechanism").set_value(None).run()
     assert app.segmented_control(key="mechanism").value == "noisy_reweighting"
-    again = open_page("generator", mechanism="MWEM")
+    again = open_page("generator", field="MWEM")
     assert again.segmented_control(key="field").value == "mwem"
 
 
@@ -150,7 +150,7 @@ def test_the_score_card_of_a_release_is_measured_by_itself_and_kept_for_the_comp
 
 
 def test_other_data_have_no_score_card_of_these(open_page, score_cards):
-    app = run(open_page("generator", data="car", mechanism="MWEM"))
+    app = run(open_page("generator", data="car", field="MWEM"))
     assert card(app)
     assert "Noisy tables as CSV" in {button.label for button in app.get("download_button")}
     app = app.switch_page("data.py").run()
