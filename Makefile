@@ -18,8 +18,8 @@ run: $(VENV)/.run
 # Two halves side by side, which takes two thirds of the time; what the pages said comes last.
 test: check
 	log=$$(mktemp); \
-	$(BIN)/python -m pytest tests/pages tests/browser > $$log 2>&1 & pages=$$!; \
-	$(BIN)/python -m pytest --ignore=tests/pages --ignore=tests/browser; rest=$$?; \
+	$(BIN)/python -m pytest tests/pages tests/browser --ignore-glob='*/pages/test_[ls]*.py' > $$log 2>&1 & pages=$$!; \
+	$(BIN)/python -m pytest --ignore=tests/browser --ignore-glob='*/pages/test_[!ls]*.py'; rest=$$?; \
 	wait $$pages; half=$$?; cat $$log; rm -f $$log; [ $$rest -eq 0 ] && [ $$half -eq 0 ]
 
 # A PostgreSQL of our own for the tests that need one (apt-get install postgresql); `.ci/postgres stop` ends it.

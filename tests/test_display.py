@@ -121,7 +121,7 @@ def test_what_they_say(shown: dict[str, Any]) -> None:
     assert f"{report.noise_floor.marginals[2].mean:.4f}" in repr(report)
     assert "6 runs: 6 done" in repr(shown["results"])
     results = repr(shown["results"]).splitlines()
-    assert any(line.startswith("  ps (over budget)") and line.count("0.") == line.count("—") == 2 for line in results)
+    assert any(line.startswith("  ps (over budget: ε = ") and line.count("—") == 2 for line in results)
     numbers = [line for line in results if "—" in line]
     assert len({len(line) for line in numbers}) == 1  # a long name hides no number
 
