@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import TimeoutError as LateError
 
 pytestmark = pytest.mark.browser
 
@@ -165,8 +167,8 @@ def test_a_click_on_a_point_of_the_field_shows_its_release(page: Page, app_url: 
         heading = card.get_by_role("heading", name=f"{name} at ε = {value}", exact=True)
         for _ in range(5):  # a click on a chart that is just drawn anew is lost
             drawn.locator(".scatterlayer .point").nth(at).click(force=True)
-            page.wait_for_timeout(5_000)
-            if heading.count():
+            with suppress(LateError):
+                heading.wait_for(timeout=8_000)
                 break
         expect(heading).to_be_visible(timeout=WAIT)
         settled(page)
