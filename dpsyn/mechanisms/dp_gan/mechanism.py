@@ -39,6 +39,7 @@ _MADE = 300
 """Rows that the generator makes in a step."""
 _SUMMED = 2**20
 """Rows in a sum that the noise allows for: their rounding is 2^-12 of C at most."""
+FEW_PICKED = f"No step picks more than {_SUMMED:,} rows, for whose rounding in floating point the noise allows."
 _SMALLEST_NOISE = 2.0**-20
 """In units of C. More noise is always allowed."""
 
@@ -98,7 +99,7 @@ class DPGAN(Categories):
         certain = changed_by_floating_point(numbers, USUAL_AVERAGE) <= spec.delta
         guarantee = replace(
             guarantee,
-            assumptions=(*guarantee.assumptions, floating),
+            assumptions=(*guarantee.assumptions, floating, FEW_PICKED),
             status=guarantee.status if certain else "real_arithmetic",
         )
         return DPGANMechanism(self, spec, domain, n, guarantee, stage, self, left, compositions, counts, multiplier)

@@ -297,6 +297,7 @@ def test_what_is_claimed() -> None:
         assert (claim.epsilon, claim.delta, claim.neighbouring, claim.status) == (1.3, 1e-5, neighbouring, "proven")
         assert ("The number of rows n is public." in claim.assumptions) is (neighbouring == "replace_one")
         assert any(f"{20 * parameters(7):,} numbers" in one and "Fewer steps" in one for one in claim.assumptions)
+        assert module.FEW_PICKED in claim.assumptions
     # More numbers than floating point can be trusted with at this δ.
     few = dpsyn.DPGAN(steps=20).calibrate(dpsyn.PrivacySpec(1.0, 1e-9), DOMAIN, 6)
     assert few.guarantee.status == "real_arithmetic"
