@@ -8,8 +8,9 @@ are matrix products with the one-hot codes of the halves.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,9 +20,12 @@ import scipy.sparse as sp
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
 from dpsyn.solvers.contingency import Integers, Tables, cell_offsets, cells_of_points
+from dpsyn.solvers.executors import ThreadExecutor
 
 Floats = npt.NDArray[np.float64]
 _ROWS_AT_ONCE = 16_384
+_POINTS_FOR_PARTS, _PARTS = 8_000, 4
+"""Points from which their matrix is in parts, for threads; so many parts on every machine, for the same sums."""
 
 DensityArray = npt.NDArray[np.floating[Any]]
 
@@ -41,15 +45,17 @@ def checked_statistics(target: npt.ArrayLike, spread: npt.ArrayLike) -> tuple[Fl
 
 
 class ListedSpace:
-    """Points with a base measure μ, one by one: the values of every function on them as a matrix.
+    """Points with a base measure μ, one by one: the values of every function on them as a matrix, in parts.
 
     Attributes:
         points: m.
     """
 
-    def __init__(self, by_function: Any, by_point: Any, base: Floats | None, dtype: Any) -> None:
-        self.points = int(by_point.shape[0])
-        self._by_function, self._by_point, self._dtype = by_function, by_point, dtype
+    def __init__(self, parts: Sequence[Any], base: Floats | None, dtype: Any) -> None:
+        """Of ``parts`` each has the values of all functions at its points, shape (points, functions)."""
+        self._parts, self._dtype = parts, dtype
+        self._edges = np.cumsum([0, *(part.shape[0] for part in parts)])
+        self.points = int(self._edges[-1])
         self._log_base = np.log(base / base.sum()) if base is not None else np.full(self.points, -math.log(self.points))
 
     def density(self, potential: Floats) -> tuple[DensityArray, float]:
@@ -62,11 +68,20 @@ class ListedSpace:
 
     def values(self, potential: Floats) -> DensityArray:
         """Σ_c potential_c·c(z) at every point, shape (m,): the adjoint of :meth:`expected`."""
-        return np.asarray(self._by_point @ potential.astype(self._dtype))
+        single = potential.astype(self._dtype)
+        return np.concatenate(self._of_parts(lambda part: part @ single))
 
     def expected(self, density: DensityArray) -> Floats:
         """Σ_z h(z) c(z) for every cell c."""
-        return np.asarray(self._by_function @ density.astype(self._dtype), dtype=np.float64)
+        single = density.astype(self._dtype)
+        pieces = [single[start:stop] for start, stop in pairwise(self._edges)]
+        found = self._of_parts(lambda part, piece: part.T @ piece, pieces)
+        return np.asarray(np.sum([np.asarray(each, dtype=np.float64) for each in found], axis=0))
+
+    def _of_parts(self, function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
+        if len(self._parts) == 1:  # a dense matrix may have all threads of BLAS
+            return [function(self._parts[0], *(each[0] for each in lists))]
+        return list(ThreadExecutor().run(function, self._parts, *lists))
 
 
 class PointTables(ListedSpace):
@@ -81,11 +96,15 @@ class PointTables(ListedSpace):
 
     def __init__(self, codes: Codes, sizes: Sequence[int], tables: Tables, base: Floats | None = None) -> None:
         self.codes = codes
-        cells = cells_of_points(codes, sizes, tables)
-        starts = np.arange(len(codes) + 1, dtype=np.int64) * len(tables)
-        ones = np.ones(cells.size, dtype=np.float32)
-        by_point = sp.csr_array((ones, cells.ravel(), starts), shape=(len(codes), int(cell_offsets(sizes, tables)[-1])))
-        super().__init__(by_point.T, by_point, base, np.float32)
+        width = int(cell_offsets(sizes, tables)[-1])
+
+        def values(some: Codes) -> sp.csr_array:
+            cells = cells_of_points(some, sizes, tables)
+            starts = np.arange(len(some) + 1, dtype=np.int64) * len(tables)
+            return sp.csr_array((np.ones(cells.size, dtype=np.float32), cells.ravel(), starts), shape=(len(some), width))
+
+        parts = np.array_split(codes, _PARTS) if len(codes) >= _POINTS_FOR_PARTS else [codes]
+        super().__init__(list(ThreadExecutor().run(values, parts)), base, np.float32)
 
 
 class DenseFunctions(ListedSpace):
@@ -93,7 +112,7 @@ class DenseFunctions(ListedSpace):
 
     def __init__(self, matrix: Any, base: Floats | None = None) -> None:
         self._matrix = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
-        super().__init__(self._matrix, self._matrix.T, base, np.float64)
+        super().__init__([self._matrix.T], base, np.float64)
 
     def covariance(self, density: DensityArray) -> Floats:
         """Cov_h(f, g) for all pairs of functions, shape (F, F): what Newton's method needs."""

@@ -54,12 +54,15 @@ _FACTOR = 1.6
 _PROBE = 0.2
 _WORTH_IT = 0.003
 """A further stage must lower the risk by this share of F."""
+_MORE_THAN_NOISE = 4.0
+"""Deviations of the misfit of noise alone: while it is further above 1, a stage must only not raise the risk by as much."""
 _CLEARLY = 0.1
 _FAR = 3.0
 """With a larger misfit, and while it falls, further stages are wanted in any case and the risk need not be known."""
 _NEARER = 0.98
-_LEAST_EFFECTIVE = 0.05
-_FARTHER = 3.0
+_LEAST_EFFECTIVE = 0.1
+"""Share of the points, at least, that a density rests on: of few it says too much of where there are none."""
+_FARTHER = 2.0
 _POINTS_FOR_THREADS = 20_000
 _NEWTON_AT_MOST = 700
 _NEWTON_STEPS = 60
@@ -219,7 +222,7 @@ def max_entropy(
             next.
         iterations: of L-BFGS in each step.
         renew: makes the space of the next stage, whose base measure is the density fitted so far; None keeps the space. λ is
-            then raised where the density would rest on less than 5 % of the points, and the risk is estimated only once
+            then raised where the density would rest on less than a tenth of the points, and the risk is estimated only once
             the fit is near.
         groups: where each group of statistics begins, such as the cells of a table, shape (groups,). In each step λ of a
             group that the last density misses by r times its noise (root mean square) is divided by about r: a few strong
@@ -258,7 +261,9 @@ def max_entropy(
         # Of stages of about the same risk the first one has used less of the noise.
         if best is None or risk < best.stages[-1].risk - _CLEARLY * abs(best.stages[-1].risk):
             best = replace(fit, multipliers=before + fit.multipliers, stages=tuple(history), space=space)
-        if len(history) > 1 and twin is not None and risk > history[-2].risk - _WORTH_IT * count:
+        # The first steps are small and may gain little, however much there is to gain.
+        worth = -_WORTH_IT if fit.misfit > 1 + _MORE_THAN_NOISE * math.sqrt(2 / count) else _WORTH_IT
+        if len(history) > 1 and twin is not None and risk > history[-2].risk - worth * count:
             break
         other = fit.multipliers + (twin.multipliers - fit.multipliers if twin is not None else other - mine)
         mine = fit.multipliers

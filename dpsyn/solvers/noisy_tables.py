@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpsyn.checks import LARGEST_WHOLE
 from dpsyn.solvers.least_squares import onto_simplex
 
 Floats = npt.NDArray[np.float64]
@@ -40,10 +41,10 @@ class NoisyTables:
 
     @property
     def rows(self) -> float:
-        """How many rows there are by all tables, the more precise ones counting more; at least 1."""
+        """How many rows there are by all tables, the more precise ones counting more; 1 to 2^53: sums fit 64 bits."""
         weights = np.array([1 / (self.variances[columns] * len(counts)) for columns, counts in self.counts.items()])
         totals = np.array([counts.sum() for counts in self.counts.values()])
-        return max(1.0, float(weights @ totals / weights.sum()))
+        return min(max(1.0, float(weights @ totals / weights.sum())), float(LARGEST_WHOLE))
 
     def law(self, column: int) -> Floats:
         """Shares of the codes of a column: those nearest to its own counts."""

@@ -72,3 +72,10 @@ def test_what_agrees_already_stays_and_noise_falls():
     for first, second in combinations(TABLES, 2):
         both = set(first) & set(second)
         assert np.abs(summed(found[first], first, both) - summed(found[second], second, both)).max() < 4
+
+
+def test_rows_of_noisy_tables_leave_room_for_sums_in_64_bits() -> None:
+    for counts, rows in (([-5.0, 1.0], 1.0), ([3.0, 4.0], 7.0), ([2.0**53, 9e18], 2.0**53)):
+        tables = NoisyTables()
+        tables.add((0,), np.array(counts), 1.0)
+        assert tables.rows == rows

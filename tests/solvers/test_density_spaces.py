@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily, cells_of
+from dpsyn.solvers import density_spaces, executors
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, WholeDomain
 
@@ -15,8 +16,10 @@ SIZES = (2, 3, 1, 4)
 TABLES = [(0, 1), (3, 1), (2, 3), (0,), (1, 2), (3,)]
 
 
+@pytest.mark.parametrize("for_parts", [7, 8_000])
 @pytest.mark.parametrize("sizes", [SIZES, (4, 3, 2, 5), (5, 1, 1, 2)])
-def test_the_halves_of_a_domain_give_what_listing_its_points_gives(sizes):
+def test_the_halves_of_a_domain_give_what_listing_its_points_gives(monkeypatch, sizes, for_parts):
+    monkeypatch.setattr(density_spaces, "_POINTS_FOR_PARTS", for_parts)
     random = np.random.default_rng(0)
     base = [np.log(random.dirichlet(np.ones(size))) for size in sizes]
     points = all_codes(sizes)
@@ -58,3 +61,18 @@ def test_functions_as_combinations_of_cells(family):
     np.testing.assert_allclose(space.expected(mass), matrix @ mass, atol=1e-6)
     potential = np.random.default_rng(2).normal(0, 1, family.count)
     np.testing.assert_allclose(space.values(potential), matrix.T @ potential, atol=1e-5)
+
+
+def test_sums_over_parts_are_the_same_on_every_machine(monkeypatch):
+    sizes, tables = (5, 4, 3), [(0, 1), (1, 2)]
+    random = np.random.default_rng(0)
+    codes = np.stack([random.integers(0, size, 9_001) for size in sizes], axis=1).astype(np.int32)
+    mass, potential = random.dirichlet(np.ones(len(codes))), random.normal(0, 1, 32)
+    found = []
+    for processors in (1, 2, 8):
+        monkeypatch.setattr(executors, "available_processors", lambda processors=processors: processors)
+        space = PointTables(codes, sizes, tables)
+        found.append((space.values(potential), space.expected(mass)))
+    for values, expected in found[1:]:
+        np.testing.assert_array_equal(values, found[0][0])
+        np.testing.assert_array_equal(expected, found[0][1])

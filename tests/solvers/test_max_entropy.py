@@ -113,6 +113,19 @@ def test_for_a_strong_table_the_weak_ones_need_not_follow_their_noise():
     assert risks[True][25:].sum() < 0.85 * risks[False][25:].sum()
 
 
+def test_small_first_steps_do_not_end_it(monkeypatch):
+    """λ so large that the first stages gain next to nothing, and statistics that are far from the base measure."""
+    monkeypatch.setattr("dpsyn.solvers.max_entropy._EVEN_FIRST_WEIGHT", 1e6)
+    family, points, exact, target, spread = problem(spread=0.02)
+    space = DenseFunctions(family.matrix(points))
+    fit = max_entropy(space, target, spread, np.random.default_rng(0), stages=40)
+    first, second = fit.stages[:2]
+    assert first.misfit > 3
+    assert first.risk - second.risk < 0.003 * family.count
+    assert fit.misfit < 1.2
+    assert (((fit.statistics - exact) / spread) ** 2).mean() < 0.7
+
+
 def test_statistics_that_matter_little_are_followed_little():
     family, points, exact, _, spread = problem()
     spread = np.where(np.arange(family.count) < 6, 1e-4, 0.1)
