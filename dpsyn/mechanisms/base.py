@@ -32,6 +32,7 @@ Progress = Callable[[str, float], None]
 """Called with the name of the step that begins and the share of the work done so far, in [0, 1]."""
 
 N_IS_PUBLIC = "The number of rows n is public."
+ROWS_ASSUMPTION = "The number of rows that are made was fixed without looking at the data."
 PUBLIC_DOMAIN_ASSUMPTION = "The domain (columns, categories, bounds, units, bins) was known without looking at the data."
 
 
@@ -285,6 +286,11 @@ class Mechanism(Shown, ABC):
         return PUBLIC if public else PRIVATE, lines
 
     def __post_init__(self) -> None:
+        told = self.guarantee.assumptions
+        asked = self.config.settings().get("rows") is not None and self.spec.neighbouring == "add_remove"
+        if asked and not any("the number of rows" in said.lower() for said in told):
+            # n is a secret there, and whoever asks for n rows has told it.
+            object.__setattr__(self, "guarantee", replace(self.guarantee, assumptions=(*told, ROWS_ASSUMPTION)))
         warning = self.domain.warning
         if warning and self.guarantee.status in ("proven", "real_arithmetic"):
             # What holds in real arithmetic only is not true once the domain is confirmed, so it keeps its mark.

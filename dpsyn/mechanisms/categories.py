@@ -192,10 +192,11 @@ class OnBudget(OnCategories):
         return self.budget.noise_scale(self.counting)
 
     def counted(self, noise: NoiseSource, real: Rows) -> int:
-        """How many rows there are: n where it is public, else a count with noise, at least 1."""
+        """How many rows there are: n where it is public, else a count with noise, from 1 to 2^53."""
         if self.public_rows:
             return self.public_rows
-        return max(1, int(self.budget.released(noise, np.array([real.n]), self._count_scale)[0]))
+        counted = int(self.budget.released(noise, np.array([real.n]), self._count_scale)[0])
+        return min(max(1, counted), checks.LARGEST_WHOLE)
 
     def ledger(self, *parts: tuple[str, float, float]) -> dict[str, Any]:
         """What a record says of parts with their name, cost and scale, after the count of rows if there is one."""

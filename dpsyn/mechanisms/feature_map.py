@@ -132,7 +132,7 @@ class FeatureMap:
                 np.divide(block, half, out=block)
             np.clip(block, -bound, bound, out=block)
             if missing:
-                np.nan_to_num(block, copy=False, nan=0.0)
+                np.nan_to_num(block, copy=False)
             if standard is not None:
                 np.subtract(block, centre, out=block)
             np.divide(block, spread * self.length, out=block)
@@ -170,9 +170,9 @@ class FeatureMap:
                 values = frame[names].to_numpy(dtype=np.float64)
                 where = [at[name].start for name in names]
                 target: Any = slice(where[0], where[-1] + 1) if where[-1] - where[0] == len(where) - 1 else where
-                step = max(1, _CELLS // max(len(names), 1))
-                for start in range(0, table.n, step):
-                    points[start : start + step, target] = values[start : start + step]
+                at_once = max(1, _CELLS // len(names))
+                for start in range(0, table.n, at_once):
+                    points[start : start + at_once, target] = values[start : start + at_once]
             else:
                 for attribute in attributes:
                     points[:, at[attribute.name].start] = attribute.numbers(frame[attribute.name])
@@ -263,8 +263,8 @@ def _middle_and_half(attribute: Attribute) -> tuple[float, float]:
 
 def _cached(points: Floats) -> list[Floats]:
     """Views of consecutive rows, each small enough for the processor's cache."""
-    step = max(1, _CELLS // max(points.shape[1], 1))
-    return [points[start : start + step] for start in range(0, len(points), step)]
+    at_once = max(1, _CELLS // max(points.shape[1], 1))
+    return [points[start : start + at_once] for start in range(0, len(points), at_once)]
 
 
 def clip_to_ball(points: Floats, radius: float) -> tuple[Floats, float]:

@@ -13,7 +13,15 @@ import pandas as pd
 from dpsyn import checks
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import N_IS_PUBLIC, PUBLIC_DOMAIN_ASSUMPTION, Config, Mechanism, Progress, check_request
+from dpsyn.mechanisms.base import (
+    N_IS_PUBLIC,
+    PUBLIC_DOMAIN_ASSUMPTION,
+    ROWS_ASSUMPTION,
+    Config,
+    Mechanism,
+    Progress,
+    check_request,
+)
 from dpsyn.mechanisms.feature_map import FeatureMap
 from dpsyn.privacy.discrete_gaussian import continuous_mu
 from dpsyn.privacy.mixing.averaging import (
@@ -29,7 +37,6 @@ from dpsyn.table import Table
 
 Floats = npt.NDArray[np.float64]
 
-ROWS_ARE_PUBLIC = "The number of rows that are made was fixed without looking at the data."
 _SMALLEST_NOISE = 2.0**-20
 """Below it steps of the noise would be no normal numbers. More noise is always allowed."""
 _SPARED = 1 + 1e-9
@@ -107,7 +114,7 @@ def claimed(spec: PrivacySpec, source: str, numbers: int, noise_scale: float, *m
     """The claim, with what it takes for granted of so many noisy numbers of size 1 at most."""
     public = (N_IS_PUBLIC,) if spec.neighbouring == "replace_one" else ()
     floating = floating_noise_assumption(numbers, 1 / noise_scale, "Fewer rows make it smaller.")
-    assumptions = (PUBLIC_DOMAIN_ASSUMPTION, ROWS_ARE_PUBLIC, *public, *more, floating)
+    assumptions = (PUBLIC_DOMAIN_ASSUMPTION, ROWS_ASSUMPTION, *public, *more, floating)
     exact = changed_by_floating_point(numbers, 1 / noise_scale) > spec.delta
     status: Any = "real_arithmetic" if exact else "proven"
     return Guarantee(spec.epsilon, spec.delta, spec.neighbouring, source, assumptions, status)

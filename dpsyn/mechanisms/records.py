@@ -35,6 +35,7 @@ class Record(TypedDict):
     columns: NotRequired[list[str]]
     config: NotRequired[dict[str, Any] | None]
     domain: NotRequired[dict[str, Any] | None]
+    versions: NotRequired[dict[str, Any]]
 
 
 class _Part(TypedDict):
@@ -115,6 +116,14 @@ def verify(record: Mapping[str, Any], domain: Domain | None = None) -> Recalibra
     if claim.status not in (outcome.stated.status, "proven"):
         said = f"its status is {outcome.stated.status!r}, and its settings give {claim.status!r}"
         return replace(outcome, contradiction=said)
+    if outcome.stated.source != claim.source:
+        return replace(
+            outcome,
+            contradiction=f"its source is {shown(outcome.stated.source)}, and its settings give {shown(claim.source)}",
+        )
+    unknown = [name for name in record if name not in Record.__annotations__]
+    if unknown:
+        return replace(outcome, contradiction=f"it states {shown(unknown[0])}, which no record has")
     unsaid = [one for one in claim.assumptions if one not in outcome.stated.assumptions]
     if unsaid:
         return replace(outcome, contradiction=f"its claim takes for granted what it does not say: {unsaid[0]}")
@@ -157,14 +166,20 @@ def recalibrated(record: Record, config: Mapping[str, Any] | None, domain: Domai
         claim = mechanism.claim(seeded=record["demonstration"])
         facts = json.loads(json.dumps(mechanism.facts(), default=str))
         told = {*mechanism.calibrated(), *(("n",) if claim.neighbouring == "replace_one" else ())}
-        said = _contradiction(stated, claim, settings, facts, told, rows)
+        said = _contradiction(stated, claim, settings, facts, told, rows, made_with.removed)
     except (DpsynError, ArithmeticError, TypeError) as fault:
         return Recalibrated(stated, config=made_with, contradiction=f"its settings cannot be calibrated ({fault})")
     return Recalibrated(stated, claim, made_with, said)
 
 
 def _contradiction(
-    stated: Guarantee, claim: Guarantee, settings: Mapping[str, Any], facts: dict[str, Any], told: set[str], rows: int
+    stated: Guarantee,
+    claim: Guarantee,
+    settings: Mapping[str, Any],
+    facts: dict[str, Any],
+    told: set[str],
+    rows: int,
+    removed: Mapping[str, Any],
 ) -> str:
     if claim.unit != stated.unit:
         return f"its settings protect one {claim.unit}, and it states that they protect one {shown(stated.unit)}"
@@ -178,7 +193,8 @@ def _contradiction(
     if other:
         both = [f"{name.replace('_', ' ')} is {shown(facts[name])} and not {shown(settings[name])}" for name in other]
         return f"calibrated anew, {listed(both)}"
-    return ""
+    unknown = [name for name in settings if name not in facts and name not in removed]
+    return f"its settings state {shown(unknown[0])}, which calibration does not give" if unknown else ""
 
 
 def _less(one: Guarantee, other: Guarantee) -> bool:

@@ -22,19 +22,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn import checks
 from dpsyn.errors import ParameterError
+from dpsyn.privacy.spec import rounded_up
 
 Floats = npt.NDArray[np.float64]
 Scores = Callable[[int, np.random.Generator], npt.ArrayLike]
 """(how many runs, generator) -> one score for each run, shape (runs,)."""
 Claim = tuple[float, float]
 """ε and δ."""
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
+"""Of a claimed ε, for a profile of those δ that belong to them."""
+_DELTAS = (0.001, 0.01, 0.05, 0.1, 0.2)
 
 CONFIDENCE = 0.99
 _DRAWN = 200
@@ -42,6 +46,39 @@ RUNS = 20_000
 _CUTS = 400
 _CHUNK = 5_000
 _CAUTION = 1e-3
+
+
+def log_ratio(kind: str, outputs: npt.NDArray[Any], first: Any, second: Any, scales: Any) -> Floats:
+    """ln P(output | first) - ln P(output | second), summed over the last axis of the outputs.
+
+    Args:
+        kind: ``"gaussian"`` noise on numbers, ``"choice"`` by scores, or any other name for Laplace noise.
+        outputs: noisy numbers, or positions that were chosen, shape (…, k).
+        first: the numbers of one dataset, or its scores, shape (s,).
+        second: those of the other.
+        scales: of the noise, or of the choice.
+    """
+    if kind == "choice":
+        from scipy.special import log_softmax
+
+        return np.asarray((log_softmax(first / scales) - log_softmax(second / scales))[outputs].sum(axis=-1))
+    if kind == "gaussian":
+        return np.asarray((((outputs - second) ** 2 - (outputs - first) ** 2) / (2 * scales**2)).sum(axis=-1))
+    return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / scales).sum(axis=-1))
+
+
+def log_ratio_if_picked(values: Floats, shift: float, rate: float, noise_scale: float) -> Floats:
+    """ln of (1-p) φ(v) + p φ(v - shift) over φ(v), the density of noise alone, for every value v.
+
+    Args:
+        values: any shape.
+        shift: by how much a record moves a value that it has a part in.
+        rate: p, with which probability it has one.
+        noise_scale: σ.
+    """
+    with np.errstate(divide="ignore"):
+        stays = np.log1p(-rate)
+    return np.asarray(np.logaddexp(stays, np.log(rate) + (shift * values - shift**2 / 2) / noise_scale**2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,40 +172,60 @@ class Audit:
         alone = self.claim is not None and self.epsilon > self.claim
         return alone or (self.sharpest is not None and self.sharpest.refuted)
 
+    @property
+    def advantages(self) -> tuple[float, float]:
+        """The largest 1 - false positives - false negatives of a test: by the runs, and the most that the claims allow."""
+        if self.trade_off is None:
+            return 0.0, 1.0
+        across = np.linspace(0, 1, 10_001)
+        attained = (self.trade_off.false_positives + self.trade_off.false_negatives).min()
+        return float(1 - attained), float(1 - (across + claimed_trade_off(self.claims, across)).min())
+
     def __str__(self) -> str:
         bound = f"ε ≥ {math.floor(self.epsilon * 1000) / 1000:g} at δ = {self.delta:g} with {self.confidence:.4g} confidence"
         told = f"{bound} ({self.hits:,} against {self.misses:,} of {self.tested:,} runs)"
         if self.claim is not None:
-            told += f": {'refutes' if self.epsilon > self.claim else 'does not contradict'} the claim ε = {self.claim:.4g}"
+            found = "refutes" if self.epsilon > self.claim else "does not contradict"
+            told += f": {found} the claim ε = {rounded_up(self.claim, 4)}"
         return told if self.sharpest is None else f"{told}; sharpest: {self.sharpest}"
+
+
+class Runs(TypedDict, total=False):
+    """How a mechanism is run in an audit: arguments by name, which whoever audits one takes and passes on.
+
+    Attributes:
+        runs: on each of the two datasets, :data:`RUNS` of them by default.
+        confidence: with which the bound is to hold, :data:`CONFIDENCE` by default.
+        generator: randomness of the runs; None draws on the system's entropy, and audits the samplers that a release has.
+        progress: told the step and the share of the work done.
+    """
+
+    runs: int
+    confidence: float
+    generator: np.random.Generator | None
+    progress: Callable[[str, float], None] | None
 
 
 def audit(
     first: Scores,
     second: Scores,
     *,
-    generator: np.random.Generator | None = None,
-    runs: int = RUNS,
     delta: float = 0.0,
-    confidence: float = CONFIDENCE,
     claim: float | None = None,
     profile: Sequence[Claim] = (),
     choosing_share: float = 0.5,
-    progress: Callable[[str, float], None] | None = None,
+    **how: Unpack[Runs],
 ) -> Audit:
     """Run a mechanism on two neighbouring datasets and bound its ε from below.
 
     Args:
         first: makes so many independent runs on D and gives the score of each.
         second: the same on D'.
-        generator: randomness of the runs; None draws on the system's entropy.
-        runs: on each dataset.
         delta: δ of the claim.
-        confidence: with which the bound is to hold.
         claim: the ε that is claimed.
         profile: other pairs (ε, δ) that the same accounting claims.
         choosing_share: share of the runs on which the set is chosen; the bound rests on the others.
-        progress: told the step and the share of the work done.
+        how: :class:`Runs`.
 
     Raises:
         ParameterError: an argument is out of range, or a score is no number.
@@ -176,11 +233,12 @@ def audit(
     for field, run in (("first", first), ("second", second)):
         if not callable(run):
             raise ParameterError(field, run, "a function that gives the score of each of so many runs")
-    total = checks.whole("runs", runs, 10, 10_000_000)
-    choosing_share, confidence = checks.share("choosing_share", choosing_share), checks.share("confidence", confidence)
+    total = checks.whole("runs", how.get("runs", RUNS), 10, 10_000_000)
+    confidence = checks.share("confidence", how.get("confidence", CONFIDENCE))
+    choosing_share, progress = checks.share("choosing_share", choosing_share), how.get("progress")
     delta = checks.number("delta", delta, 0.0, below=1.0)
     claim = None if claim is None else checks.number("claim", claim, 0.0)
-    random = checks.generator("generator", generator) or np.random.default_rng()
+    random = checks.generator("generator", how.get("generator")) or np.random.default_rng()
     choosing = min(max(round(total * choosing_share), 1), total - 1)
     scores: list[Floats] = []
     for at, (name, run) in enumerate((("first", first), ("second", second))):
@@ -208,6 +266,11 @@ def _scores(run: Scores, count: int, generator: np.random.Generator) -> Floats:
     if found.shape != (count,):
         raise ParameterError("scores", f"shape {found.shape}", f"one score for each of {count} runs")
     return found
+
+
+def profile_of(epsilon_at: Callable[[float], float], delta: float) -> list[Claim]:
+    """What an accounting that gives ε at δ claims at larger δ, where 20,000 runs see more."""
+    return [(epsilon_at(larger), larger) for larger in _DELTAS if larger > delta]
 
 
 def audit_scores(

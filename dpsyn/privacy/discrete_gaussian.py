@@ -69,7 +69,7 @@ def discrete_delta(moved: Sequence[Moved], scale: float, epsilon: float) -> floa
     spread = math.sqrt(sum(count * (dilation * sd) ** 2 for count, dilation, sd in parts))
     common = math.gcd(*(dilation for _, dilation, _ in parts)) if parts else 1
     reach = math.ceil(_DEVIATIONS * spread / common)
-    length = 1 << max(6, (2 * reach + 1).bit_length())
+    length = 1 << (2 * reach + 1).bit_length()
     if length > _LONGEST or any(sd < _NARROW for _, _, sd in parts):
         return 1.0
     frequency = 2 * math.pi * np.arange(length // 2 + 1) / length

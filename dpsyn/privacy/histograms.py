@@ -143,7 +143,7 @@ class Encoding:
         """Codes of the rows, shape (n, columns)."""
         codes = table.codes
         if self.bins:
-            codes = np.array(codes, order="F")
+            codes = np.array(codes)
         for j, bins in self.bins.items():
             codes[:, j] = bins.codes(bins.histogram.values(table.frame))
         return self.domain.with_added(codes, table) if isinstance(self.domain, WithCalendar) else codes

@@ -30,6 +30,8 @@ GAUSSIAN_ROUNDING = 2.0**-30
 _LARGEST_WHOLE_SCALE = 2**52
 """Beyond it choices are even, which costs nothing: the exact ones would need more than 64 bits."""
 _AT_ONCE = 8192
+_LARGEST = 2**62
+"""A scale of noise, or a score, that 64 bits can carry."""
 
 
 class NoiseSource:
@@ -51,8 +53,11 @@ class NoiseSource:
         """values + Z, P(Z = z) ∝ exp(-|z|/scale) on the integers. Same shape as ``values``.
 
         With ``scale`` = L1 sensitivity / ε this is ε-DP.
+
+        Raises:
+            ParameterError: ``scale`` is above 2^62, or no positive number.
         """
-        _check_scale(scale)
+        _check_scale(scale, _LARGEST)
         if self.seeded:
             success = -math.expm1(-1 / scale)
             noise = self.generator.geometric(success, values.shape) - self.generator.geometric(success, values.shape)
@@ -65,8 +70,11 @@ class NoiseSource:
         """values + Z, P(Z = z) ∝ exp(-z²/(2·scale²)) on the integers. Same shape as ``values``.
 
         With ``scale`` = L2 sensitivity / √(2ρ) this is ρ-zCDP (Canonne, Kamath, Steinke 2020).
+
+        Raises:
+            ParameterError: ``scale`` is above 2^62, or no positive number.
         """
-        _check_scale(scale)
+        _check_scale(scale, _LARGEST)
         if self.seeded:
             return values + _discrete_gaussian(self.generator, scale, values.size).reshape(values.shape)
         dp, domain = _opendp()
@@ -97,6 +105,7 @@ class NoiseSource:
         """A position, i with probability ∝ exp(scores_i/scale): the exponential mechanism. ``scores`` has shape (s,).
 
         With ``scale`` = 2·(how far a neighbour moves a score)/ε this is ε-DP (McSherry, Talwar 2007) and (ε²/8)-zCDP.
+        Scores beyond ±2^62 are taken for that, which moves no two apart.
         """
         _check_scale(scale)
         if self.seeded:
@@ -105,7 +114,7 @@ class NoiseSource:
         # Asked for this measure, OpenDP adds Gumbel noise, which makes the noisy maximum the exponential mechanism.
         measure = dp.zero_concentrated_divergence()
         choose = dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=scale)
-        return int(choose([int(score) for score in scores]))
+        return int(choose([min(max(int(score), -_LARGEST), _LARGEST) for score in scores]))
 
     def exponential_choices(self, scores: Integers, scale: int, count: int) -> Integers:
         """So many choices of :meth:`exponential_choice` from the same scores, independent of each other. Shape (count,).
@@ -127,9 +136,13 @@ class NoiseSource:
         return found[:count]
 
 
-def _check_scale(scale: float) -> None:
+def _check_scale(scale: float, most: float = math.inf) -> None:
     if not (math.isfinite(scale) and scale > 0):
         raise ParameterError("scale", scale, "a finite number > 0")
+    if scale > most:
+        raise ParameterError(
+            "scale", scale, f"at most {most:.3g}, which whole numbers of 64 bits can carry; raise epsilon or its share"
+        )
 
 
 def _opendp() -> tuple[Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, get_args
@@ -27,6 +27,7 @@ SYSTEM_NOISE = "The noise comes from NumPy's generator, keyed by the system's en
 """How an assumption about that noise begins: it is not true of a demonstration."""
 _OF_EARLIER_VERSIONS = "This run used a given random generator: it is a demonstration, and its seed must stay secret."
 
+BETWEEN = {"replace_one": "replacing one row", "add_remove": "adding or removing one row"}
 _STATUS_IN_WORDS = {
     "unconfirmed_domain": "not yet true: nobody confirmed the domain as public",
     "real_arithmetic": "proven in exact arithmetic only",
@@ -36,6 +37,8 @@ _STATUS_IN_WORDS = {
 }
 
 
+_CERTAIN = 700.0
+"""e to the power of this is still a number; any δ > 0 that is worth the name is beyond 1 after it."""
 _WEAK = (20.0, 0.01)
 """An ε that allows odds of e²⁰, 500 million, to 1; a δ that allows to publish one row in a hundred as it is."""
 
@@ -88,6 +91,24 @@ class PrivacySpec:
         checks.choice("unit", self.unit, ["row"])
 
 
+def together(claims: Sequence[Guarantee]) -> tuple[float, float, Neighbouring]:
+    """ε, δ and the neighbours of everything that these claims are about, by basic composition.
+
+    To replace a row is to remove one and to add one: (ε, δ) for adding or removing a row is (2ε, (1 + e^ε)·δ) for replacing
+    one, and the other way round nothing follows. So claims of both kinds add up for replacing a row alone.
+    """
+    kinds = {claim.neighbouring for claim in claims}
+    if len(kinds) == 1:
+        return sum(claim.epsilon for claim in claims), sum(claim.delta for claim in claims), kinds.pop()
+    epsilon, delta = 0.0, 0.0
+    for claim in claims:
+        twice = claim.neighbouring == "add_remove"
+        epsilon += claim.epsilon * (2 if twice else 1)
+        if claim.delta:
+            delta += claim.delta * (1 + math.exp(min(claim.epsilon, _CERTAIN)) if twice else 1)
+    return epsilon, delta, "replace_one"
+
+
 @dataclass(frozen=True, repr=False)
 class Guarantee(Shown):
     """A claim of (ε, δ)-differential privacy, where it comes from and what it takes for granted.
@@ -105,7 +126,7 @@ class Guarantee(Shown):
             can take it for one; ``"stated"`` is what a file says, and nobody has checked it.
 
     Raises:
-        ParameterError: a finite ε for what is published but wrong, or an ε or δ that cannot be.
+        ParameterError: a finite ε for what is published but wrong, or a field has a value that it cannot have.
     """
 
     epsilon: float
@@ -117,12 +138,13 @@ class Guarantee(Shown):
     unit: str = "row"
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.epsilon, float) and self.epsilon == math.inf):
+            checks.number("epsilon", self.epsilon, 0.0)
+        checks.number("delta", self.delta, 0.0, 1.0)
+        checks.choice("neighbouring", self.neighbouring, get_args(Neighbouring))
+        checks.choice("status", self.status, get_args(Status))
         if self.status == "published_but_wrong" and math.isfinite(self.epsilon):
             raise ParameterError("epsilon", self.epsilon, "infinity: what is published but wrong guarantees nothing")
-        if not self.epsilon >= 0:
-            raise ParameterError("epsilon", self.epsilon, "a number that is not negative")
-        if not 0 <= self.delta <= 1:
-            raise ParameterError("delta", self.delta, "a number from 0 to 1")
 
     def __str__(self) -> str:
         """The claim with its status: a claim that is quoted without it may not be true."""
@@ -136,8 +158,7 @@ class Guarantee(Shown):
             return "no guarantee: what the paper claims is refuted, and no epsilon is known to hold"
         epsilon, delta = rounded_up(self.epsilon, 4), rounded_up(self.delta, 3)
         kind = epsilon if self.delta == 0 else f"({epsilon}, {delta})"
-        between = "replacing one row" if self.neighbouring == "replace_one" else "adding or removing one row"
-        claim = f"{kind}-differentially private under {between}"
+        claim = f"{kind}-differentially private under {BETWEEN[self.neighbouring]}"
         if self.status == "demonstration":
             claim = f"a demonstration without a guarantee (without a seed: {claim})"
         return readable(claim)

@@ -165,7 +165,7 @@ class Histogram:
         found = np.searchsorted(low, values, side="right") - 1
         closed = np.where(high == self.ends[1], np.nextafter(high, math.inf), high)
         inside = (found >= 0) & (values < closed[found])
-        return np.bincount(found[inside], minlength=low.size).astype(np.int64).reshape(-1, BRANCHES)
+        return np.bincount(found[inside], minlength=low.size).astype(np.int64).reshape(len(edges), BRANCHES)
 
     def parts(self, levels: Sequence[Level], rows: float | None, deviation: float) -> Parts:
         """Rows in the smallest parts: consistent, not negative, and nearer to equal shares the more noise may explain.

@@ -80,6 +80,9 @@ def test_what_the_claim_rests_on_can_neither_be_left_out_nor_hidden(record: dict
     assert verify(changed(record, columns=record["columns"][1:])).contradiction
     with pytest.raises(DpsynError, match="rows = -1"):
         verify(changed(record, rows=-1))
+    assert "source" in verify(changed(record, guarantee__source="me")).contradiction
+    assert "'epsilon'" in verify(changed(record, epsilon=0.01)).contradiction
+    assert "'epsilon_'" in verify(changed(record, settings__epsilon_=0.01)).contradiction
     assumed = record["guarantee"]["assumptions"]
     for one in assumed:
         lacking = changed(record, guarantee__assumptions=[other for other in assumed if other != one])

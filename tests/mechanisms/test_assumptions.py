@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import Config
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
-from dpsyn.privacy.spec import Neighbouring
+from dpsyn.privacy.spec import Neighbouring, PrivacySpec
 from dpsyn.table import Table
 
 DOMAIN = Domain.of(Attribute(name, "truth", ("n", "y"), public=True) for name in "abc")
@@ -23,11 +26,17 @@ SIZED = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, class_sizes=5, noise_sample
 RATED = dpsyn.DPCDA("a", rows=4, order_of_mixture=2, class_sizes=5, noise_sampler="exact", variant="poisson")
 N = "The number of r"
 """How "The number of rows" and "The number of records" begin; either is public under replace-one."""
+MADE = "The number of rows that are made was fixed without looking at the data."
+"""Where n is a secret, and so many rows were asked for."""
 ASKED: list[tuple[Config, Neighbouring, list[str]]] = [
     (dpsyn.PrivateSampling(rows=1), "replace_one", ["Floor and ceiling"]),
-    (dpsyn.PrivateSampling(rows=1), "add_remove", ["Floor and ceiling"]),
+    (dpsyn.PrivateSampling(rows=1), "add_remove", ["Floor and ceiling", MADE]),
     (dpsyn.NoisyReweighting(), "replace_one", [N]),
     (dpsyn.NoisyReweighting(), "add_remove", []),
+    (dpsyn.NoisyReweighting(rows=40), "replace_one", [N]),
+    (dpsyn.NoisyReweighting(rows=40), "add_remove", [MADE]),
+    (dpsyn.MST(rows=40), "add_remove", [MADE]),
+    (dpsyn.DPMERF(rows=40), "add_remove", [MADE]),
     (dpsyn.NoisyReweighting(public=ROWS, reduced_space="public"), "replace_one", [N, "rows of the reduced space were"]),
     (dpsyn.NoisyReweighting(family=KNOWN), "replace_one", [N]),
     (dpsyn.NoisyReweighting(family=TRIED), "replace_one", [N, "one row at a time"]),
@@ -49,3 +58,16 @@ def test_every_assumption_is_told(config: Config, neighbouring: Neighbouring, sa
     assert len(told) == 1 + len(said)
     for words in said:
         assert sum(words in sentence for sentence in told) == 1, words
+
+
+def test_no_mechanism_claims_more_than_was_asked_for():
+    mechanism = dpsyn.Independent(rows=5).calibrate(PrivacySpec(1.0, 1e-5), DOMAIN, 50)
+    claim = mechanism.guarantee
+    for share in (0.5, 1.0, 1 + 1e-10):
+        replace(mechanism, guarantee=replace(claim, epsilon=share, delta=1e-5))
+        replace(mechanism, guarantee=replace(claim, epsilon=1.0, delta=share * 1e-5))
+    for share in (1 + 1e-8, 1.01, 1.9):
+        for more in ({"epsilon": share}, {"delta": share * 1e-5}):
+            with pytest.raises(ParameterError) as caught:
+                replace(mechanism, guarantee=replace(claim, **{"epsilon": 1.0, "delta": 1e-5, **more}))
+            assert caught.value.field == "guarantee"

@@ -13,9 +13,10 @@ from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.dp_cda import PublishedDPCDA
 from dpsyn.mechanisms.dp_cda.audit import _Class, audit_dp_cda, audit_published_dp_cda
 from dpsyn.mechanisms.noisy_reweighting import Part
-from dpsyn.mechanisms.noisy_reweighting.audit import _log_ratio, audit_noisy_reweighting, laplace_profile, worst_rows
+from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting, laplace_profile, worst_rows
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy import sensitivity
+from dpsyn.privacy.audit import log_ratio
 from dpsyn.solvers.coded import CodedRows
 
 RUNS = 4_000
@@ -220,7 +221,7 @@ def test_the_score_of_noisy_sums_is_the_logarithm_of_the_ratio_of_their_densitie
         apart = np.abs(outputs - centre) / scales
         return -(apart**2 / 2 if kind == "gaussian" else apart).sum(axis=1)
 
-    assert _log_ratio(kind, outputs, first, second, scales) == pytest.approx(log_density(first) - log_density(second))
+    assert log_ratio(kind, outputs, first, second, scales) == pytest.approx(log_density(first) - log_density(second))
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

@@ -13,7 +13,9 @@ import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.claim_formulas import claim_formulas
+from dpsyn.mechanisms.encoding import staged, staged_before
 from dpsyn.privacy.audit import audit
+from dpsyn.privacy.budget import Budget
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
@@ -213,3 +215,12 @@ def test_columns_that_no_table_covers_come_out_all_the_same():
     rows = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-6), DOMAIN, data.n)(np.random.default_rng(0), data).rows
     assert set(rows.columns) == set(DOMAIN.names)
     assert rows["hours"].between(0, 99).all()
+
+
+def test_a_stage_says_the_deviation_of_its_noise_and_one_that_spends_nothing_leaves_everything():
+    for delta, factor in ((0.0, np.sqrt(2)), (1e-5, 1.0)):
+        stage, _ = staged(0.3, Budget.of(dpsyn.PrivacySpec(2.0, delta)), dpsyn.PrivacySpec(2.0, delta), DOMAIN, 50)
+        assert stage.encoding(Deaf(0), table(50, 1)).deviation == pytest.approx(factor * stage.scale)
+    spec = dpsyn.PrivacySpec(2.0, 1e-5)
+    assert staged_before(0.0, spec, DOMAIN, 50)[1] == spec
+    assert staged_before(0.3, spec, DOMAIN, 50)[1].epsilon == pytest.approx(1.4)

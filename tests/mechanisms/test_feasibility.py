@@ -2,6 +2,8 @@
 
 import json
 import math
+from dataclasses import dataclass
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -9,11 +11,12 @@ from hypothesis import strategies as st
 
 import dpsyn
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.feasibility import Feasibility, feasibility
+from dpsyn.mechanisms.feasibility import Feasibility, feasibility, side_by_side
 from dpsyn.mechanisms.noisy_reweighting.setting import family_of
 from dpsyn.mechanisms.registry import MECHANISMS
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
+from dpsyn.theory.conditions import Condition, Group, Verdict
 from dpsyn.theory.datasets import ADULT, ASIA, BUILT_IN, CAR, ideal_cube
 
 SPEC = PrivacySpec(1.0, 1e-6)
@@ -47,6 +50,21 @@ def test_the_smallest_m_is_taken_unless_one_is_given() -> None:
     assert given_m.private_sampling["m_lower"].actual == pytest.approx(256)
     assert not given_m.private_sampling["m_lower"].holds
     assert given_m.private_sampling["theorem_4_1"].required > free.private_sampling["theorem_4_1"].required
+
+
+def test_side_by_side_all_conditions_that_fail_are_counted() -> None:
+    @dataclass
+    class Found(list[Verdict]):
+        stats: DatasetStatistics
+
+    groups: tuple[Group, ...] = get_args(Group)
+    failing = [Condition("c", "Label", "a", "T", "<=", 0.0, 1.0, group=group) for group in groups]
+    answer: Any = Found(ASIA)
+    answer.extend([Verdict("m", "All", tuple(failing), ""), Verdict("m", "None", (), "")])
+    answer.extend(Verdict("m", one.group, (one,), "") for one in failing)
+    (line,) = side_by_side([answer]).to_dict("records")
+    told = {"All": "✗ 3 fail", "None": "✓ all hold"} | dict.fromkeys(groups, "✗ 1 fail")
+    assert {title: line[title].split(",")[0] for title in told} == told
 
 
 def test_statistics_follow_the_data() -> None:

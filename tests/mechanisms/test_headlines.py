@@ -11,7 +11,7 @@ from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.statistics import DatasetStatistics
 from dpsyn.theory.datasets import BUILT_IN
 
-LARGE = DatasetStatistics(p=200, n=10**15, max_frequency=2.0**-200 * 1.5, name="large")
+LARGE = DatasetStatistics(p=49, n=10**15, max_frequency=2.0**-49 * 1.5, name="large")
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"rows": 1000},

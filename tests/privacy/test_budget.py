@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsyn.privacy.budget import Budget, single_release
+from dpsyn.privacy.budget import Budget, SingleRelease, last_release, single_release
 from dpsyn.privacy.discrete_gaussian import Moved, gaussian_scale
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.privacy.spec import PrivacySpec
@@ -82,3 +82,14 @@ def test_numbers_that_move_by_more_than_one_have_as_much_more_noise() -> None:
 def test_a_single_release_takes_the_noise_of_less_deviation() -> None:
     assert single_release(PrivacySpec(1.0, 1e-5), 1).noise == "laplace"
     assert single_release(PrivacySpec(1.0, 1e-5), 60).noise == "gaussian"
+
+
+def test_what_a_release_costs_and_by_which_argument() -> None:
+    """Of six counts each moves by 1: at scale 4 they cost 6/4 in ε, 6/32 in ρ."""
+    assert SingleRelease("laplace", 4.0, "pure", 6).cost == 1.5
+    assert SingleRelease("gaussian", 4.0, "zcdp", 6).cost == 0.1875
+    for budget, argument in ((Budget(0.25, "laplace", 2), "pure"), (Budget(0.25, "gaussian", 2), "zcdp")):
+        last = last_release(budget, 6)
+        assert (last.noise, last.argument, last.moved) == (budget.noise, argument, 6)
+        assert last.cost == pytest.approx(0.25, rel=1e-11)
+        assert last.cost < 0.25

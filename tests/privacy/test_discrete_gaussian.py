@@ -133,3 +133,18 @@ def test_what_does_not_move_costs_nothing():
 def test_the_continuous_profile_by_its_formula(mu, epsilon):
     wanted = ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu)
     assert continuous_delta(mu, epsilon) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_continuous_profile_is_never_below_nothing() -> None:
+    """Where both probabilities are equal but for rounding their difference is nothing, and it is no number by itself."""
+    for mu in np.geomspace(1e-17, 1e-8, 37).tolist():
+        assert all(continuous_delta(mu, far * mu) >= 0 for far in (0.3, 1.0, 1.4, 3.0, 6.0, 1e4, 1e8, 1e12))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@pytest.mark.parametrize("moved", [[Moved(3)], [Moved(1), Moved(2, 1, 4)], [Moved(1, 3), Moved(1, 1, 2)]])
+def test_the_law_of_noise_that_is_as_narrow_as_the_lattice_allows(moved: list[Moved], epsilon: float) -> None:
+    """At 0.75 a Gaussian's transform still has all its copies: each of them shows in δ."""
+    scale = 0.75 * math.sqrt(max(part.weight for part in moved))
+    exact = by_convolution(moved, scale, epsilon)
+    assert exact + 5e-14 < discrete_delta(moved, scale, epsilon) < exact + 2e-13

@@ -355,3 +355,10 @@ def test_with_fixed_bins_the_codes_are_those_of_the_domain():
     assert encoding.labels(0) == SPANS[1].labels()
     drawn = encoding.decode(table.codes, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(drawn["gain"]), np.sort(table.frame["gain"]))
+
+
+def test_the_codes_of_a_table_stay_those_of_its_domain():
+    table = table_of(AGES, sample(AGES))
+    before = table.codes.copy()
+    assert (learn(table).codes(table) != before).any()
+    np.testing.assert_array_equal(table.codes, before)

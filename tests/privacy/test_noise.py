@@ -81,6 +81,28 @@ def test_impossible_scale_is_named(name, scale, seeded):
         getattr(source(seeded), name)(np.zeros(2, dtype=np.int64), scale)
 
 
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize("name", ["discrete_laplace", "discrete_gaussian"])
+def test_noise_that_64_bits_cannot_carry_is_refused(name, seeded):
+    draw = getattr(source(seeded), name)
+    assert len(draw(np.zeros(3, dtype=np.int64), 2.0**62)) == 3
+    for scale in (math.nextafter(2.0**62, math.inf), 1e100):
+        with pytest.raises(ParameterError, match=r"at most 4\.61e\+18.*raise epsilon"):
+            draw(np.zeros(3, dtype=np.int64), scale)
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_scores_that_64_bits_cannot_carry_are_taken_for_the_furthest_that_they_can(seeded):
+    made, far = source(seeded), 10**30
+    assert made.exponential_choice(np.array([-far, 0, -far], dtype=object), 1.0) == 1
+    assert made.exponential_choice(np.array([0, far, 5], dtype=object), 1.0) == 1
+    if not seeded:
+        even = [made.exponential_choice(np.array([far, 2**62], dtype=object), 1.0) for _ in range(60)]
+        assert set(even) == {0, 1}
+        assert {made.exponential_choice(np.array([far, 2**62 - 99], dtype=object), 1.0) for _ in range(20)} == {0}
+        assert {made.exponential_choice(np.array([-far, 99 - 2**62], dtype=object), 1.0) for _ in range(20)} == {1}
+
+
 def test_values_beyond_the_grid_are_clipped_to_it_in_order():
     """2^22 standard deviations away a 64-bit grid ends; a bare cast would turn large values into large negative ones."""
     scale = 1e-3

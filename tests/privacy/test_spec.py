@@ -151,17 +151,31 @@ def test_a_demonstration_says_what_it_is_and_takes_nothing_for_granted_about_noi
 
 
 def test_a_promise_that_protects_hardly_anybody_says_so():
-    for epsilon, delta, said in ((19.9, 0.0099, None), (20.0, 1e-5, "ε"), (1.0, 0.5, "δ")):
+    for epsilon, delta, said in ((19.9, 0.0099, None), (20.0, 1e-5, "ε"), (1.0, 0.01, "δ")):
         words = Guarantee(epsilon, delta, "replace_one", "a proof").status_in_words
         assert words == ("proven" if said is None else f"proven, but {said} is so large that it protects hardly anybody")
     unsure = Guarantee(50.0, 0.0, "replace_one", "a proof", status="unconfirmed_domain")
     assert unsure.status_in_words.startswith("not yet true")
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1.5), (1.0, -1e-9), (-1e-9, 0.0), (math.nan, 0.0), (1.0, math.nan)])
-def test_no_claim_has_an_impossible_number(epsilon, delta):
-    with pytest.raises(ParameterError):
-        Guarantee(epsilon, delta, "replace_one", "Theorem")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("epsilon", wrong) for wrong in (-1e-9, math.nan, -math.inf, True, "1", None, np.ones(2))),
+        *(("delta", wrong) for wrong in (1.5, 1 + 1e-9, -1e-9, math.nan, True, "0")),
+        *(("neighbouring", wrong) for wrong in ("foo", None)),
+        *(("status", wrong) for wrong in ("PROVEN", None)),
+    ],
+)
+def test_no_claim_has_a_field_that_cannot_be(field, value):
+    with pytest.raises(ParameterError) as caught:
+        Guarantee(**{"epsilon": 1.0, "delta": 0.0, "neighbouring": "replace_one", "source": "Theorem", field: value})
+    assert caught.value.field == field
+
+
+def test_a_claim_may_have_every_number_that_can_be():
+    for epsilon, delta in ((0, 0), (0.0, 1.0), (math.inf, 1), (np.float64(2.0), 0.0)):
+        assert Guarantee(epsilon, delta, "add_remove", "Theorem").claim
 
 
 def test_numbers_of_other_kinds_become_pythons_and_its_own_stay():

@@ -199,7 +199,7 @@ class DPCDAMechanism(Mechanism):
         released = noise.discrete_laplace(counts, self.budget.count_noise_scale) - margin
         sizes = [int(size) if size > order and rows else None for size, rows in zip(released, wanted, strict=True)]
         if all(size is None for size in sizes):
-            lower = max((int(size) for size, rows in zip(released, wanted, strict=True) if rows), default=0) - 1
+            lower = max(int(size) for size, rows in zip(released, wanted, strict=True) if rows) - 1
             raise FailureError(
                 f"after noise and a margin of {margin} no class of {quoted(self.config.target)} is known to hold more than "
                 f"{order} records: "

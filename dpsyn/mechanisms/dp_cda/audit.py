@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +14,10 @@ import numpy.typing as npt
 from dpsyn.attribute import Attribute
 from dpsyn.domain import Domain
 from dpsyn.errors import CalibrationError, ParameterError
-from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.audit import Trial
 from dpsyn.mechanisms.dp_cda import DPCDA, DPCDAMechanism, PublishedDPCDAMechanism, noisy_averages, published_rows
-from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Scores, audit
+from dpsyn.privacy.audit import Audit, Runs, Scores, audit, log_ratio_if_picked, profile_of
+from dpsyn.privacy.mixing.pairs import Variant
 from dpsyn.privacy.spec import PrivacySpec
 
 Floats = npt.NDArray[np.float64]
@@ -22,10 +25,9 @@ Progress = Callable[[str, float], None]
 Pair = Literal["same_class", "label_change"]
 
 RECORDS, FEATURES, CLASSES = 100, 16, 2
-REPLACED, MOVED, POISSON = "a record replaced", "a record moved to the other class", "a record replaced, Poisson"
-HALVED, PUBLISHED = "half of the noise (on purpose)", "as published, with its z-score"
+REPLACED, POISSON, PUBLISHED = "inside a class", "Poisson sampling", "as published, with its z-score"
+_ORDER = 4
 
-_DELTAS = (0.001, 0.01, 0.05, 0.1, 0.2)
 _ENTRIES = 4_000_000
 """Numbers made at once."""
 
@@ -34,11 +36,8 @@ def audit_dp_cda(
     mechanism: DPCDAMechanism,
     *,
     pair: Pair = "same_class",
-    runs: int = RUNS,
-    confidence: float = CONFIDENCE,
     noise_factor: float = 1.0,
-    generator: np.random.Generator | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[Runs],
 ) -> Audit:
     """Audit the noisy averages of the classes that a record x = c·u is in.
 
@@ -48,12 +47,9 @@ def audit_dp_cda(
     Args:
         mechanism: calibrated with public class sizes.
         pair: ``"same_class"``: x against -x in the class with the highest sampling rate. ``"label_change"``: x in one class
-            against x in another.
-        runs: on each of the two datasets.
-        confidence: of the bound.
+            against x in another. Under add_remove x is added to the former class, whatever this says.
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one.
-        generator: None draws on the system's entropy.
-        progress: told the step and the share of the work done.
+        how: :class:`~dpsyn.privacy.audit.Runs`.
 
     Raises:
         ParameterError: an argument is out of range, class sizes are estimated, or there is no second class.
@@ -86,17 +82,13 @@ def audit_dp_cda(
 
     guarantee = mechanism.guarantee
     sizes = mechanism.public_sizes
-    profile = [(mechanism.epsilon_of_averages(sizes, exact, delta), delta) for delta in _DELTAS if delta > guarantee.delta]
     return audit(
         scored(0),
         scored(1),
-        generator=generator,
-        runs=runs,
         delta=guarantee.delta,
-        confidence=confidence,
         claim=guarantee.epsilon,
-        profile=profile,
-        progress=progress,
+        profile=profile_of(lambda delta: mechanism.epsilon_of_averages(sizes, exact, delta), guarantee.delta),
+        **how,
     )
 
 
@@ -118,11 +110,9 @@ class _Class:
         place = self.places[which]
         if place is None or place == self.base:
             return np.zeros(len(averages))
-        shift = (place - self.base) / order
-        with np.errstate(divide="ignore"):
-            stays = np.log1p(-self.rate)
-        moved = np.log(self.rate) + (shift * (averages - self.base) - shift**2 / 2) / sigma**2
-        return np.asarray(np.logaddexp(stays, moved).sum(axis=1))
+        return np.asarray(
+            log_ratio_if_picked(averages - self.base, (place - self.base) / order, self.rate, sigma).sum(axis=1)
+        )
 
 
 def _classes(mechanism: DPCDAMechanism, pair: Pair) -> list[_Class]:
@@ -138,26 +128,24 @@ def _classes(mechanism: DPCDAMechanism, pair: Pair) -> list[_Class]:
     def members(count: int, place: float | None) -> Floats:
         return np.array([[base]] * (count - (place is not None)) + ([] if place is None else [[place]])).reshape(-1, 1)
 
+    def entered(size: int, rows: int) -> _Class:
+        there = members(size, None), members(size + 1, radius)
+        return _Class(there, (None, radius), base, rows, order / (size if poisson else size + 1))
+
+    if mechanism.spec.neighbouring == "add_remove":
+        return [entered(size, rows)]
     if pair == "same_class":
         places = radius, -radius
         return [_Class((members(size, radius), members(size, -radius)), places, base, rows, order / size)]
     if not others:
         raise ParameterError("pair", pair, "'same_class': there is one class only")
-    to_size, to_rows = others[0]
-    entered = order / (to_size if poisson else to_size + 1)
-    return [
-        _Class((members(size, radius), members(size - 1, None)), (radius, None), base, rows, order / size),
-        _Class((members(to_size, None), members(to_size + 1, radius)), (None, radius), base, to_rows, entered),
-    ]
+    left = members(size, radius), members(size - 1, None)
+    return [_Class(left, (radius, None), base, rows, order / size), entered(*others[0])]
 
 
 def audit_published_dp_cda(
     mechanism: PublishedDPCDAMechanism,
-    *,
-    runs: int = RUNS,
-    confidence: float = CONFIDENCE,
-    generator: np.random.Generator | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[Runs],
 ) -> Audit:
     """Audit DP-CDA as printed on the pair that its z-score gives away: all records equal but one, which moves up or down.
 
@@ -166,10 +154,7 @@ def audit_published_dp_cda(
 
     Args:
         mechanism: calibrated to the published formula; the claim under audit is what it was asked for.
-        runs: on each of the two datasets.
-        confidence: of the bound.
-        generator: None draws on the system's entropy.
-        progress: told the step and the share of the work done.
+        how: :class:`~dpsyn.privacy.audit.Runs`.
     """
     order, rows = mechanism.config.order_of_mixture, mechanism.rows_per_class
     classes = mechanism.domain[mechanism.config.target].size
@@ -202,74 +187,36 @@ def audit_published_dp_cda(
     return audit(
         scored(1.0),
         scored(-1.0),
-        generator=generator,
-        runs=runs,
         delta=mechanism.spec.delta,
-        confidence=confidence,
         claim=mechanism.spec.epsilon,
-        progress=progress,
+        **how,
     )
 
 
-def audit_mixing(
-    *,
-    epsilon: float,
-    delta: float,
-    order_of_mixture: int,
-    runs: int = RUNS,
-    confidence: float = CONFIDENCE,
-    seed: int | None = None,
-    progress: Progress = no_progress,
-) -> dict[str, Audit]:
-    """Audit DP-CDA on 100 records of 16 numbers in two classes, as many rows as records; the audits by name.
+def worst_case(spec: PrivacySpec) -> Trial:
+    """A record moved to the other class, or added to one, on 100 records in two classes, as many rows."""
+    return partial(audit_dp_cda, _small(spec), pair="label_change")
 
-    Args:
-        epsilon: of the claim.
-        delta: of the claim.
-        order_of_mixture: l, at most 50.
-        runs: on each of the two datasets of an audit.
-        confidence: of every bound.
-        seed: None draws on the system's entropy.
-        progress: told the step and the share of the work done.
 
-    Raises:
-        ParameterError: an argument is out of range.
-    """
-    domain = Domain.of(
-        [
-            *[Attribute(f"x{i}", "numeric", lower=0.0, upper=1.0, public=True) for i in range(FEATURES)],
-            Attribute("class", "truth", ("no", "yes"), public=True),
-        ]
-    )
-    spec, generator = PrivacySpec(epsilon, delta), np.random.default_rng(seed)
-    fixed, poisson = (
-        DPCDA(
-            target="class",
-            order_of_mixture=order_of_mixture,
-            rows=RECORDS,
-            class_sizes=RECORDS // CLASSES,
-            variant=variant,
-        ).calibrate(spec, domain, RECORDS)
-        for variant in ("fixed_size", "poisson")
-    )
-    trials: dict[str, Callable[..., Audit]] = {
-        REPLACED: lambda **shared: audit_dp_cda(fixed, **shared),
-        MOVED: lambda **shared: audit_dp_cda(fixed, pair="label_change", **shared),
-        POISSON: lambda **shared: audit_dp_cda(poisson, **shared),
-        HALVED: lambda **shared: audit_dp_cda(fixed, pair="label_change", noise_factor=0.5, **shared),
+def more_trials(spec: PrivacySpec) -> dict[str, Trial]:
+    """Other neighbours, Poisson sampling, and the algorithm as it is published where its formula can make this claim."""
+    if spec.neighbouring != "replace_one":
+        return {POISSON: partial(audit_dp_cda, _small(spec, "poisson"))}
+    found: dict[str, Trial] = {
+        REPLACED: partial(audit_dp_cda, _small(spec)),
+        POISSON: partial(audit_dp_cda, _small(spec, "poisson")),
     }
-    try:
-        published = DPCDA.as_published("class", order_of_mixture, RECORDS).calibrate(spec, domain, RECORDS)
-    except CalibrationError:
-        pass
-    else:
-        trials[PUBLISHED] = lambda **shared: audit_published_dp_cda(published, **shared)
-    found: dict[str, Audit] = {}
-    for at, (name, trial) in enumerate(trials.items()):
-
-        def told(step: str, share: float, at: int = at, name: str = name) -> None:
-            progress(f"{name}: {step}", (at + share) / len(trials))
-
-        found[name] = trial(runs=runs, confidence=confidence, generator=generator, progress=told)
-    progress("handing over what was found", 1.0)
+    with suppress(CalibrationError):
+        published = DPCDA.as_published("class", _ORDER, RECORDS).calibrate(spec, _domain(), RECORDS)
+        found[PUBLISHED] = partial(audit_published_dp_cda, published)
     return found
+
+
+def _small(spec: PrivacySpec, variant: Variant = "fixed_size") -> DPCDAMechanism:
+    config = DPCDA(target="class", order_of_mixture=_ORDER, rows=RECORDS, class_sizes=RECORDS // CLASSES, variant=variant)
+    return config.calibrate(spec, _domain(), RECORDS)
+
+
+def _domain() -> Domain:
+    numbers = [Attribute(f"x{i}", "numeric", lower=0.0, upper=1.0, public=True) for i in range(FEATURES)]
+    return Domain.of([*numbers, Attribute("class", "truth", ("no", "yes"), public=True)])

@@ -15,8 +15,8 @@ def of_run(mechanism: DPGANMechanism) -> list[tuple[str, str]]:
     return [
         (
             "caption",
-            "A GAN under noise is poor: at ε = 1 its tables of two columns were off by 0.0651 on Adult's eight columns and "
-            "by 0.0127 on ASIA (mean total variation), those of noisy reweighting by 0.0080 and 0.0007.",
+            "A GAN under noise is poor: at ε = 1 its tables of two columns were off by 0.082 on 24,421 rows of Adult and by "
+            "0.017 on 15,000 of ASIA (mean total variation), those of noisy reweighting by 0.010 and 0.0007.",
         )
     ]
 

@@ -15,7 +15,6 @@ from dpsyn.errors import CalibrationError
 from dpsyn.mechanisms.base import ROWS, Axis, Progress
 from dpsyn.mechanisms.categories import Categories, OnCategories, claimed
 from dpsyn.mechanisms.dp_gan.networks import Columns, Critic, Floats, Generator, Learning, parameters
-from dpsyn.mechanisms.encoding import HISTOGRAMS
 from dpsyn.privacy.mixing.averaging import (
     USUAL_AVERAGE,
     AddNoise,
@@ -147,7 +146,7 @@ class DPGANMechanism(OnCategories):
         return worst_epsilon(self.compositions, multiplier, delta, TOLERANCE)
 
     def calibrated(self) -> dict[str, Any]:
-        """Rows, noise, and the parts."""
+        """Rows, noise, and the parts, whose shares are what the histograms leave."""
         first = self.stage.epsilon / self.spec.epsilon
         counts = _COUNT_SHARE * (1 - first)
         both = {"epsilon": self.left.epsilon, "delta": self.left.delta}
@@ -155,9 +154,6 @@ class DPGANMechanism(OnCategories):
             {"name": "one-way counts", "share": counts, "scale": self.count_scale},
             {"name": "steps of the critic", "share": 1 - first - counts, "scale": self.noise_scale, **both},
         ]
-        if first:
-            before = {"name": HISTOGRAMS, "share": first, "epsilon": self.stage.epsilon, "scale": self.stage.scale}
-            entries.insert(0, before)
         facts = {"noise_scale": self.noise_scale, "count_noise_scale": self.count_scale, "parameters": self.parameters}
         return super().calibrated() | self.stage.facts() | facts | {"ledger": entries}
 

@@ -34,7 +34,9 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import (
     with_counts,
 )
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism, parts_of_merging
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
+from dpsyn.mechanisms.noisy_reweighting.merged_tables import merges
 from dpsyn.notation import gigabytes
 from dpsyn.privacy.histograms import Histograms
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -54,14 +56,15 @@ Rounding = Literal["low_variance", "independent"]
 
 _CHOSEN_BINS = ", bins chosen by noisy histograms that came before (adaptive composition)"
 _CHOSEN_TABLES = ", tables of two columns chosen by noisy scores that came before (adaptive composition)"
+_MERGED_CODES = ", wide tables on codes merged by the noisy tables that came before (adaptive composition)"
 _MOST_COUNTED = 2_000_000
 _NAMED = 3
 _DEFAULT_SHARE = 0.1
 _COUNT_SHARE = 0.05
-_DEFAULT_DRAWS, _DEFAULT_LOOK_UPS = 30_000, 4_000_000
+_DEFAULT_DRAWS, _DEFAULT_LOOK_UPS = 50_000, 4_000_000
 _MOST_DRAWS = 100_000
 _NOISE_THAT_HIDES_POINTS = 0.12
-"""Half of the deviations of a table's cells, in shares of the rows; 30,000 points or more are seen below it."""
+"""Half of the deviations of a table's cells, in shares of the rows; below it more points are drawn."""
 _DRAWS_FOR_EVEN_STEPS = 100_000
 _DRAWS_FOR_THE_PROGRAM = 3_000
 _MOST_DENSE = 60_000_000
@@ -108,7 +111,7 @@ class NoisyReweighting(Config):
         vertex: of the many optima that the linear program may have, take a vertex, on |F| + 1 points at most (the paper);
             otherwise one from the inside, on many. Only with ``objective="max"``.
         steps: with ``"by_misfit"`` maximum entropy goes further towards tables that it misses by more than their noise;
-            ``"even"`` goes alike towards all, and draws 100,000 points by default, not 30,000 (fewer with many tables).
+            ``"even"`` goes alike towards all, and draws 100,000 points by default, not 50,000 (fewer with many tables).
         rounding: ``"independent"`` draws (the paper), or ``"low_variance"``: systematic draws, repaired towards the tables
             of the fitted density.
         histogram_share: share of the budget for fine histograms of numbers and dates (:mod:`dpsyn.privacy.histograms`): they
@@ -228,15 +231,20 @@ class NoisyReweighting(Config):
             domain = with_calendar(domain)
         kind = self._kind(spec)
         chooses = self._chooses(domain, kind)
+        of: type[NoisyReweightingMechanism] = NoisyReweightingMechanism
         family: Family
         if chooses:
             family, found = parts_of_choice(domain.shape, spec.neighbouring, kind)
             plan = _planned(self, domain, family, tables=MOST_PAIRS + len(domain))
+            of = ChoosingMechanism
         else:
             family = self._family(domain, spec)
             plan = _planned(self, domain, family)
             by_size = self.allocation == "by_size" and kind != "continuous_laplace"
             found = parts_of(family, spec.neighbouring, kind, by_size=by_size, whole=plan.space == "whole")
+        if not chooses and self._decides(kind) and plan.space == "marginals" and merges(domain.shape):
+            family, found = parts_of_merging(domain.shape, spec.neighbouring, kind)
+            plan, of = replace(plan, family=family), MergingMechanism
         if kind == "continuous_laplace":
             found = replace(found, parts=(published_part(found.parts[0].name, family),))
         marginals = self._marginals(domain, family, plan)
@@ -264,7 +272,7 @@ class NoisyReweighting(Config):
         ledger = calibrated_ledger(found, kind, spec)
         if spec.neighbouring == "replace_one" and not chooses:
             plan = _with_points_for_the_noise(plan, found, ledger, n)
-        return (ChoosingMechanism if chooses else NoisyReweightingMechanism)(
+        return of(
             config=self,
             spec=spec,
             domain=domain,
@@ -275,7 +283,8 @@ class NoisyReweighting(Config):
                 neighbouring=spec.neighbouring,
                 source=source_of(ledger, spec)
                 + (_CHOSEN_BINS if histograms is not None else "")
-                + (_CHOSEN_TABLES if chooses else ""),
+                + (_CHOSEN_TABLES if chooses else "")
+                + (_MERGED_CODES if of is MergingMechanism else ""),
                 assumptions=assumptions_of(family, kind, spec, public_rows=self.public is not None),
                 status="real_arithmetic" if kind == "continuous_laplace" else "proven",
             ),
@@ -300,10 +309,14 @@ class NoisyReweighting(Config):
 
     def _chooses(self, domain: Domain, kind: NoiseKind) -> bool:
         """Whether noisy scores choose the tables of two columns: where there are many, and nothing else was asked for."""
+        return self._decides(kind) and math.comb(len(domain), 2) > MOST_PAIRS
+
+    def _decides(self, kind: NoiseKind) -> bool:
+        """Whether nothing was asked for that names the statistics, or how they are measured."""
         free = self.family is None and self.tables is None and self.statistics in ("auto", "contingency")
         plain = self.degree == 2 and self.objective == "max_entropy" and self.allocation == "by_size"
         own = self.marginal_share is not None or self.reduced_space in ("whole", "public")
-        return free and plain and not own and kind != "continuous_laplace" and math.comb(len(domain), 2) > MOST_PAIRS
+        return free and plain and not own and kind != "continuous_laplace"
 
     def _family(self, domain: Domain, spec: PrivacySpec) -> Family:
         shape = domain.shape
@@ -407,7 +420,7 @@ def _default_size(tables: int, steps: Steps, *, dense: bool) -> int:
 
 
 def _with_points_for_the_noise(plan: Plan, found: Parts, ledger: Ledger, n: int) -> Plan:
-    """More points where noise takes less of the largest table than points do: 30,000 are too few for tables so good.
+    """More points where noise takes less of the largest table than points do: the default is too few for tables so good.
 
     It takes a public n.
     """

@@ -13,6 +13,7 @@ from dpsyn.domain import Codes
 from dpsyn.mechanisms.base import Progress
 from dpsyn.mechanisms.noisy_reweighting import _spaces
 from dpsyn.mechanisms.noisy_reweighting.families import Cells, Family, Tables, cells_of
+from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
 from dpsyn.solvers.contingency import cell_offsets
 from dpsyn.solvers.density_spaces import Combined, DenseFunctions, PointTables, Space, TableModel, WholeDomain
 from dpsyn.solvers.max_entropy import MaxEntropyFit, max_entropy, refined_max_entropy
@@ -211,7 +212,9 @@ def _refined(
         "effective_points_after_each_stage": found.effective_points,
         "duality_gap": found.fit.gap,
     }
-    return Fitted(found.codes, found.fit.density, found.fit.statistics, cells.tables, found.cells, found.model, facts)
+    statistics, family = found.fit.statistics, plan.family
+    shares = family.spread_out(statistics) if isinstance(family, MergedTables) else found.cells
+    return Fitted(found.codes, found.fit.density, statistics, cells.tables, shares, found.model, facts)
 
 
 def _stages(fitted: MaxEntropyFit) -> dict[str, Any]:

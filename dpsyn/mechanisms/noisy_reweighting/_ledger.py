@@ -38,7 +38,7 @@ _LEVELS = 8
 
 _FINE = 4
 """From this weight on, rounding it to a whole number changes a share by an eighth at most."""
-_POWERS = {"gaussian": 1 / 3, "laplace": 1 / 4}
+POWERS = {"gaussian": 1 / 3, "laplace": 1 / 4}
 _POWERS_ON_A_WHOLE_DOMAIN = {"gaussian": 3 / 4, "laplace": 1 / 2}
 """Weights of tables grow with these powers of their number of cells; docs/measurements.md has what others gave."""
 _ORDER__LEVELS = 4
@@ -219,7 +219,7 @@ def parts_of(family: Family, neighbouring: Neighbouring, kind: NoiseKind, *, by_
 
 def _tables_by_size(family: TableFamily, neighbouring: Neighbouring, kind: NoiseKind, *, whole: bool) -> Parts:
     cells = np.array([group.stop - group.start for group in family.groups])
-    powers = _POWERS_ON_A_WHOLE_DOMAIN if whole else _POWERS
+    powers = _POWERS_ON_A_WHOLE_DOMAIN if whole else POWERS
     grown = cells ** powers["gaussian" if kind == "gaussian" else "laplace"]
     weights = np.maximum(np.rint(_LEVELS * grown / grown.max()).astype(np.int64), 1)
     weights //= math.gcd(*weights.tolist())

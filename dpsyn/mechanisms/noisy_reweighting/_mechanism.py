@@ -20,6 +20,7 @@ from dpsyn.mechanisms.noisy_reweighting.families import Family, TableFamily
 from dpsyn.privacy.histograms import Encoding, Histograms
 from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers.coded import Rows
+from dpsyn.solvers.memory import require_memory
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -205,9 +206,10 @@ class NoisyReweightingMechanism(Mechanism):
     def _run(self, noise: NoiseSource, table: AnyTable, progress: Progress) -> tuple[pd.DataFrame, dict[str, Any]]:
         progress("adding noise to the statistics", 0.02)
         measured = self.measured(noise, table)
+        k = self.plan.config.rows or round(measured.rows)
+        require_memory("rows", k, 16 * len(self.domain) * k)
         fitted = self.fitted(measured, noise.generator, lambda step, share: progress(step, 0.1 + 0.8 * share))
         progress("drawing rows", 0.92)
-        k = self.plan.config.rows or round(measured.rows)
         codes = drawn_codes(self.plan, fitted, self.domain.shape, k, noise.generator)
         return measured.encoding.decode(codes, noise.generator), self._diagnostics(fitted, measured)
 

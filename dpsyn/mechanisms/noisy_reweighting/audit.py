@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsyn.domain import Codes
 from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.audit import Trial, bits
 from dpsyn.mechanisms.encoding import HISTOGRAMS
-from dpsyn.mechanisms.noisy_reweighting import Ledger, NoisyReweightingMechanism, Part
-from dpsyn.mechanisms.noisy_reweighting._ledger import NoiseKind, moved_of
-from dpsyn.privacy.audit import CONFIDENCE, RUNS, Audit, Claim, Scores, audit
+from dpsyn.mechanisms.noisy_reweighting import Ledger, NoisyReweighting, NoisyReweightingMechanism, Part
+from dpsyn.mechanisms.noisy_reweighting._ledger import moved_of
+from dpsyn.privacy.audit import SHARES, Audit, Claim, Runs, Scores, audit, log_ratio
 from dpsyn.privacy.discrete_gaussian import discrete_delta
 from dpsyn.privacy.noise import NoiseSource
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.privacy.zcdp import zcdp_delta
 from dpsyn.solvers.coded import CodedRows
 
@@ -29,32 +32,30 @@ Progress = Callable[[str, float], None]
 _PAIRS = 200
 _ENTRIES = 4_000_000
 """Numbers made at once."""
-_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
 _LONGEST = 2**20
 _ROUNDING = 1e-12
+
+
+def worst_case(spec: PrivacySpec) -> Trial:
+    """Two truth values, and the default settings."""
+    return partial(audit_noisy_reweighting, NoisyReweighting().calibrate(spec, bits(2), n=2))
 
 
 def audit_noisy_reweighting(
     mechanism: NoisyReweightingMechanism,
     *,
-    runs: int = RUNS,
-    confidence: float = CONFIDENCE,
     noise_factor: float = 1.0,
     keep_bits: bool = False,
-    generator: np.random.Generator | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[Runs],
 ) -> Audit:
     """Audit all that gets noise on two tables that differ in one row: replaced by the one farthest from it, or added.
 
     Args:
         mechanism: calibrated.
-        runs: on each of the two tables.
-        confidence: of the bound.
         noise_factor: the noise is drawn at this multiple of its scale: 1 audits the mechanism, 1/2 a faulty one, to see
             that the audit finds the fault.
         keep_bits: whether the score of continuous noise keeps every bit, and so audits floating-point numbers too.
-        generator: None audits OpenDP's exact samplers on the system's entropy, which take their time.
-        progress: told the step and the share of the work done.
+        how: :class:`~dpsyn.privacy.audit.Runs`.
 
     Raises:
         ParameterError: an argument is out of range.
@@ -70,14 +71,15 @@ def audit_noisy_reweighting(
     one, other = one[moved], other[moved]
     rest = one * (mechanism.n - 1)
     first, second = rest + one, rest + other if replaced else rest
-    noise, scales = NoiseSource(generator), tested.scales
+    noise, scales = NoiseSource(how.get("generator")), tested.scales
+    how["generator"] = noise.generator
 
     def scored(sums: Integers) -> Scores:
         def run(count: int, _: np.random.Generator) -> Floats:
             chunk = max(1, _ENTRIES // max(len(sums), 1))
             sizes = [min(chunk, count - start) for start in range(0, count, chunk)]
             outputs = (tested.noisy(noise, np.tile(sums, (size, 1))) for size in sizes)
-            scores = np.concatenate([_log_ratio(tested.ledger.kind, each, first, second, scales) for each in outputs])
+            scores = np.concatenate([log_ratio(tested.ledger.kind, each, first, second, scales) for each in outputs])
             return scores if keep_bits else scores.round(9)
 
         return run
@@ -85,21 +87,11 @@ def audit_noisy_reweighting(
     return audit(
         scored(first),
         scored(second),
-        generator=noise.generator,
-        runs=runs,
         delta=mechanism.guarantee.delta,
-        confidence=confidence,
         claim=mechanism.guarantee.epsilon,
         profile=_profile_of(mechanism.ledger, mechanism.guarantee.epsilon),
-        progress=progress,
+        **how,
     )
-
-
-def _log_ratio(kind: NoiseKind, outputs: npt.NDArray[Any], first: Integers, second: Integers, scales: Floats) -> Floats:
-    """ln P(output | first) - ln P(output | second), shape (runs,)."""
-    if kind == "gaussian":
-        return np.asarray((((outputs - second) ** 2 - (outputs - first) ** 2) / (2 * scales**2)).sum(axis=1))
-    return np.asarray(((np.abs(outputs - second) - np.abs(outputs - first)) / scales).sum(axis=1))
 
 
 def _everything(mechanism: NoisyReweightingMechanism, codes: Codes) -> Integers:
@@ -146,7 +138,7 @@ def _profile_of(ledger: Ledger, epsilon: float) -> list[Claim]:
     """(ε', δ(ε')) for several ε' ≤ ε and any neighbour; empty where no exact claim is at hand (continuous noise, steps that
     differ)."""
     steady = all(part.l1 == 0 and part.l2 == 0 and part.weight == round(part.weight) for part in ledger.parts)
-    wanted = [epsilon * share for share in _SHARES]
+    wanted = [epsilon * share for share in SHARES]
     if ledger.kind == "laplace" and steady:
         profiles = [laplace_profile(parts, ledger.base, wanted) for parts in ledger.neighbours]
         # The largest δ of any neighbour; nothing if one of them is out of reach.

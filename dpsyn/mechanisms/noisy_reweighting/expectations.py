@@ -11,6 +11,7 @@ import numpy as np
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
 from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
+from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism
 from dpsyn.notation import number
 
 _DROWNED = 2.0
@@ -37,6 +38,8 @@ def seconds(mechanism: NoisyReweightingMechanism) -> float:
     tables = len(mechanism.statistics.groups)
     if isinstance(mechanism, ChoosingMechanism):
         tables += mechanism.most_chosen
+    if isinstance(mechanism, MergingMechanism):
+        tables += len(mechanism.wide)
     found = _BEGUN + _A_REPAIR * (config.rows or mechanism.n) * tables
     if mechanism.plan.space == "whole":
         return found + _A_POINT * mechanism.plan.size
@@ -52,6 +55,9 @@ def of_run(mechanism: NoisyReweightingMechanism) -> list[tuple[str, str]]:
     )
     if isinstance(mechanism, ChoosingMechanism):
         sentence += f" of single columns; noisy scores choose up to {mechanism.most_chosen} tables of two columns"
+    if isinstance(mechanism, MergingMechanism):
+        wide = len(mechanism.wide)
+        sentence += f"; {wide} wider table{'s follow' if wide > 1 else ' follows'} with rare codes merged"
     degree, total = noise_on_tables(mechanism)
     if total <= _DROWNED:
         return [("caption", f"{sentence}.")]

@@ -56,6 +56,7 @@ class Family(ABC):
         unit: f takes multiples of it: 1 but for functions of the user's own.
         has_constant: f_0 = 1. When one row is replaced it does not move and needs no noise; when one is added it does.
         groups: which statistics belong together, in order, covering all.
+        made_of: how they are made of cells, where the family says so itself.
     """
 
     name: Literal["walsh", "contingency", "conjunctions", "functions"]
@@ -64,6 +65,7 @@ class Family(ABC):
     unit: float = 1.0
     has_constant: bool = False
     groups: tuple[Group, ...]
+    made_of: Cells | None = None
 
     @abstractmethod
     def sums(self, codes: Codes) -> Integers:
@@ -350,7 +352,7 @@ def cells_of(family: Family) -> Cells | None:
     if isinstance(family, TableFamily):
         return Cells(family.tables, None)
     if not isinstance(family, ProductFamily):
-        return None
+        return family.made_of
     sizes = family.sizes
     tables = tuple(combinations(range(len(sizes)), min(family.degree, len(sizes))))
     offsets = cell_offsets(sizes, tables)

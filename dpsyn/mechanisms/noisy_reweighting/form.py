@@ -246,7 +246,7 @@ def _reduced_space(current: Dataset, *, entropy: bool) -> dict[str, Any]:
         "The rows that the density may sit on. The whole domain loses nothing; draws serve large domains.",
     )
     public = _public_rows(current) if space == "public" else None
-    size = None if space == "whole" else _size(30_000, "nr_default_m", "nr_m")
+    size = None if space == "whole" else _size(50_000, "nr_default_m", "nr_m")
     refinements = st.number_input(
         "Refinements",
         0,

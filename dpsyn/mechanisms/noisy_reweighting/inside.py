@@ -20,6 +20,7 @@ from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweightingMechanism, Objective
 from dpsyn.mechanisms.noisy_reweighting._fit import Fitted
 from dpsyn.mechanisms.noisy_reweighting._mechanism import Measured
+from dpsyn.mechanisms.noisy_reweighting._merging import MergingMechanism
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily, cells_of
 from dpsyn.mechanisms.noisy_reweighting.figures import named_lines
 from dpsyn.notation import short
@@ -81,6 +82,8 @@ class Inside:
 
     def __post_init__(self) -> None:
         cells = self.tables.count
+        if isinstance(self.mechanism, MergingMechanism):
+            cells += TableFamily(self.mechanism.domain.shape, self.mechanism.wide).count
         if cells > MOST_CELLS:
             allowed = f"{cells:,} cells are too many to fit while you watch; {MOST_CELLS:,} fit: take fewer columns"
             raise ParameterError("degree", self.mechanism.plan.config.degree, allowed)

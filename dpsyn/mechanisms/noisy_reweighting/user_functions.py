@@ -118,7 +118,7 @@ class FunctionFamily(Family):
         fault: Exception | None = None
         for rows in (probes, *np.split(probes, len(probes))):
             try:
-                shape = np.asarray(function(rows), dtype=np.float64).shape
+                shape = _asked(function, rows).shape
             except Exception as raised:  # noqa: BLE001  # whatever the user's function raises
                 fault = raised
                 continue
@@ -148,15 +148,15 @@ class FunctionFamily(Family):
     def sums(self, codes: Codes) -> Integers:
         """Σ_i f(x_i)/unit, moved into ±2⁶²: a sum that wrapped around would move by more than one row can."""
         codes = checked_codes(codes, self.sizes)
-        largest = int(max(np.abs(self._top).max(), np.abs(self._bottom).max()))
+        largest = int(max(self._top.max(), -self._bottom.min()))
         exact: Any = np.int64 if len(codes) * largest <= _LARGEST_SUM else object
         if self._table is not None:
             found, times = np.unique(self._row_numbers(codes), return_counts=True)
             total = times.astype(exact) @ self._table[found].astype(exact)
         else:
-            total = np.zeros(self.count, dtype=exact)
-            for start in range(0, len(codes), max(1, _BLOCK // self.count)):
-                total += self._values(codes[start : start + max(1, _BLOCK // self.count)]).astype(exact).sum(axis=0)
+            total, rows = np.zeros(self.count, dtype=exact), max(1, _BLOCK // self.count)
+            for start in range(0, len(codes), rows):
+                total += self._values(codes[start : start + rows]).astype(exact).sum(axis=0)
         return np.asarray(np.clip(total, -_LARGEST_SUM, _LARGEST_SUM), dtype=np.int64)
 
     def matrix(self, points: Codes) -> Floats:
@@ -175,7 +175,7 @@ class FunctionFamily(Family):
     def _sensitivities(self) -> dict[Neighbouring, tuple[int, int]]:
         """L1 and the square of L2, as exact integers."""
         width = self._top - self._bottom
-        end = np.maximum(np.abs(self._top), np.abs(self._bottom))
+        end = np.maximum(self._top, -self._bottom)
         if self._table is None:
             return {"replace_one": _size(width), "add_remove": _size(end)}
         rows = np.unique(self._table, axis=0)
@@ -188,13 +188,20 @@ class FunctionFamily(Family):
         return {"replace_one": replaced, "add_remove": added}
 
 
+def _asked(function: Function, codes: Codes) -> Floats:
+    """What a function returns for rows that it can only read: writing into them would change the table for others."""
+    rows = codes.view()
+    rows.flags.writeable = False
+    return np.asarray(function(rows), dtype=np.float64)
+
+
 def _returned(function: Function, width: int | None, codes: Codes) -> Floats:
     """What a function returns, shape (n, width or 1); NaN for the rows on which it fails, which are found by halving."""
     # Whatever it raises: that it did may depend on the data, and must not be seen.
     with suppress(Exception), np.errstate(all="ignore"):
-        values = np.asarray(function(codes), dtype=np.float64)
+        values = _asked(function, codes)
         if values.shape == ((len(codes),) if width is None else (len(codes), width)):
-            return values.reshape(len(codes), -1)
+            return values.reshape(len(codes), width or 1)
     if len(codes) <= 1:
         return np.full((len(codes), width or 1), np.nan)
     return np.concatenate([_returned(function, width, half) for half in np.array_split(codes, 2)])
@@ -207,12 +214,12 @@ def _size(moved: Integers) -> tuple[int, int]:
 
 def _largest_of_pairs(rows: Integers) -> tuple[int, int]:
     """The largest L1 norm and squared L2 norm of a difference of two rows; exact, since entries are below 2^41."""
-    l1, farthest, squares = 0, rows[:1] * 0, [0]
+    l1 = square = 0
     for row in rows:
         moved = np.abs(rows - row)
         l1 = max(l1, int(moved.sum(axis=1).max()))
         # Squares may not fit 64 bits: rank the pairs in floating point, then square the leading ones exactly.
         lengths = (moved.astype(np.float64) ** 2).sum(axis=1)
-        farthest = moved[lengths >= lengths.max() * (1 - 1e-9)]
-        squares.append(max(_size(one)[1] for one in np.unique(farthest, axis=0)))
-    return l1, max(squares)
+        farthest = np.unique(moved[lengths >= lengths.max() * (1 - 1e-9)], axis=0)
+        square = max(square, *(_size(one)[1] for one in farthest))
+    return l1, square

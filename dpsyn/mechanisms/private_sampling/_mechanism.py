@@ -299,10 +299,8 @@ def draw_rows(
     plan = _Plan(space.m, coefficients, floor, ceiling, starts, tuple(shares), numbers[order], keep)
     parts: list[dict[str, Any]] = space.operator.map(_draw, plan, vectors=vectors)
     sorted_codes = np.concatenate([part["codes"] for part in parts])
-    codes = np.empty_like(sorted_codes)
-    codes[order] = sorted_codes
     return Drawn(
-        codes=codes,
+        codes=sorted_codes[np.argsort(order)],
         statistics=np.sum([part["statistics"] for part in parts], axis=0),
         edges=plan.edges(),
         points=np.sum([part["points"] for part in parts], axis=0),

@@ -307,17 +307,14 @@ def draw_space(
         FailureError: in every draw the smallest singular value of W is below the threshold: the algorithm's own outcome
             "Failure".
     """
-    largest = 0.0
     for redraws in range(MOST_DRAWS_OF_S):
         space = draw_once(size, generator, executor, progress, redraws)
         if space.passes:
             return space
-        largest = max(largest, space.smallest_singular_value)
     raise FailureError(
         f"Failure (step 2 of the algorithm, decided without the data): in {MOST_DRAWS_OF_S} draws of S the smallest "
-        f"singular value of the {size.dimension:,} functions on {size.m:,} points was at most {largest:.3g}, below "
-        f"{space.threshold:.3g}. Take a larger reduced_space_size: at {safe_draws(size.shape, size.degree):,} a draw fails "
-        "at most once in a million"
+        f"singular value of the {size.dimension:,} functions on {size.m:,} points was below {space.threshold:.3g}. Take a "
+        f"larger reduced_space_size: at {safe_draws(size.shape, size.degree):,} a draw fails at most once in a million"
     )
 
 

@@ -59,8 +59,7 @@ class Densities:
     def problem(self, target: Floats, sparse_target: Floats | None = None) -> MatchingProblem:
         """Match the statistics a, shape (C,), in the box [floor, ceiling]."""
         sparse = self.sparse_functions if sparse_target is not None else None
-        target_of_sparse = None if sparse is None else sparse_target
-        return MatchingProblem(self.space.solved_on, target, self.floor, self.ceiling, sparse, target_of_sparse)
+        return MatchingProblem(self.space.solved_on, target, self.floor, self.ceiling, sparse, sparse_target)
 
     def problem_of(self, real: Rows) -> MatchingProblem:
         """Match the statistics of rows."""

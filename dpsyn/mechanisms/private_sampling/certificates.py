@@ -21,9 +21,9 @@ IGNORES_DATA = "The output ignores the data: at this floor and ceiling only the 
 
 def check_box(floor: float, ceiling: float) -> None:
     """Raise unless 0 < floor, 2·floor ≤ 1 ≤ ceiling - floor: otherwise even λ = 1 is infeasible."""
-    if not (math.isfinite(floor) and 0 < floor <= 0.5):
+    if not 0 < floor <= 0.5:
         raise ParameterError("floor", floor, "0 < floor <= 1/2, so that the uniform density fits above 2*floor")
-    if not (math.isfinite(ceiling) and ceiling - floor >= 1 - 1e-12):
+    if not 1 - 1e-12 <= ceiling - floor < math.inf:
         raise ParameterError(
             "ceiling", ceiling, f"at least 1 + floor = {1 + floor:g}, so that the uniform density fits below ceiling - floor"
         )

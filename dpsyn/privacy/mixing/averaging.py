@@ -91,7 +91,7 @@ def allowance(multiplier: float, summed: int, dimension: int) -> float:
         summed: m, records in an average, at most.
         dimension: of a record.
     """
-    return (1 + GAUSSIAN_ROUNDING + summed**2 * 2.0**-52) * (1 + multiplier * 2.0**-39 * math.sqrt(max(dimension, 1)))
+    return (1 + GAUSSIAN_ROUNDING + summed**2 * 2.0**-52) * (1 + multiplier * 2.0**-39 * math.sqrt(dimension))
 
 
 def noisy_averages(
@@ -134,15 +134,15 @@ def averages_in_blocks(
 ) -> Iterator[tuple[int, Floats]]:
     """The rows block by block, each with the number of its first row; a block fits the processor's cache."""
     dimension = members.shape[1]
-    step = max(1, min(_BLOCK // max(dimension, 1), _DRAWS // order_of_mixture, rows))
-    share = rate if rate is not None else min(1.0, order_of_mixture / max(len(members), 1))
-    for start in range(0, rows, step):
-        count = min(step, rows - start)
+    at_once = max(1, min(_BLOCK // max(dimension, 1), _DRAWS // order_of_mixture, rows))
+    share = rate if rate is not None else order_of_mixture / max(len(members), 1)
+    for start in range(0, rows, at_once):
+        count = min(at_once, rows - start)
         if variant == "poisson":
             averages = poisson_averages(members, order_of_mixture, share, count, generator)
         else:
             averages = class_averages(members, order_of_mixture, count, generator)
-        yield start, add_noise(averages) if dimension else averages
+        yield start, add_noise(averages)
 
 
 def repeated_averages(
@@ -226,7 +226,7 @@ def distinct_draws(rows: int, order: int, size: int, generator: np.random.Genera
     Repeated elements are drawn again until there are none. Renaming the elements renames the outcome, so that no subset is
     likelier than another.
     """
-    chosen = np.sort(generator.integers(0, size, (rows, order)), axis=1)
+    chosen = np.sort(generator.integers(0, size, (rows, order)))
     pending = np.arange(rows)
     while len(pending):
         block = chosen[pending]
@@ -234,7 +234,7 @@ def distinct_draws(rows: int, order: int, size: int, generator: np.random.Genera
         unfinished = repeated.any(axis=1)
         pending, block, repeated = pending[unfinished], block[unfinished], repeated[unfinished]
         block[:, 1:][repeated] = generator.integers(0, size, int(repeated.sum()))
-        chosen[pending] = np.sort(block, axis=1)
+        chosen[pending] = np.sort(block)
     return chosen
 
 
@@ -259,5 +259,5 @@ def _sums(members: Floats, chosen: Integers, starts: Integers) -> Floats:
 
 
 def _chunks(rows: int, size: int) -> list[tuple[int, int]]:
-    step = max(1, _CELLS // size)
-    return [(start, min(start + step, rows)) for start in range(0, rows, step)]
+    at_once = max(1, _CELLS // size)
+    return [(start, min(start + at_once, rows)) for start in range(0, rows, at_once)]

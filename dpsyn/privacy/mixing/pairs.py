@@ -12,6 +12,7 @@ between them.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -181,7 +182,7 @@ def _relevant(classes: Sequence[MixedClass], together: int) -> list[MixedClass]:
     kept = [c for i, c in enumerate(ranked) if sum(other.covers(c) for other in ranked[:i]) < together]
     if together == 1 or len(kept) <= _MOST:
         return kept
-    limit = sorted((c.rows * c.lost**2 for c in kept), reverse=True)[:together][-1]
+    limit = sorted((c.rows * c.lost**2 for c in kept), reverse=True)[together - 1]
     while len(groups := _merged(kept, limit)) > _MOST:
         limit *= _LARGER
     return [cover for cover, count in groups for _ in range(min(count, together))]
@@ -203,7 +204,6 @@ def _merged(ranked: Sequence[MixedClass], limit: float) -> list[tuple[MixedClass
 
 
 _TAIL = 1e-22
-_MIRRORED = 40.0
 _NOTHING = 1e-30
 """Masses below it are put at infinity."""
 
@@ -250,11 +250,12 @@ def _split(first: Floats, second: Floats, lower: int, step: float) -> Floats:
     """Masses on the grid from the A- and B-measure of its intervals.
 
     An interval from e to e + step with measures a and b gives its lower end (b·e^e - a·e^{-step})/(1 - e^{-step}) and its
-    upper end the rest of a. Where b has underflowed everything goes to the upper end, which overstates the loss.
+    upper end the rest of a. Where b is no normal number any more everything goes to the upper end, which overstates the
+    loss.
     """
     at = (lower + np.arange(len(first))) * step
-    with np.errstate(divide="ignore", over="ignore"):
-        weighted = np.where(second > 0, np.exp(np.log(second) + at), 0.0)
+    with np.errstate(divide="ignore"):
+        weighted = np.where(second > sys.float_info.min, np.exp(np.log(second) + at), 0.0)
     down = np.clip((weighted - first * math.exp(-step)) / -math.expm1(-step), 0.0, first)
     masses = np.zeros(len(first) + 1)
     masses[:-1] += down
@@ -293,19 +294,12 @@ def _add(rate: float, shift: float, step: float) -> tuple[int, Floats, float]:
 
 
 def _replace(rate: float, shift: float, step: float) -> tuple[int, Floats, float]:
-    """The symmetric pair: losses L > 0 of "remove", their mirror images e^{-L}·mass at -L, and the rest at 0.
-
-    Mirror images beyond -40 (less than e^{-40} of mass) are put at 0, which overstates the loss.
-    """
-    lower, masses, infinity = _remove(rate, shift, step)
-    positive = masses[max(1 - lower, 0) :]
-    first = max(lower, 1)
-    losses = (first + np.arange(len(positive))) * step
-    mirrored = (positive * np.exp(-losses))[: int(np.searchsorted(losses, _MIRRORED))]
-    middle = max(0.0, 1 - infinity - float(positive.sum()) - float(mirrored.sum()))
-    gap = np.zeros(first - 1)
-    reach = first - 1 + len(mirrored)
-    return -reach, np.concatenate([mirrored[::-1], gap, [middle], gap, positive]), infinity
+    """The symmetric pair: losses L > 0 of "remove", their mirror images e^{-L}·mass at -L, and the rest at 0."""
+    lower, masses, infinity = _remove(rate, shift, step)  # the lowest loss of "remove" is at most 0
+    positive = masses[1 - lower :]
+    mirrored = positive * np.exp(-step * np.arange(1, len(positive) + 1))
+    middle = max(0.0, 1 - float(positive.sum()) - float(mirrored.sum()))
+    return -len(positive), np.concatenate([mirrored[::-1], [middle], positive]), infinity
 
 
 def _swap_loss(x: float, rate: float, shift: float) -> float:

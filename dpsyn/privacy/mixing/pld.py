@@ -63,7 +63,7 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
     def excess(t: float) -> float:
         scale = math.exp(-t * t / 2)
         second = 0.5 * float(erfcx((t + shift) / math.sqrt(2))) * scale
-        return float(ndtr(-t)) - second + _ROUNDING * (scale if t > 0 else 1.0) - delta
+        return float(ndtr(-t)) - second + _ROUNDING * ((1 + t) * scale if t > 0 else 1.0) - delta
 
     if excess(-shift / 2) <= 0:
         return 0.0
@@ -133,7 +133,7 @@ def noiseless_epsilon(parts: Iterable[Part], delta: float) -> float:
         unused[part.pair] += part.rows * math.log1p(-part.rate) if part.rate < 1 else -math.inf
     finite = unused["remove"] + unused["replace"] + unused["swap"]
     # What rounding may take is 1e-12 of every sum.
-    if not math.isfinite(sum(unused.values())) or -math.expm1(finite * (1 + 1e-12)) > delta:
+    if -math.expm1(finite * (1 + 1e-12)) > delta:
         return math.inf
     loss = unused["remove"] - unused["add"] + math.log1p(-delta) - finite - 1e-12 * sum(unused.values())
     return max(0.0, loss) * (1 + 1e-12)
@@ -270,13 +270,13 @@ def epsilon_of_losses(lower: int, masses: Floats, infinity: float, step: float, 
     above = np.cumsum(masses[::-1])[::-1] * (1 + rounding)
     if not len(above) or above[0] <= allowed:
         return 0.0
-    top = int(np.searchsorted(-above, -allowed, side="left")) - 1  # the last point with too much mass at and above it
+    top = int(np.searchsorted(-above, -allowed)) - 1  # the last point with too much mass at and above it
     start = max(0, top - math.floor(700 / step))
     distance = (np.arange(start, len(masses)) - top) * step
     weighted = np.cumsum((masses[start:] * np.exp(-distance))[::-1])[::-1] * (1 - rounding)
     # In units where e^{L of top} is 1, so that nothing overflows. At top itself δ(ε) is small enough.
-    excess = (above[start:] - np.exp(np.minimum(distance, 0.0)) * weighted)[: top - start] - allowed
-    at = int(np.argmax(excess <= 0)) if (excess <= 0).any() else top - start
+    excess = above[start:top] - np.exp(distance[: top - start]) * weighted[: top - start] - allowed
+    at = int(np.argmax(np.append(excess <= 0, True)))
     return max(0.0, (lower + top) * step + math.log((above[start + at] - allowed) / weighted[at]))
 
 

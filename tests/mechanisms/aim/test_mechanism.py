@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpsyn
-from dpsyn.errors import DpsynError
+from dpsyn.errors import DpsynError, ParameterError
 from dpsyn.mechanisms.aim.mechanism import AIMMechanism
 from dpsyn.solvers.coded import table_counts
 from dpsyn.solvers.junction_tree import model_cells
@@ -160,3 +160,10 @@ def test_what_cannot_be_is_refused() -> None:
     large = dpsyn.Domain.of(dpsyn.Attribute(name, "numeric", lower=0, upper=1, bins=10**5, public=True) for name in "ab")
     with pytest.raises(DpsynError, match="memory"):
         dpsyn.AIM(histogram_share=0.0).calibrate(spec, large, 100)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_noise_that_no_whole_number_carries_is_refused(seed: int | None) -> None:
+    mechanism = dpsyn.AIM().calibrate(dpsyn.PrivacySpec(1e-100), FIVE.domain, FIVE.n)
+    with pytest.raises(ParameterError, match="raise epsilon"):
+        mechanism(None if seed is None else np.random.default_rng(seed), FIVE)

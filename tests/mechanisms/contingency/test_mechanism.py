@@ -14,7 +14,7 @@ from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.contingency.mechanism import above, smallest_threshold
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.table import Table
-from tests.conformance.neighbours import Deaf, run
+from tests.conformance.neighbours import Deaf, Exact, run
 
 DOMAIN = dpsyn.Domain.of(dpsyn.Attribute(name, "categorical", tuple("pqrs"), public=True) for name in "ab")
 
@@ -155,6 +155,14 @@ def test_all_cells_are_one_table_with_exact_counts():
     mechanism = dpsyn.Contingency(rows=3).calibrate(dpsyn.PrivacySpec(1.0), DOMAIN, 9)
     ((call,), _) = run(mechanism, table_of(rows))
     assert call.values.reshape(4, 4).tolist() == [[6, 0, 0, 0], [0, 0, 0, 2], [0, 0, 1, 0], [0, 0, 0, 0]]
+
+
+def test_without_noise_the_weights_are_shares_of_the_rows_and_the_table_is_handed_over():
+    table = table_of([("p", "p")] * 6 + [("q", "s")] * 2 + [("r", "r")])
+    mechanism = dpsyn.Contingency().calibrate(dpsyn.PrivacySpec(1.0), DOMAIN, 9)
+    model, found = mechanism._model(Exact(), CodedRows(table.codes, DOMAIN.shape), lambda step, share: None)
+    assert model.weights == pytest.approx([6 / 9, 2 / 9, 1 / 9])
+    assert found["noisy_tables"].counts[0, 1].tolist() == [6, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
 def test_which_cells_get_noise_follows_from_public_facts_and_the_impossible_is_refused():

@@ -50,9 +50,22 @@ def test_pairs_of_three_are_equally_likely_where_repeats_are_drawn_again():
     assert np.abs(shares - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 9000)
 
 
+def test_a_few_subsets_are_distinct_too():
+    """Three of four, and one of four, so few that often no neighbours are equal at first."""
+    random = np.random.default_rng(4)
+    drawn = np.array([_distinct_flat(np.array([3, 1]), 4, random) for _ in range(4000)])
+    assert all(len(set(row[:3].tolist())) == 3 for row in drawn)
+    lost = np.bincount(6 - drawn[:, :3].sum(axis=1), minlength=4)
+    for seen in (lost, np.bincount(drawn[:, 3], minlength=4)):
+        assert ((seen - 1000) ** 2 / 1000).sum() < chi2.ppf(0.9999, 3)
+
+
 def test_coins_have_the_probability_that_is_asked_for():
     rows = noisy_averages(np.ones((3, 1)), 2, 50, 1e-9, np.random.default_rng(1), variant="poisson", rate=1.0)
     np.testing.assert_allclose(rows, 1.5, atol=1e-7)
+    for size, order, average in ((1, 1, 1.0), (2, 2, 1.0), (3, 5, 0.6), (0, 4, 0.0)):  # without a rate l/N_k, 1 at most
+        rows = noisy_averages(np.ones((size, 1)), order, 50, 1e-9, np.random.default_rng(1), variant="poisson")
+        np.testing.assert_allclose(rows, np.full((50, 1), average), atol=1e-7)
 
 
 @pytest.mark.parametrize("rate", [0.04, 0.1, 0.3, 0.9])
@@ -93,3 +106,18 @@ def test_large_classes_take_time_for_what_is_drawn_only():
     ):
         assert averages.shape == (5000, 1)
         assert averages.mean() == pytest.approx(500_000, rel=0.05)
+
+
+def test_rows_that_do_not_fit_into_memory_at_once_are_all_drawn_afresh():
+    """Two thousand records, four thousand rows: more than are multiplied at a time."""
+    size, rows = 2000, 4100
+    members = np.random.default_rng(1).uniform(0, 1, (size, 1))
+    for averages, mean, deviation in (
+        (class_averages(members, 1990, rows, np.random.default_rng(2)), 1, np.sqrt(10 * (1 - 10 / size)) / 1990),
+        (poisson_averages(members, 1800, 0.9, rows, np.random.default_rng(3)), 1, np.sqrt(size * 0.9 * 0.1) / 1800),
+    ):
+        scale = members.std() if deviation < 2e-3 else np.sqrt((members**2).mean())
+        for part in (averages[:2000], averages[2000:4000], averages[4000:]):
+            assert abs(part.mean() - mean * members.mean()) < 5 * deviation * scale / np.sqrt(len(part))
+            assert part.std() == pytest.approx(deviation * scale, rel=5 / np.sqrt(2 * len(part)))
+        assert len(np.unique(averages)) > 0.99 * rows

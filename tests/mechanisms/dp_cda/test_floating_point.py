@@ -13,7 +13,7 @@ from scipy import stats
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.privacy.mixing.averaging import changed_by_floating_point, gaussian_noise, grid_step
+from dpsyn.privacy.mixing.averaging import changed_by_floating_point, floating_noise_assumption, gaussian_noise, grid_step
 from dpsyn.table import Table
 
 SHIFT = 2.0**-3
@@ -100,3 +100,10 @@ def test_a_claim_whose_delta_floating_point_can_outweigh_is_of_exact_arithmetic(
         assert (again > factor * chance) == (status == "real_arithmetic")
         assert found.guarantee.status == status
         assert claimed(factor * chance, "exact", class_sizes=25).guarantee.status == "proven"
+
+
+def test_what_is_taken_for_granted_says_where_more_may_be_needed():
+    """2⁻⁴² + 2⁻⁴⁵·8 for each number where σ is not known before the run, and averages may be larger than 8σ."""
+    usual, stated = floating_noise_assumption(10**6, 8.0), floating_noise_assumption(10**6, 2.0)
+    assert "1,000,000 numbers has a probability of about 4.6e-07 in all (more where averages are above 8σ)" in usual
+    assert "1,000,000 numbers has a probability of about 2.9e-07 in all," in stated

@@ -71,6 +71,56 @@ def test_a_point_of_extremes_has_length_one_and_two_of_them_are_a_diameter_apart
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, rtol=1e-12)
 
 
+def test_columns_of_many_categories_and_of_one() -> None:
+    """150 vertices are not remembered, a column of one value has no coordinate and takes no length from the others."""
+    names = tuple(f"{code:03}" for code in range(150))
+    many = Attribute("m", "categorical", names, public=True)
+    one = Attribute("o", "categorical", ("same",), public=True)
+    frame = pd.DataFrame({"m": names * 2, "o": "same", "t": ["no"] * 150 + ["yes"] * 150})
+    domain = Domain.of([many, one, DOMAIN["t"]])
+    features = FeatureMap(domain)
+    points = features.encode(Table(frame, domain))
+    sign = np.repeat([-1.0, 1.0], 150)
+    np.testing.assert_allclose(points, np.column_stack([np.tile(simplex(150).T, 2).T, sign]) / math.sqrt(2), atol=1e-13)
+    corners = simplex(150) @ simplex(150).T
+    np.testing.assert_allclose(corners, np.where(np.eye(150) == 1, 1.0, -1 / 149), atol=1e-13)
+    apart = math.sqrt((2 * 150 / 149 + 4) / 2)
+    assert features.diameter == pytest.approx(apart, rel=1e-14)
+    assert np.linalg.norm(points - points[0], axis=1).max() == pytest.approx(apart, rel=1e-13)
+    assert FeatureMap(Domain.of([one, DOMAIN["v"]])).length == 1.0
+    nothing = FeatureMap(Domain.of([one]))
+    assert (nothing.length, nothing.diameter) == (1.0, 1.0)
+    assert nothing.encode(Table(frame[["o"]], nothing.domain)).shape == (300, 0)
+
+
+@pytest.mark.parametrize(("kind", "empty"), [("float64", None), ("Int64", None), ("object", None), ("object", pd.NA)])
+def test_numbers_find_their_coordinates_however_a_column_is_stored(kind: str, empty: object) -> None:
+    first = Attribute("a", "numeric", lower=0, upper=8, public=True)
+    sizes = Attribute("c", "categorical", ("S", "M", "L"), public=True)
+    last = Attribute("b", "numeric", lower=-4, upper=0, missing=True, public=True)
+    domain = Domain.of([first, sizes, last])
+    for beside in ("int64", kind):
+        a, b = pd.Series([0, 2, 8], dtype=beside), pd.Series([-3, empty, 0], dtype=kind)
+        frame = pd.DataFrame({"a": a, "c": ["S", "M", "L"], "b": b})
+        points = FeatureMap(domain).encode(Table(frame, domain)) * math.sqrt(3)
+        expected = np.column_stack([[-1.0, -0.5, 1.0], simplex(3), [-0.5, 0.0, 1.0]])
+        np.testing.assert_allclose(points, expected, atol=1e-14)
+
+
+def test_a_long_column_is_mapped_piece_by_piece() -> None:
+    domain = Domain.of([DOMAIN["v"]])
+    values = np.random.default_rng(1).uniform(0, 0.5, 2**17 + 5)
+    points = FeatureMap(domain).encode(Table(pd.DataFrame({"v": values}), domain))
+    np.testing.assert_allclose(points[:, 0], values * 4 - 1, atol=1e-14)
+
+
+def test_cells_far_outside_narrow_bounds_are_at_the_bound_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
+    narrow = Domain.of([Attribute("v", "numeric", lower=0.0, upper=1e-300, public=True)])
+    table = Table(pd.DataFrame({"v": [0.0, 1e300, -1e300, 5e-301]}), narrow)
+    np.testing.assert_allclose(FeatureMap(narrow).encode(table)[:, 0], [-1.0, 1.0, -1.0, 0.0], atol=1e-12)
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("radius", [0.3, 1.0, 4.0])
 def test_every_record_is_clipped_to_the_ball(radius: float) -> None:
     points = np.random.default_rng(1).standard_normal((3000, 100)) * np.random.default_rng(2).uniform(0, 0.2, (3000, 1))

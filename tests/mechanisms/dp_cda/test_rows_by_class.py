@@ -159,6 +159,15 @@ def test_counts_rows_and_noise_together_keep_the_claim_by_enumeration(variant: A
         assert 0 < found["more"] <= delta
 
 
+def test_a_class_is_kept_if_it_is_known_to_hold_more_records_than_are_averaged() -> None:
+    config = dpsyn.DPCDA("income", order_of_mixture=4, rows=200)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-5), DOMAIN, 2000)
+    least = mechanism.budget.count_margin + 4
+    assert mechanism._sizes(Answering((least, least + 1)), np.array([1000, 1000])) == [None, 5]
+    with pytest.raises(dpsyn.errors.FailureError, match="order_of_mixture = 3 would do"):
+        mechanism._sizes(Answering((least, least)), np.array([1000, 1000]))
+
+
 def _rows_delta(
     mechanism: Any, counts: tuple[int, ...], changed: int, true: tuple[int, ...], way: str, epsilon: float
 ) -> float:

@@ -13,9 +13,12 @@ import pytest
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
-from dpsyn.errors import FailureError
+from dpsyn.errors import FailureError, InputError
+from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.dp_cda import _mechanism
 from dpsyn.mechanisms.dp_cda._budget import Budget, StandardRelease
 from dpsyn.mechanisms.dp_cda._checks import count_margin
+from dpsyn.mechanisms.dp_cda.accounting.functions import dp_cda_epsilon
 from dpsyn.privacy.mixing.averaging import averages_in_blocks, gaussian_noise, grid_step
 from dpsyn.privacy.mixing.exact import calibrate_sigma
 from dpsyn.privacy.mixing.pairs import Part
@@ -76,6 +79,69 @@ def test_sigma_is_that_of_the_classes_made_with_the_allowances(
     allowance = (1 + 2.0**-30 + summed**2 * 2.0**-52) * (1 + multiplier * 2.0**-39 * math.sqrt(4))
     assert mechanism.noise_scale_for((30, 60, None)) == sigma * allowance
     assert mechanism.calibrated()["noise_scale"] == sigma * allowance
+
+
+def test_classes_that_are_dropped_need_no_noise_and_those_without_rows_no_size() -> None:
+    config = dpsyn.DPCDA(target="y", order_of_mixture=4, rows={"a": 20, "b": 30, "c": 0})
+    mechanism = config.calibrate(SPEC, DOMAIN, 300)
+    alone = dpsyn.DPCDA(target="y", order_of_mixture=4, rows={"a": 20, "b": 0, "c": 0}).calibrate(SPEC, DOMAIN, 300)
+    assert mechanism.noise_scale_for((60, None, None)) == alone.noise_scale_for((60, None, None))
+    assert mechanism.noise_scale_for((60, 50, None)) > alone.noise_scale_for((60, None, None))
+    public = replace(config, class_sizes={"a": 60, "b": 50, "c": 90}).calibrate(SPEC, DOMAIN, 300)
+    truth = np.array([60, 50, 90])
+    assert public._sizes(Answering([]), truth) == [60, 50, None]
+    assert public._sizes(Answering([]), truth - [0, 0, 1]) == [60, 50, None]
+    for short in ([1, 0, 0], [0, 1, 0]):
+        with pytest.raises(InputError, match="declared to hold at least"):
+            public._sizes(Answering([]), truth - short)
+    poisson = replace(config, class_sizes={"a": 60, "b": 50, "c": 90}, variant="poisson").calibrate(SPEC, DOMAIN, 300)
+    assert poisson._sizes(Answering([]), truth - 40) == [60, 50, None]
+
+
+def test_rows_follow_from_the_noisy_counts_of_the_classes_that_are_kept() -> None:
+    counted = dpsyn.DPCDA(target="y", rows=30).calibrate(SPEC, DOMAIN, 300)
+    margin = counted.budget.count_margin
+    assert margin > 0
+    for sizes in ((100, None, 50), (None, 40, None), (7, 80, 300)):
+        rows = counted.rows_for(sizes)
+        kept = [size + margin if size else 0 for size in sizes]
+        assert sum(rows) == 30
+        assert list(rows) == pytest.approx([30 * count / sum(kept) for count in kept], abs=1)
+        assert [made > 0 for made in rows] == [size is not None for size in sizes]
+
+
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_the_epsilon_of_averages_is_that_of_their_rows(neighbouring: Any, variant: Any) -> None:
+    config = dpsyn.DPCDA(
+        target="y", order_of_mixture=8, rows={"a": 2, "b": 3, "c": 4}, clip_norm=0.7, variant=variant, class_sizes=30
+    )
+    mechanism = config.calibrate(dpsyn.PrivacySpec(2.0, 1e-5, neighbouring), DOMAIN, 100)
+    found = mechanism.epsilon_of_averages((30, 30, 40), 0.3, 1e-6)
+    shared = {"neighbouring": neighbouring, "variant": variant}
+    assert found == dp_cda_epsilon(0.3, 1e-6, 8, 0.7, [30, 30, 40], [2, 3, 4], **shared)  # type: ignore[arg-type]
+
+
+def test_every_block_of_averages_has_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made-up blocks of two and three rows, which say from which class and block they are."""
+    config = dpsyn.DPCDA(target="y", order_of_mixture=4, rows={"a": 5, "b": 0, "c": 5}, class_sizes=50)
+    mechanism = config.calibrate(SPEC, DOMAIN, 300)
+    points = np.repeat([[1.0], [2.0], [3.0]], 50, axis=0) * np.ones(4)
+    asked = []
+
+    def blocks(members: Any, order: int, count: int, *_: Any, **options: Any) -> Any:
+        asked.append((len(members), order, count, options))
+        return [(0, members[:2] * 10 + 1), (2, members[:3] * 10 + 2)]
+
+    monkeypatch.setattr(_mechanism, "averages_in_blocks", blocks)
+    noise = NoiseSource(np.random.default_rng(0))
+    labels = np.repeat([0, 1, 2], 50)
+    mixed, drawn = mechanism._mix(noise, points, labels, (50, None, 50), 0.1, no_progress)
+    assert asked == [(50, 4, 5, {"variant": "fixed_size", "rate": 0.08})] * 2
+    for label, here in ((0, 1.0), (2, 3.0)):
+        made = sorted((mixed[drawn == label] / mechanism.features.length).tolist())
+        np.testing.assert_allclose(made, [[here * 10 + 1] * 4] * 2 + [[here * 10 + 2] * 4] * 3, rtol=1e-14)
+    assert len(mixed) == 10
 
 
 def test_noise_is_never_so_small_that_its_grid_overflows() -> None:

@@ -321,11 +321,13 @@ def test_noise_that_drowns_all_rows_and_none_are_survived(epsilon: float) -> Non
 def test_histograms_come_out_of_the_same_budget() -> None:
     domain = dpsyn.Domain.of([*DOMAIN.attributes, dpsyn.Attribute("x", "numeric", lower=0, upper=9, bins=3, public=True)])
     mechanism = dpsyn.DPGAN().calibrate(dpsyn.PrivacySpec(2.0, 1e-5), domain, 50)
-    before, counts, steps = mechanism.calibrated()["ledger"]
-    assert before["epsilon"] == pytest.approx(0.2)
-    assert before["epsilon"] + steps["epsilon"] <= 2.0
+    facts = mechanism.calibrated()
+    counts, steps = facts["ledger"]
+    before = facts["epsilon_for_histograms"]
+    assert before == pytest.approx(0.2)
+    assert before + steps["epsilon"] <= 2.0
     assert mechanism.epsilon(1e-5, mechanism.multiplier) <= steps["epsilon"]
-    assert before["share"] + counts["share"] + steps["share"] == pytest.approx(1)
+    assert before / 2 + counts["share"] + steps["share"] == pytest.approx(1)
     assert (counts["scale"], steps["scale"]) == (mechanism.count_scale, mechanism.noise_scale)
     assert "histograms" in mechanism.guarantee.source
 

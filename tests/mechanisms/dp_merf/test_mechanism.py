@@ -14,6 +14,7 @@ import dpsyn
 from dpsyn.errors import CalibrationError, ParameterError
 from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.claim_formulas import claim_formulas
+from dpsyn.mechanisms.dp_merf import embedding
 from dpsyn.mechanisms.dp_merf.embedding import UNIT, Features
 from dpsyn.privacy.zcdp import zcdp_rho
 from tests.conformance.neighbours import Exact, neighbours, run
@@ -110,6 +111,49 @@ def test_sums_are_those_of_the_rows_of_each_class() -> None:
             np.testing.assert_allclose(counts[j][label], real, rtol=1e-5)
 
 
+def test_sums_are_of_rounded_features_of_many_rows() -> None:
+    """More rows than are done at a time; 2^20/√3 ends in .6, which is rounded up."""
+    random = np.random.default_rng(0)
+    names = list("kcbx")
+    frame = pd.DataFrame({name: random.choice(VALUES[name], 9000) for name in "kcb"} | {"x": random.uniform(0, 10, 9000)})
+    table = dpsyn.Table(frame, DOMAIN.project(names))
+    features = Features.of(table.domain, 6, np.random.default_rng(1))
+    classes = random.integers(0, 2, 9000)
+    phase = (frame["x"].to_numpy()[:, None] / 5 - 1) @ features.frequencies
+    waves = np.rint(UNIT * np.concatenate([np.cos(phase), np.sin(phase)], axis=1) / math.sqrt(3)).astype(np.int64)
+    one_hot = [np.eye(size, dtype=np.int64)[table.codes[:, j]] for j, size in enumerate((2, 3, 2))]
+    steps = np.concatenate([waves, *(605_396 * one for one in one_hot)], axis=1)
+    expected = [steps[classes == label].sum(axis=0) for label in (0, 1)]
+    np.testing.assert_array_equal(features.sums(table, classes, 2), expected)
+
+
+def test_what_a_row_adds_does_not_depend_on_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit, which steps of 2^-52 show; a product of whole matrices has others for some rows."""
+    monkeypatch.setattr(embedding, "UNIT", 2**52)
+    random, names = np.random.default_rng(0), [f"x{j}" for j in range(14)]
+    domain = dpsyn.Domain.of(dpsyn.Attribute(name, "numeric", lower=-1, upper=1, public=True) for name in names)
+    frame = pd.DataFrame(random.uniform(-1, 1, (41, 14)), columns=names)
+    features = Features.of(domain, 1000, random)
+
+    def sums(rows: pd.DataFrame) -> np.ndarray:
+        return features.sums(dpsyn.Table(rows, domain), np.zeros(len(rows), dtype=np.int64), 1)
+
+    whole = sums(frame)
+    for at in (0, 20, 40):
+        np.testing.assert_array_equal(whole - sums(frame.drop(index=at)), sums(frame.iloc[[at]]))
+
+
+def test_points_stay_between_their_bounds_where_doubles_are_far_apart() -> None:
+    """2^54 and 2^54 + 4: their middle is exact, that of the next pair is rounded to one of them."""
+    lower = 2.0**54
+    domain = dpsyn.Domain.of([dpsyn.Attribute("x", "numeric", lower=lower, upper=lower + 4, bins=1, public=True)])
+    near = dpsyn.Domain.of([dpsyn.Attribute("x", "numeric", lower=lower + 4, upper=lower + 8, bins=1, public=True)])
+    for one in (domain, near):
+        (attribute,) = one.attributes
+        table = dpsyn.Table(pd.DataFrame({"x": [attribute.lower, attribute.upper]}), one)
+        assert np.abs(Features(one, np.zeros((1, 2))).points(table)).max() <= 1
+
+
 def test_numbers_outside_their_bounds_or_missing_are_inside() -> None:
     missing = dpsyn.Attribute("x", "numeric", lower=0, upper=10, missing=True, public=True)
     domain = dpsyn.Domain.of([missing])
@@ -161,6 +205,18 @@ def test_where_n_is_a_secret_the_sums_say_how_many_rows_there_are() -> None:
     assert mechanism.facts() == dpsyn.DPMERF(target="dysp").calibrate(spec, table.domain, 5).facts()
 
 
+def test_sums_that_say_that_nobody_is_there_make_one_row() -> None:
+    class Drowned(Exact):
+        def discrete_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+            return np.full(values.shape, -UNIT)
+
+    table = dpsyn.Table(frame_of("kcb", 30), DOMAIN.project(list("kcb")))
+    mechanism = mechanism_of("kcb", "add_remove", 30, rows=None)
+    made, diagnostics = mechanism._run(Drowned(), table, no_progress)
+    assert diagnostics["noisy_rows_by_class"] == [0, 0]
+    assert len(made) == 1
+
+
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(CalibrationError, match="delta > 0"):
         dpsyn.DPMERF().calibrate(dpsyn.PrivacySpec(1.0), DOMAIN, 10)
@@ -196,6 +252,12 @@ def test_what_is_claimed_and_handed_over(neighbouring: Any, monkeypatch: pytest.
     noise = Exact()
     made, _ = mechanism_of("kcb", neighbouring, 30, rows=None)._run(noise, table, no_progress)
     assert len(made) == 30
+    noisy = [mechanism_of("kcb", neighbouring, 30, rows=None)(np.random.default_rng(seed), table) for seed in range(3)]
+    public = neighbouring == "replace_one"
+    assert {len(release.rows) == 30 for release in noisy} == ({True} if public else {False})
+    assert [len(release.rows) for release in noisy] == [
+        30 if public else max(1, round(sum(release.diagnostics["noisy_rows_by_class"]))) for release in noisy
+    ]
 
 
 def test_one_class_where_there_is_no_target_and_as_few_as_two_columns() -> None:

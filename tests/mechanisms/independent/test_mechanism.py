@@ -5,15 +5,17 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsyn
 from dpsyn.errors import ParameterError
 from dpsyn.mechanisms.base import no_progress
+from dpsyn.mechanisms.independent.mechanism import MOST_CELLS, IndependentMechanism, IndependentModel
 from dpsyn.privacy.budget import single_release
 from dpsyn.privacy.discrete_gaussian import Moved, discrete_delta
 from dpsyn.solvers.coded import table_counts
-from tests.conformance.neighbours import Exact, run
+from tests.conformance.neighbours import Deaf, Exact, run
 
 CAR = dpsyn.load_sample("car")
 
@@ -95,3 +97,58 @@ def test_so_many_cells_that_noise_would_take_too_long_are_refused() -> None:
     assert found.calibrate(dpsyn.PrivacySpec(1.0), few, 100).cells == 100 * 140 * 139 / 2
     one = dpsyn.Domain.of(wide.attributes[:1])
     assert dpsyn.Independent(degree=3).calibrate(dpsyn.PrivacySpec(1.0), one, 100).tables == [(0,)]
+
+
+def test_as_many_cells_as_are_allowed_are_accepted() -> None:
+    for size, allowed in ((1024, True), (1025, False)):
+        two = dpsyn.Domain.of(
+            dpsyn.Attribute(name, "categorical", tuple(range(size if name == "a" else 1024)), public=True) for name in "ab"
+        )
+        if allowed:
+            assert dpsyn.Independent(degree=2).calibrate(dpsyn.PrivacySpec(1.0), two, 100).cells == MOST_CELLS
+        else:
+            with pytest.raises(ParameterError, match="at most 1,048,576 cells"):
+                dpsyn.Independent(degree=2).calibrate(dpsyn.PrivacySpec(1.0), two, 100)
+
+
+def test_independent_columns_are_not_changed_towards_tables() -> None:
+    for degree, count in ((1, 0), (2, len(PAIRS))):
+        mechanism = dpsyn.Independent(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), CAR.domain, CAR.n)
+        _, diagnostics = mechanism._run(Exact(), CAR, no_progress)
+        assert len(diagnostics["model"].tables) == count
+        assert len(diagnostics["noisy_tables"].counts) == (count or len(CAR.domain))
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_rows_follow_from_the_noisy_counts_alone(degree: int) -> None:
+    alike = CAR.take(np.zeros(CAR.n, dtype=np.int64))
+    found = []
+    for table in (CAR, alike):
+        mechanism = dpsyn.Independent(degree=degree, rows=50).calibrate(dpsyn.PrivacySpec(1.0), CAR.domain, CAR.n)
+        found.append(mechanism._run(Deaf(3), table, no_progress)[0])
+    pd.testing.assert_frame_equal(*found)
+
+
+def test_one_column_is_enough() -> None:
+    alone = CAR.project(["class"])
+    for degree in (1, 2):
+        mechanism = dpsyn.Independent(degree=degree).calibrate(dpsyn.PrivacySpec(1.0), alone.domain, alone.n)
+        rows, diagnostics = mechanism._run(Exact(), alone, no_progress)
+        assert rows["class"].value_counts().to_dict() == alone.frame["class"].value_counts().to_dict()
+        assert not diagnostics["model"].tables
+
+
+@pytest.mark.parametrize(("said", "made"), [(0.2, 1), (1.4, 1), (2.6, 3)])
+def test_a_model_that_says_that_there_are_hardly_any_rows_makes_one(
+    said: float, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = CAR.domain.project(["class", "safety"])
+
+    def model(self: IndependentMechanism, noise: object, real: object, progress: object) -> tuple[IndependentModel, dict]:
+        return IndependentModel([np.full(size, 1 / size) for size in domain.shape], {}, said), {}
+
+    monkeypatch.setattr(IndependentMechanism, "_model", model)
+    spec = dpsyn.PrivacySpec(1.0, neighbouring="add_remove")
+    mechanism = dpsyn.Independent().calibrate(spec, domain, CAR.n)
+    rows, _ = mechanism._run(Exact(), CAR.project(["class", "safety"]), no_progress)
+    assert len(rows) == made

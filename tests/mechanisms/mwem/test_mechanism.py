@@ -265,9 +265,27 @@ def test_rounds_are_those_at_which_the_bound_is_smallest() -> None:
     one = Domain.of((CONSTANT,))
     largest = Domain.of(Attribute(f"b{j}", "truth", ("no", "yes"), public=True) for j in range(22))
     for domain, degree, points, cells in ((DOMAIN, 2, 6, 6), (DOMAIN, 1, 6, 5), (one, 1, 2, 2), (largest, 1, 2**22, 44)):
-        for n, epsilon in ((50, 0.5), (10**6, 3.0), (10**9, 3.0)):
+        for n, epsilon in ((50, 0.5), (2000, 1.0), (10**6, 3.0), (10**9, 3.0)):
             mechanism = dpsyn.MWEM(degree=degree, measured="cells").calibrate(dpsyn.PrivacySpec(epsilon), domain, n)
             assert mechanism.rounds == best_rounds(n * epsilon, math.log(points), math.log(cells), most=200)
+
+
+def test_the_best_number_of_rounds_is_that_for_what_histograms_leave_and_with_delta_that_for_epsilon() -> None:
+    domain = Domain.of([*DOMAIN.attributes, Attribute("x", "numeric", lower=0.0, upper=1.0, bins=2, public=True)])
+    config = dpsyn.MWEM(measured="cells", histogram_share=0.5)
+    for delta, left in ((0.0, 0.5), (1e-5, 1.0)):
+        found = config.calibrate(dpsyn.PrivacySpec(1.0, delta), domain, 3000).rounds
+        assert found == best_rounds(left * 3000, math.log(12), math.log(6 + 6 + 4), most=200)
+
+
+@pytest.mark.parametrize("measured", ["tables", "cells"])
+def test_tables_that_were_measured_are_handed_over_and_single_cells_are_not(measured: str) -> None:
+    table = table_of([5, 1, 3, 2, 0, 4])
+    mechanism = mechanism_of(table, measured=measured, rounds=1)
+    noisy = mechanism._run(Exact(), table, lambda step, share: None)[1]["noisy_tables"]
+    found = {columns: counts.tolist() for columns, counts in noisy.counts.items()}
+    assert found == ({(0, 1): [5, 1, 3, 2, 0, 4]} if measured == "tables" else {})
+    assert list(noisy.variances.values()) == pytest.approx([2 * mechanism.noise_scale**2] * len(found))
 
 
 @pytest.mark.parametrize("replays", [0, 2])
@@ -391,3 +409,13 @@ def test_errors_are_shares_of_the_rows() -> None:
     assert found["mean_error"] == pytest.approx(off.mean())
     assert found["largest_error_by_round"][0] == 10 / 15
     assert len(found["largest_error_by_round"]) == 3
+
+
+@pytest.mark.parametrize(("released", "rows"), [(-7, 1), (1, 1), (5, 5), (2**53, 2**53), (2**61, 2**53)])
+def test_rows_by_a_noisy_count_leave_room_for_sums_in_64_bits(
+    released: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = dpsyn.load_sample("asia").project(["smoke", "lung"])
+    mechanism = dpsyn.MWEM().calibrate(dpsyn.PrivacySpec(1.0, 0.0, "add_remove"), table.domain, table.n)
+    monkeypatch.setattr(type(mechanism.budget), "released", lambda *_: np.array([released]))
+    assert mechanism.counted(NoiseSource(None), table) == rows

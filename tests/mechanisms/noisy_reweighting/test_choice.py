@@ -13,7 +13,8 @@ import dpsyn
 from dpsyn.mechanisms import noisy_reweighting
 from dpsyn.mechanisms.base import Release
 from dpsyn.mechanisms.noisy_reweighting import _choice, expectations
-from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism
+from dpsyn.mechanisms.noisy_reweighting._choice import ChoosingMechanism, parts_of_choice
+from dpsyn.mechanisms.noisy_reweighting._ledger import calibrated_ledger
 from dpsyn.mechanisms.records import verify
 from dpsyn.privacy.zcdp import zcdp_rho
 from dpsyn.solvers.coded import CodedRows
@@ -76,6 +77,21 @@ def test_no_neighbour_costs_more_than_was_asked_for(
                 assert cost.epsilon <= spec.epsilon * (1 + 1e-12)
             worst = max(worst, cost.rho / zcdp_rho(spec.epsilon, delta) if delta else cost.epsilon / spec.epsilon)
     assert worst > 0.65
+
+
+@pytest.mark.parametrize(("neighbouring", "one"), [("replace_one", 2), ("add_remove", 1)])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_columns_and_scores_have_a_tenth_each_and_the_chosen_tables_the_rest(neighbouring: Any, one: int, kind: Any) -> None:
+    """For 5 columns: their tables move by 5 or 10 together, 10 scores by 10, and a table that is chosen by 1 or 2."""
+    family, found = parts_of_choice((3, 2, 4, 2, 2), neighbouring, kind)
+    assert family.tables == ((0,), (1,), (2,), (3,), (4,))
+    assert found.part_of.tolist() == [0] * 13
+    assert [part.size[0] for part in found.parts] == [5 * one, 10, one]
+    assert [part.size[1] ** 2 for part in found.parts] == pytest.approx([5 * one, 10, one])
+    ledger = calibrated_ledger(found, kind, dpsyn.PrivacySpec(0.7, 1e-5 if kind == "gaussian" else 0.0))
+    unit, asked = ("rho", zcdp_rho(0.7, 1e-5)) if kind == "gaussian" else ("epsilon", 0.7)
+    assert ledger.argument == ("zcdp" if kind == "gaussian" else "pure")
+    assert [entry[unit] for entry in ledger.entries] == pytest.approx([0.1 * asked, 0.1 * asked, 0.8 * asked], rel=1e-12)
 
 
 @pytest.mark.usefixtures("chooses")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting, user_functions
+from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, Family, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.spec import PrivacySpec
@@ -177,22 +177,6 @@ def test_wrong_input_names_the_field(changes, field):
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("tabulated", [True, False])
-def test_sums_of_the_users_functions_are_kept_in_range_and_never_wrap_around(
-    tabulated: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(user_functions, "_LARGEST_SUM", 1 << 52)
-    if not tabulated:
-        monkeypatch.setattr(user_functions, "TABULATED_AT_MOST", 0)
-    family = FunctionFamily([lambda codes: codes[:, 0] * 1.0], (2,), unit=2.0**-40, low=0.0, high=1.0)
-    codes = np.ones((2**24, 1), dtype=np.int32)
-    sums = [int(family.sums(codes[:n])[0]) for n in (2**12 - 1, 2**12, 2**12 + 1)]
-    assert sums == [2**52 - 2**40, 2**52, 2**52]
-    assert int(family.l1("add_remove")) == 2**40
-    if tabulated:
-        assert int(family.sums(codes)[0]) == 2**52  # 2⁶⁴ in 64 bits would be 0
-
-
 def fails_where_the_first_code_is_3(codes):
     if (codes[:, 0] == 3).any():
         raise ZeroDivisionError("a kind of row that the function does not know")
@@ -268,11 +252,3 @@ def test_a_function_that_stands_there_twice_costs_twice(neighbouring) -> None:
     once, twice = (FunctionFamily([lambda codes: codes[:, 0] / 2] * times, (3, 2)) for times in (1, 2))
     assert twice.l1(neighbouring) == 2 * once.l1(neighbouring) > 0
     assert twice.l2(neighbouring) == pytest.approx(math.sqrt(2) * once.l2(neighbouring))
-
-
-def test_rows_that_come_in_blocks_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_functions, "TABULATED_AT_MOST", 0)
-    monkeypatch.setattr(user_functions, "_BLOCK", 4)
-    family = FunctionFamily([lambda codes: codes[:, 0] / 2], (3, 2), unit=0.5)
-    codes = np.random.default_rng(0).integers(0, (3, 2), (10, 2), dtype=np.int32)
-    assert family.sums(codes).tolist() == [codes[:, 0].sum()]

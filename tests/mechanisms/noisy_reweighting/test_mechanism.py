@@ -277,6 +277,20 @@ def test_under_add_remove_nothing_depends_on_the_number_of_rows():
     assert "n" not in large(np.random.default_rng(0), table).settings
 
 
+@pytest.mark.parametrize("rows", [None, 5])
+def test_rows_that_noise_makes_out_are_to_fit_into_memory(rows, monkeypatch):
+    table = binary_table(3, 50)
+    mechanism = dpsyn.NoisyReweighting(rows=rows).calibrate(
+        dpsyn.PrivacySpec(1.0, neighbouring="add_remove"), table.domain, table.n
+    )
+    monkeypatch.setattr(type(mechanism), "_rows", lambda self, sums, counted: 1e13)
+    if rows is not None:
+        assert len(mechanism(None, table).rows) == rows
+        return
+    with pytest.raises(ParameterError, match=r"rows = 10000000000000 .* 480000.00 GB of memory"):
+        mechanism(None, table)
+
+
 def test_the_density_fits_the_noisy_statistics_best():
     table = binary_table(6, 2000)
     mechanism = dpsyn.NoisyReweighting(degree=2, objective="max").calibrate(dpsyn.PrivacySpec(1.0), table.domain, n=table.n)

@@ -25,6 +25,7 @@ from dpsyn.mechanisms.noisy_reweighting._ledger import (
 )
 from dpsyn.mechanisms.noisy_reweighting.families import ConjunctionFamily, TableFamily, WalshFamily
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
+from dpsyn.privacy.noise import NoiseSource
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.table import Table
 from tests.conformance.neighbours import Exact
@@ -47,6 +48,15 @@ def test_one_way_counts_of_their_own_give_the_marginals(neighbouring: Any) -> No
     assert measured.marginals is not None
     for j, law in enumerate(measured.marginals):
         np.testing.assert_allclose(law, np.bincount(table.codes[:, j], minlength=domain.shape[j]) / 400)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_noise_leaves_the_exact_sums_as_they_are(delta: float) -> None:
+    mechanism = dpsyn.NoisyReweighting().calibrate(dpsyn.PrivacySpec(0.1, delta), categories(3, 2, 4), 400)
+    exact = np.arange(mechanism.statistic_count)
+    noisy = mechanism.noisy(NoiseSource(np.random.default_rng(0)), exact)
+    assert exact.tolist() == list(range(mechanism.statistic_count))
+    assert (noisy != exact).mean() > 0.9
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -206,3 +216,31 @@ def test_the_claim_is_that_of_the_noise(noise: Any, delta: float, status: str) -
     claim = dpsyn.NoisyReweighting(noise=noise).calibrate(dpsyn.PrivacySpec(0.7, 1e-5), cube(3), 9).guarantee
     assert (claim.epsilon, claim.delta, claim.neighbouring, claim.status) == (0.7, delta, "replace_one", status)
     assert "chosen" not in claim.source
+
+
+DAY = dpsyn.Attribute("day", "date", lower=0, upper=99, bins=4, public=True, keep=("month",))
+DATED = dpsyn.Domain.of([DAY, dpsyn.Attribute("paid", "truth", (False, True), public=True)])
+
+
+def test_what_is_measured_besides_the_statistics_is_paid_for_and_said() -> None:
+    """Months join in but where statistics or points are the user's own; there a secret number of rows may need a part."""
+    table = table_of(DATED, 60)
+    family = FunctionFamily([lambda codes: codes[:, 1] * 1.0], DATED.shape, unit=1.0)
+    own: list[dict[str, Any]] = [{}, {"family": family}, {"public": table, "reduced_space": "public"}]
+    for settings, neighbouring, share in product(own, ("replace_one", "add_remove"), (0.0, 0.2)):
+        config = dpsyn.NoisyReweighting(**settings, histogram_share=share)
+        mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 0.0, neighbouring), DATED, 60)
+        claim, parts = mechanism.guarantee, [part.name for part in mechanism.ledger.parts]
+        assert mechanism.domain.names == ("day", "paid") + (("day (month)",) if not settings else ())
+        assert ("noisy histograms" in claim.source) == ("fine histograms" in parts) == (share > 0)
+        assert any("reduced space were public" in said for said in claim.assumptions) == ("public" in settings)
+        counted = "family" in settings and neighbouring == "add_remove"
+        assert ("number of rows" in parts) == counted == mechanism.count_part
+        assert mechanism.measured(Exact(), table).rows == pytest.approx(60)
+
+
+def test_the_constant_has_noise_where_the_number_of_rows_is_a_secret() -> None:
+    for statistics, neighbouring in product(("walsh", "conjunctions"), ("replace_one", "add_remove")):
+        config = dpsyn.NoisyReweighting(statistics=statistics)
+        mechanism = config.calibrate(dpsyn.PrivacySpec(1.0, 0.0, neighbouring), cube(3), 9)
+        assert mechanism.statistics.has_constant == (neighbouring == "add_remove")

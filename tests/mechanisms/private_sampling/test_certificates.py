@@ -121,9 +121,19 @@ def test_measured_geometry_needs_independent_functions() -> None:
     ],
 )
 def test_boxes_that_are_not_possible(floor: float, ceiling: float, field: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        check_box(floor, ceiling)
-    assert caught.value.field == field
+    for ask in (
+        check_box,
+        lambda floor, ceiling: bounded_ratio_epsilon(rows=1, floor=floor, ceiling=ceiling),
+        lambda floor, ceiling: stability_epsilon(
+            rows=1, floor=floor, ceiling=ceiling, n=9, geometry=whole_cube_geometry(4, 2)
+        ),
+        lambda floor, ceiling: theorem_4_1_log_epsilon(
+            log_rows=0.0, floor=floor, ceiling=ceiling, degree=2, log_dimension=1.0, log_m=1.0, log_n=1.0
+        ),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            ask(floor, ceiling)
+        assert caught.value.field == field
 
 
 @pytest.mark.parametrize(("floor", "ceiling"), [(0.5, 1.5), (0.5, 100.0), (0.25, 1.25), (0.1, 1.1)])
@@ -145,6 +155,9 @@ def test_largest_rows_is_the_largest(epsilon: float, per_row: float) -> None:
 def test_largest_rows_at_an_exact_multiple_and_at_no_cost() -> None:
     assert largest_rows(epsilon=3 * math.log(8), epsilon_per_row=math.log(8)) == 3
     assert largest_rows(epsilon=1.0, epsilon_per_row=0.0) is None
+    assert largest_rows(epsilon=1e10, epsilon_per_row=1e7) == 1000
+    assert largest_rows(epsilon=1.0, epsilon_per_row=2.0) == 0
+    assert largest_rows(epsilon=1.0, epsilon_per_row=1e-300) == 2**53
 
 
 @given(

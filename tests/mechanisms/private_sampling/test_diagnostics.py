@@ -7,6 +7,7 @@ import pytest
 
 import dpsyn
 from dpsyn.data.samples import load_sample
+from dpsyn.domain import Attribute, Domain
 from dpsyn.mechanisms.private_sampling import _mechanism
 from dpsyn.mechanisms.private_sampling._reduced_space import draw_space, space_size
 from dpsyn.mechanisms.private_sampling._solve import Densities, match
@@ -14,6 +15,7 @@ from dpsyn.privacy.histograms import Encoding
 from dpsyn.solvers.coded import CodedRows
 from dpsyn.solvers.contingency import all_codes
 from dpsyn.solvers.contrasts import ContrastBasis
+from dpsyn.solvers.shrinkage import least_shrinkage
 from dpsyn.table import Table
 
 LOOSE = dpsyn.PrivacySpec(1e9)
@@ -135,3 +137,25 @@ def test_without_shrinkage_nothing_binds() -> None:
     degenerate = _run(dpsyn.PrivateSampling(floor=0.5, rows=1), table)
     assert degenerate["binding"] == []
     assert degenerate["shrinkage"] == 1
+
+
+def test_both_bases_state_the_same_equations() -> None:
+    sizes = (2, 3, 2)
+    domain = Domain.of(Attribute(f"c{j}", "categorical", tuple("abc"[:size]), public=True) for j, size in enumerate(sizes))
+    codes = np.array([[0, 0, 0], [0, 0, 0], [1, 2, 1], [0, 1, 1]], dtype=np.int32)
+    space = draw_space(space_size(domain, 2, None), np.random.default_rng(0))
+    densities = Densities.on(space, 0.1, 3.0)
+    problem = densities.problem_of(CodedRows(codes, sizes))
+    assert (problem.lower, problem.upper) == (0.1, 3.0)
+    assert problem.target == pytest.approx(densities.basis.matrix(codes).mean(axis=1))
+    assert problem.sparse_functions is not None
+    assert problem.sparse_target == pytest.approx(densities.basis.sparse_matrix(codes).mean(axis=1))
+    assert problem.sparse_functions.toarray() == pytest.approx(densities.basis.sparse_matrix(space.codes).toarray())
+    inner = problem.with_box(0.2, 2.9)
+    least = least_shrinkage(inner).shrinkage
+    assert 0.1 < least < 0.9
+    assert least_shrinkage(inner, backend="reference").shrinkage == pytest.approx(least, abs=1e-7)
+    alone = densities.problem(problem.target)
+    assert alone.sparse_functions is alone.sparse_target is None
+    pinned = Densities.on(space, 0.5, 3.0).problem_of(CodedRows(codes, sizes))
+    assert pinned.sparse_functions is pinned.sparse_target is None

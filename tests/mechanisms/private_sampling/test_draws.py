@@ -8,6 +8,8 @@ from scipy.stats import chisquare
 
 from dpsyn.mechanisms.private_sampling._mechanism import draw_rows
 from dpsyn.mechanisms.private_sampling._reduced_space import ReducedSpace, SpaceSize, draw_space
+from dpsyn.privacy.exact_draws import TOTAL
+from dpsyn.solvers import operator
 from dpsyn.solvers.matching import ClippedDensity, KeptDensity
 
 FLOOR, CEILING = 0.2, 2.5
@@ -78,3 +80,69 @@ def test_a_density_given_by_its_values_and_by_coefficients_draws_alike() -> None
     for probability, c in zip(one.probabilities, space.counts, strict=True):
         slack = 1 + Fraction(1, 2**52)
         assert Fraction(FLOOR) * int(c) / 20 / slack <= Fraction(probability) <= Fraction(CEILING) * int(c) / 20 * slack
+
+
+class _Chosen:
+    """A generator whose numbers are those that a test wants to see drawn."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self.numbers = np.array(numbers, dtype=np.int64)
+
+    def integers(self, low: int, high: int, size: int) -> np.ndarray:
+        assert (low, high, size) == (0, TOTAL, len(self.numbers))
+        return self.numbers
+
+
+@pytest.mark.parametrize("block", [1, 4, 100])
+@pytest.mark.parametrize("by_coefficients", [True, False])
+def test_every_point_has_its_part_of_the_numbers(monkeypatch: pytest.MonkeyPatch, block: int, by_coefficients: bool) -> None:
+    """However the points lie in blocks: the first and the last number of each point's part are that point's row."""
+    monkeypatch.setattr(operator, "SMALLEST_BLOCK", block)
+    monkeypatch.setattr(operator, "LARGEST_BLOCK", block)
+    space = _space((3, 2, 3), 12)
+    clipped = _density(space)
+    density = clipped if by_coefficients else KeptDensity(clipped.values)
+    assert len(space.operator.map(_one)) == -(-space.points // block)
+    drawn = draw_rows(space, density, FLOOR, CEILING, 1, _Chosen([0]), keep=True)
+    assert drawn.probabilities is not None
+    # Probabilities are rounded to 53 bits, so that an end is known to some 2^10 of the 2^62 numbers.
+    ends = [int(end) for end in np.cumsum(np.rint(drawn.probabilities * float(TOTAL)).astype(np.int64))]
+    assert abs(ends[-1] - TOTAL) < 2**16
+    numbers = [0, *(end + side for end in ends[:-1] for side in (-(2**16), 2**16)), TOTAL - 1]
+    points = np.repeat(np.arange(space.points), 2)
+    order = np.random.default_rng(0).permutation(len(numbers))
+    rows = draw_rows(space, density, FLOOR, CEILING, len(numbers), _Chosen([numbers[i] for i in order]), keep=False)
+    np.testing.assert_array_equal(rows.codes, space.codes[points[order]])
+
+
+@pytest.mark.parametrize("block", [3, 100])
+def test_pictures_of_a_density_in_blocks_are_those_of_all_its_points(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    """Probabilities are rounded into the box, and the ratios that follow from them may leave it by a last bit."""
+    monkeypatch.setattr(operator, "SMALLEST_BLOCK", block)
+    monkeypatch.setattr(operator, "LARGEST_BLOCK", block)
+    tried = 0
+    # One part of 49, times 49, is a last bit below 1.
+    for sizes, m in [((3, 2), 7), ((3, 2), 9), ((3, 2), 11), ((3, 2), 13), ((7, 6), 49)]:
+        space = _space(sizes, m)
+        for floor, ceiling in [(0.1, 1.7), (0.3, 1.9), (0.07, 2.1), (0.15, 1.5)]:
+            # Some points at the ends of the box and near them; the others have what is left.
+            values = np.array([floor, floor * 1.01, *[np.nan] * (space.points - 4), ceiling * 0.99, ceiling])
+            left = np.isnan(values)
+            values[left] = (m - values[~left] @ space.multiplicity[~left]) / space.multiplicity[left].sum()
+            if not floor < values[2] < ceiling:
+                continue
+            tried += 1
+            drawn = draw_rows(space, KeptDensity(values), floor, ceiling, 5, np.random.default_rng(0), keep=True)
+            assert drawn.probabilities is not None
+            assert drawn.points.shape == drawn.mass.shape == (len(drawn.edges) - 1,)
+            weights = space.multiplicity / m
+            inside = np.clip(drawn.probabilities / weights, drawn.edges[0], drawn.edges[-1])
+            np.testing.assert_allclose(drawn.points, np.histogram(inside, drawn.edges, weights=weights)[0], atol=1e-12)
+            np.testing.assert_allclose(
+                drawn.mass, np.histogram(inside, drawn.edges, weights=drawn.probabilities)[0], atol=1e-12
+            )
+            assert drawn.edges == pytest.approx(np.geomspace(floor, ceiling, len(drawn.edges)))
+            assert drawn.at_floor == pytest.approx(weights[np.isclose(inside, floor, rtol=1e-8)].sum(), abs=1e-12)
+            assert drawn.at_ceiling == pytest.approx(weights[np.isclose(inside, ceiling, rtol=1e-8)].sum(), abs=1e-12)
+            assert drawn.statistics == pytest.approx(space.functions @ drawn.probabilities, abs=1e-12)
+    assert tried >= 8

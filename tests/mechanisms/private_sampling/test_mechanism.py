@@ -176,6 +176,10 @@ def test_theorem_4_1_certifies_only_where_it_is_the_smaller_one() -> None:
     assert EXACT_ASSUMPTION in mechanism.guarantee.assumptions
     assert mechanism.guarantee.epsilon == pytest.approx(mechanism.calibrated()["theorem_4_1_epsilon"])
     assert mechanism.guarantee.epsilon == pytest.approx(388 * math.sqrt(2e4 / 1e9), rel=2e-3)
+    several = PrivateSampling(rows=5).calibrate(dpsyn.PrivacySpec(9.0), cube, n=10**9)
+    assert several.guarantee.source == THEOREM_SOURCE
+    assert several.guarantee.epsilon == several.certificates()["theorem_4_1"] == 5 * mechanism.guarantee.epsilon
+    assert several.certificates()["bounded_ratio"] == pytest.approx(5 * math.log(8))
     for other, domain in [
         (replace(spec, neighbouring="add_remove"), cube),  # stated for replacing a row
         (spec, _domain(*(2,) * 7, 3)),  # stated for the cube

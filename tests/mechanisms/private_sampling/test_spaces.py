@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 import dpsyn
 from dpsyn.domain import Attribute, Domain
@@ -18,6 +19,7 @@ from dpsyn.mechanisms.private_sampling import _reduced_space as sizes_module
 from dpsyn.mechanisms.private_sampling._reduced_space import (
     SpaceSize,
     default_draws,
+    draw_once,
     draw_space,
     norm_comparison,
     safe_draws,
@@ -269,3 +271,31 @@ def test_a_reduced_space_of_fewer_points_than_functions_is_refused() -> None:
     with pytest.raises(ParameterError, match="cannot be independent") as caught:
         PrivateSampling(reduced_space_size=30).calibrate(LOOSE, _domain(*(2,) * 30), n=10)
     assert caught.value.field == "reduced_space_size"
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_points_of_a_drawn_space_are_uniform_on_the_domain(monkeypatch: pytest.MonkeyPatch, merged: bool) -> None:
+    if not merged:
+        monkeypatch.setattr(sizes_module, "_MERGED_UP_TO", 0)
+    space = draw_space(SpaceSize((3, 2, 2), 1, 5, 24_000, whole=False), np.random.default_rng(2))
+    cells = np.ravel_multi_index(tuple(space.codes.T), (3, 2, 2))
+    assert merged == (space.counts is not None) == (len(cells) == 12)
+    counts = np.bincount(cells, weights=space.multiplicity, minlength=12)
+    assert counts.sum() == space.m == 24_000
+    assert space.weights == pytest.approx(space.multiplicity / 24_000)
+    assert chisquare(counts).pvalue > 1e-3
+
+
+def test_a_bound_on_the_smallest_singular_value_passes_no_space_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = space_size(_domain(*(2,) * 7), 2, 40)
+    exact = [draw_once(size, np.random.default_rng(seed)) for seed in range(40)]
+    monkeypatch.setattr(sizes_module, "_SPECTRUM_WORK", 0)
+    bounded = [draw_once(size, np.random.default_rng(seed)) for seed in range(40)]
+    assert 5 < sum(space.passes for space in exact) < 35
+    for one, other in zip(exact, bounded, strict=True):
+        assert one.passes == (one.smallest_singular_value >= one.threshold)
+        assert one.passes or not other.passes
+        assert not other.passes or other.threshold <= other.smallest_singular_value <= one.smallest_singular_value * (
+            1 + 1e-9
+        )
+    assert sum(space.passes for space in bounded) > 0

@@ -1,21 +1,17 @@
-"""What refutes DP-CDA's published claim, in pictures: the z-score that turns every sign, and audits."""
+"""What refutes DP-CDA's published claim, in a picture: the z-score that turns every sign."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from dpsyn.kit import layers as _layers
 from dpsyn.kit.layers import BLUE, GUIDE, HERE
-from dpsyn.mechanisms.dp_cda.figures.noise import DASHED, bars
-from dpsyn.notation import percent, short
-from dpsyn.privacy.audit import Audit
+from dpsyn.notation import short
 
 FIRST, SECOND = "dataset D: the last record is high", "dataset D′: the last record is low"
-HOLDS, REFUTED = "the claim stands", "the claim is refuted"
 _RECORDS, _VALUE, _STEP = 12, 0.5, 0.3
 
 
@@ -70,44 +66,3 @@ def draw_flip(*, scored: bool) -> Any:
         else "One record differs; all others are the same in both"
     )
     return _layers.finish(chart, title, subtitle, legend_labels=labels, plot=200)
-
-
-def draw_audits(found: Mapping[str, Audit]) -> Any:
-    """An Altair chart of audits by name, all with one claim: a bar up to each lower bound on ε, a rule at the claim."""
-    first = next(iter(found.values()))
-    claim = first.claim or 0.0
-    rows = [
-        {
-            "name": name,
-            "value": audit.epsilon,
-            "kind": REFUTED if audit.refuted else HOLDS,
-            "text": f"ε ≥ {math.floor(audit.epsilon * 100) / 100:.2f}{_at_another_delta(audit)}",
-            "told": f"{audit.hits:,} against {audit.misses:,} of {audit.tested:,} runs",
-        }
-        for name, audit in found.items()
-    ]
-    colours = {kind: colour for kind, colour in ((HOLDS, BLUE), (REFUTED, HERE)) if any(row["kind"] == kind for row in rows)}
-    chart = bars(
-        rows,
-        "refuted ε",
-        max(claim, first.largest, *(audit.epsilon for audit in found.values())),
-        colours,
-        words={"text": 1.3},
-        tooltip={"name": " ", "text": "bound", "told": "fell into the set", "kind": "so"},
-        rules=[
-            (first.largest, "the most that so many runs can show", {"strokeDash": [1, 3]}),
-            (claim, f"claimed: ε = {short(claim)}", DASHED),
-        ],
-        legend=_layers.legend(list(colours)),
-        height={"band": 0.6},
-    )
-    subtitle = f"{percent(first.confidence, 6)} confidence, {first.runs:,} runs a side; dashed: claimed ε"
-    labels, plot = list(colours), 34 * len(rows) + 20
-    return _layers.finish(chart, "Lower bounds from running it", subtitle, legend_labels=labels, plot=plot)
-
-
-def _at_another_delta(audit: Audit) -> str:
-    """Where the accounting is refuted at a larger δ of its own, and only there."""
-    if not audit.refuted or not audit.sharpest or audit.epsilon > (audit.claim or 0.0):
-        return ""
-    return f"; refuted at δ = {short(audit.sharpest.delta)}"

@@ -15,7 +15,7 @@ from dpsyn.kit.visit import Dataset
 from dpsyn.kit.widgets import empty
 from dpsyn.mechanisms.dp_cda.accounting.quick import sigma_for
 from dpsyn.mechanisms.dp_cda.inside import Inside, Records
-from dpsyn.mechanisms.dp_cda.panels._claims import audit, paper
+from dpsyn.mechanisms.dp_cda.panels._claims import paper
 from dpsyn.mechanisms.dp_cda.panels._views import code_of_noise, noise, offer_digits, order, pictures
 from dpsyn.privacy.mixing.pairs import Variant
 from dpsyn.privacy.spec import rounded_up
@@ -25,7 +25,6 @@ VIEWS: dict[str, Callable[[Dataset, Inside], None]] = {
     "What mixing does": pictures,
     "Order of mixture": order,
     "Against the paper": paper,
-    "Audit": audit,
 }
 ROWS = tuple(count for count in widgets.COUNTS if 10 <= count <= 100_000)
 VARIANT_NAMES: dict[Variant, str] = {"fixed_size": "exactly l records", "poisson": "about l records (Poisson)"}

@@ -7,18 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 import streamlit as st
 
 from dpsyn.domain import Domain
-from dpsyn.errors import ParameterError
 from dpsyn.kit import code, visit, widgets
 from dpsyn.kit.show import show_chart
-from dpsyn.kit.trade_off import draw_trade_off
 from dpsyn.kit.visit import Dataset, calibrated
 from dpsyn.kit.widgets import empty, panel, reads_domain
 from dpsyn.mechanisms.noisy_reweighting import Noise, NoisyReweighting, NoisyReweightingMechanism
-from dpsyn.mechanisms.noisy_reweighting.audit import audit_noisy_reweighting
 from dpsyn.mechanisms.noisy_reweighting.families import TableFamily
 from dpsyn.mechanisms.noisy_reweighting.figures import draw_noise, noise_by_family
 from dpsyn.mechanisms.noisy_reweighting.form import switch
@@ -33,8 +29,7 @@ from dpsyn.mechanisms.noisy_reweighting.inside import (
     draw_worst_tables,
 )
 from dpsyn.notation import short
-from dpsyn.privacy.audit import Audit
-from dpsyn.privacy.spec import PrivacySpec, rounded_up
+from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
 
 _NOISE: dict[Noise, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
@@ -42,7 +37,6 @@ _REMEMBERED = 6
 _MOST_COLUMNS = 8
 _ROWS = tuple(round(10 ** (i / 5)) for i in range(5, 46))
 _DRAWN = tuple(count for count in widgets.COUNTS if count >= 10)
-_FACTORS = {1.0: "as calibrated", 0.75: "a quarter too small", 0.5: "half of what it should be"}
 
 
 @dataclass(frozen=True)
@@ -85,9 +79,7 @@ class Bench:
             memory[key] = run
         return memory[key]
 
-    def script(
-        self, body: str, imports: str, title: str = "Noisy reweighting from the inside: it reads the private rows."
-    ) -> str:
+    def script(self, body: str, imports: str) -> str:
         """Python that prints and draws what a view shows; ``mechanism``, ``spec`` and its ``rows`` are at hand."""
         begun = f"""
 rows = train.project({self.columns!r})
@@ -96,6 +88,7 @@ mechanism = {code.written(self.config)}.calibrate(spec, rows.domain, n=rows.n)
 """
         package = "dpsyn.mechanisms.noisy_reweighting"
         lines = "".join(f"from {package}.{line}\n" for line in imports.splitlines())
+        title = "Noisy reweighting from the inside: it reads the private rows."
         return code.script(title, begun + body, self.current, lines)
 
 
@@ -248,72 +241,10 @@ draw_draws(run, {density!r}, k={k}, seed={bench.seed}).save("draws.html")
         show_chart(draw_draws(run, density, k=k, seed=bench.seed), key="in_nr_draws_chart")
 
 
-def _audit(bench: Bench) -> None:
-    """20,000 runs a side of the mechanism's own noise, on request, with a fault on purpose if one likes."""
-    with panel(
-        "Audit the guarantee",
-        reads_domain(bench.current),
-        "20,000 runs on each of two tables that differ in one row, the worst there is: how well do the noisy statistics "
-        "tell them apart? The bound on ε holds with 99 % confidence. No row of the data is used.",
-    ):
-        left, right = st.columns([1, 1], gap="medium", vertical_alignment="bottom")
-        with left:
-            fault = "A fault on purpose, to see that the audit finds it."
-            factor = switch("Noise in the mechanism under audit", "in_nr_factor", _FACTORS, fault)
-        body = f"""
-found = audit_noisy_reweighting(mechanism, noise_factor={factor!r}, generator=np.random.default_rng())
-print("claimed:", found.claim, "at least, by the runs:", found.epsilon)
-print("refuted" if found.refuted else "nothing speaks against the claim")
-"""
-        title = "An audit of noisy reweighting."
-        visit.offer(lambda: bench.script(body, "audit import audit_noisy_reweighting", title))
-        mechanism = bench.mechanism
-        if mechanism.statistic_count > 400:
-            raise ParameterError("columns", f"{mechanism.statistic_count:,} statistics", "at most 400 while you wait")
-        if not right.button("Run the audit", icon=":material/search_check:", key="in_nr_audit"):
-            return
-        with st.spinner("Running the noisy statistics 40,000 times …"):
-            found = audit_noisy_reweighting(mechanism, noise_factor=factor, generator=np.random.default_rng())
-        _verdict(found)
-        show_chart(draw_trade_off({f"noise {_FACTORS[factor]}": found}), key="in_nr_trade_off")
-
-
-def _verdict(found: Audit) -> None:
-    strongest = found.sharpest
-    figures = {
-        "ε claimed": rounded_up(found.claim or 0.0, 4),
-        "ε at least, by the runs": widgets.number(math.floor(found.epsilon * 1000) / 1000),
-    }
-    if strongest is not None:
-        figures[f"at δ = {widgets.number(strongest.delta)}: claimed"] = rounded_up(strongest.claim or 0.0, 3)
-        figures["there at least"] = widgets.number(math.floor(strongest.epsilon * 1000) / 1000)
-    widgets.facts(figures)
-    sentence = (
-        f"{_share(found)} of the runs on one table fall into the set that tells the two apart best, {_share(found, False)} "
-        f"on the other: ε ≥ {math.floor(found.epsilon * 1000) / 1000:g} at δ = {found.delta:g}."
-    )
-    if strongest is not None:
-        sentence += (
-            f" A fault in the noise shows best at δ = {strongest.delta:.3g}: {_share(strongest)} against "
-            f"{_share(strongest, False)}, so ε ≥ {math.floor(strongest.epsilon * 1000) / 1000:g} there, and the "
-            f"calibration claims {strongest.claim or 0.0:.3g}."
-        )
-    sentence = widgets.said(sentence)
-    if found.refuted:
-        st.error(f"**The claim is refuted.** {sentence}", icon=":material/gpp_bad:")
-    else:
-        st.success(f"**Nothing speaks against the claim.** {sentence}", icon=":material/verified_user:")
-
-
-def _share(found: Audit, likelier: bool = True) -> str:
-    return f"{(found.hits if likelier else found.misses) / found.tested:.2%}"
-
-
 VIEWS: dict[str, Callable[[Bench], None]] = {
     "Noise": _noise,
     "Fitted statistics": _fitted,
     "Support and rows": _support,
-    "Audit": _audit,
 }
 
 

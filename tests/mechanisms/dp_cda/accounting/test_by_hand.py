@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from dpsyn.errors import ParameterError
 from dpsyn.privacy.mixing import exact
 from dpsyn.privacy.mixing.pairs import MixedClass, Part, _relevant, discretised, dominating, mixed_classes
 from dpsyn.privacy.mixing.pld import compose, epsilon_of_losses, fft_allowance, gaussian_epsilon
@@ -45,12 +46,34 @@ def test_every_change_of_a_record_is_composed(variant: Any, more: int, replaced:
     assert set(composed("replace_one")) == alone[replaced] | moved
 
 
+@pytest.mark.parametrize("variant", ["fixed_size", "poisson"])
+def test_one_number_stands_for_every_class_and_a_class_of_one_row_is_checked(variant: Any) -> None:
+    one = MixedClass(0.2, 2 / (10 if variant == "poisson" else 11), 3)
+    assert mixed_classes(2, 10, 3, variant) == (one, one)
+    assert mixed_classes(2, 10, [3, 0, 3, 3], variant) == (one,) * 3 == mixed_classes(2, [10] * 3, 3, variant)
+    made = "at least order_of_mixture = 4 in every class that rows are made from"
+    for counts, rows, remedy in (
+        ([3, 50, 2], [1, 5, 0], "; order_of_mixture = 3 would do, or no rows of that class"),
+        ([50, 3], [5, 1], "; order_of_mixture = 3 would do, or no rows of that class"),
+        ([50, 3], [5, 5], "; order_of_mixture = 3 would do"),
+        ([50, 0], [5, 1], ""),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            mixed_classes(4, counts, rows, variant)
+        assert caught.value.field == "class_counts"
+        assert caught.value.allowed == made + remedy
+    for counts, rows in (([50, 60], [5]), ([50], [5, 5]), ([50, 60], [0, 0])):
+        with pytest.raises(ParameterError, match="rows_per_class"):
+            mixed_classes(4, counts, rows, variant)
+
+
 def test_a_class_that_another_covers_is_left_out_alone_and_kept_for_pairs() -> None:
     large, small = MixedClass(0.5, 0.4, 7), MixedClass(0.5, 0.3, 7)
     assert dominating([small, large], "add_remove", "fixed_size") == [[Part("remove", 0.5, 7)], [Part("add", 0.5, 7)]]
     pairs = {tuple(sorted(parts)) for parts in dominating([small, large], "label_change", "fixed_size")}
     assert (Part("add", 0.4, 7), Part("remove", 0.5, 7)) in pairs
     assert large.covers(small)
+    assert large.covers(MixedClass(0.5, 0.4, 7))
     assert not small.covers(large)
     for other in (MixedClass(0.6, 0.4, 7), MixedClass(0.5, 0.5, 7), MixedClass(0.5, 0.4, 8)):
         assert not large.covers(other)
@@ -171,6 +194,18 @@ def test_neighbours_are_merged_to_what_covers_them_and_costs_no_more_than_the_se
     assert _relevant(made[::-1], 2) == [made[0], second, second, third, third, made[-1]]
     assert _relevant(made, 1) == [made[k] for k in (0, 1, 3, 4, 5, 6, 7)]
     assert _relevant(made[:6], 2) == made[:6]
+
+
+def test_a_class_that_as_many_cover_as_are_chosen_is_left_out_and_no_more_are_merged_than_have_to_be() -> None:
+    large, middle, small = MixedClass(0.5, 0.4, 7), MixedClass(0.4, 0.3, 6), MixedClass(0.3, 0.2, 5)
+    assert {part.rows for parts in dominating([small, middle, large], "label_change", "poisson") for part in parts} == {6, 7}
+    assert dominating([small, middle, large], "replace_same_class", "poisson") == [[Part("swap", 0.5, 7)]]
+    fewer = MixedClass(0.5, 0.4, 3)
+    assert _relevant([fewer, large], 1) == _relevant([large, fewer], 1) == [large]
+    # T·p² is 2.5, 2.25, 2, 1.75, 1.5, 0.4 and 0.41: the last two together are at most 2.25, and no other neighbours.
+    steep = [MixedClass(0.5 / 2**k, 0.4 / 2**k, 4**k * (10 - k)) for k in range(5)]
+    last = [MixedClass(0.01, 0.008, 4000), MixedClass(0.009, 0.007, 5000)]
+    assert _relevant(steep + last, 2) == steep + [MixedClass(0.01, 0.008, 5000)] * 2
 
 
 def test_the_multiplier_is_that_of_an_exchange_or_of_one_left_out() -> None:

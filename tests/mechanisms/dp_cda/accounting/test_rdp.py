@@ -56,7 +56,7 @@ def test_epsilon_falls_with_the_noise_towards_the_limit_and_never_to_it(size, ro
 
 @pytest.mark.parametrize(
     ("epsilon", "order", "size", "rows"),
-    [(0.3, 50, 100, 10), (0.1, 1, 2, 1), (0.084, 512, 60_000, 10**6), (0.084, 8, 8, 10**12)],
+    [(0.3, 50, 100, 10), (0.1, 1, 2, 1), (0.084, 8, 8, 10**12)],
 )
 def test_noise_for_a_tiny_delta_is_found(epsilon, order, size, rows):
     arguments = (TINY, order, 1.0, [size] * 2, [rows] * 2, "rdp")

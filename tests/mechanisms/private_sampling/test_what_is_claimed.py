@@ -1,0 +1,88 @@
+"""ε of a release by hand: rows, the histograms before them, and which of two certificates is named."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import dpsyn
+from dpsyn.domain import Attribute, Domain
+from dpsyn.errors import ParameterError
+from dpsyn.mechanisms.private_sampling import DEGENERATE_SOURCE, MOST_ROWS, RATIO_SOURCE, THEOREM_SOURCE, PrivateSampling
+
+LN8 = math.log(2.0 / 0.25)
+NUMBER = Attribute("x", "numeric", lower=0.0, upper=1.0, bins=4, public=True)
+
+
+def cube(bits: int) -> Domain:
+    return Domain.of(Attribute(f"c{j}", "categorical", ("no", "yes"), public=True) for j in range(bits))
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_histograms_and_rows_share_epsilon(neighbouring: str) -> None:
+    spec = dpsyn.PrivacySpec(10.0, neighbouring=neighbouring)
+    domain = Domain.of([NUMBER, *cube(2).attributes])
+    mechanism = PrivateSampling(rows=2, histogram_share=0.25).calibrate(spec, domain, n=50)
+    assert mechanism.stage.epsilon == pytest.approx(2.5, rel=1e-11)
+    assert mechanism.guarantee.epsilon == pytest.approx(2.5 + 2 * LN8, rel=1e-11)
+    assert mechanism.guarantee.delta == 0
+    assert mechanism.guarantee.neighbouring == neighbouring
+    assert mechanism.guarantee.source.startswith(RATIO_SOURCE)
+    assert "histograms" in mechanism.guarantee.source
+    assert mechanism.spec == spec
+    as_many = PrivateSampling(histogram_share=0.25).calibrate(spec, domain, n=50)
+    assert as_many.rows == 3  # 4 rows would cost 8.3 of the 7.5 that are left
+    assert as_many.guarantee.epsilon == pytest.approx(2.5 + 3 * LN8, rel=1e-11)
+
+
+def test_what_ignores_the_data_spends_nothing_on_histograms() -> None:
+    mechanism = PrivateSampling(rows=2, floor=0.5, histogram_share=0.25).calibrate(
+        dpsyn.PrivacySpec(1.0), Domain.of([NUMBER]), n=50
+    )
+    assert mechanism.stage.epsilon == mechanism.guarantee.epsilon == 0
+    assert mechanism.guarantee.source == DEGENERATE_SOURCE
+    assert mechanism.stage.histograms is None
+
+
+@pytest.mark.parametrize(("neighbouring", "rows"), [("replace_one", 50), ("add_remove", MOST_ROWS)])
+def test_rows_that_cost_nothing_are_as_many_as_may_be_known(neighbouring: str, rows: int) -> None:
+    spec = dpsyn.PrivacySpec(1.0, neighbouring=neighbouring)
+    mechanism = PrivateSampling(floor=0.5).calibrate(spec, cube(2), n=50)
+    assert (mechanism.rows, mechanism.guarantee.epsilon) == (rows, 0.0)
+
+
+def test_the_ratio_is_claimed_where_it_is_enough_though_the_theorem_is_smaller() -> None:
+    at_once = PrivateSampling(rows=2).calibrate(dpsyn.PrivacySpec(2 * LN8), cube(8), n=10**9)
+    assert at_once.guarantee.source == RATIO_SOURCE
+    assert at_once.guarantee.status == "proven"
+    assert at_once.guarantee.epsilon == 2 * LN8
+    assert at_once.theorem_4_1_per_row is not None
+    assert at_once.theorem_4_1_per_row < LN8
+    below = PrivateSampling(rows=2).calibrate(dpsyn.PrivacySpec(2 * LN8 - 1e-6), cube(8), n=10**9)
+    assert below.guarantee.source == THEOREM_SOURCE
+    assert below.guarantee.epsilon == 2 * at_once.theorem_4_1_per_row
+    larger = PrivateSampling(rows=2).calibrate(dpsyn.PrivacySpec(2 * LN8), cube(8), n=10**3)
+    assert larger.theorem_4_1_per_row is not None
+    assert larger.theorem_4_1_per_row > LN8
+    assert larger.guarantee.epsilon == 2 * LN8
+
+
+@pytest.mark.parametrize(("floor", "ceiling", "says"), [(0.25, 2.0, True), (0.25, 1e100, True), (1e-100, 1e100, False)])
+def test_a_theorem_whose_cost_for_many_rows_has_no_double_says_nothing(floor: float, ceiling: float, says: bool) -> None:
+    config = PrivateSampling(rows=1, floor=floor, ceiling=ceiling)
+    mechanism = config.calibrate(dpsyn.PrivacySpec(1e4), cube(8), n=10**3)
+    assert mechanism.guarantee.epsilon == pytest.approx(math.log(ceiling / floor))
+    assert (mechanism.theorem_4_1_per_row is not None) == says
+    if mechanism.theorem_4_1_per_row is not None:
+        of_one = math.log(4 * math.sqrt(2)) + 1.5 * math.log(ceiling / floor) + 1 + math.log(37) / 4 + 0.75 * math.log(256)
+        assert math.log(mechanism.theorem_4_1_per_row) == pytest.approx(of_one - math.log(10**3) / 2, rel=1e-12)
+
+
+def test_points_on_other_machines_need_not_fit_into_this_one() -> None:
+    asked = {"rows": 1, "degree": 1, "reduced_space_size": 10**13}
+    with pytest.raises(ParameterError) as caught:
+        PrivateSampling(**asked).calibrate(dpsyn.PrivacySpec(10.0), cube(60), n=50)
+    assert caught.value.field == "reduced_space_size"
+    elsewhere = PrivateSampling(**asked, scheduler="tcp://127.0.0.1:8786")
+    assert elsewhere.calibrate(dpsyn.PrivacySpec(10.0), cube(60), n=50).size.m == 10**13
