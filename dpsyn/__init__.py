@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpsyn.data.samples import load_sample as load_sample
     from dpsyn.domain import Attribute as Attribute
     from dpsyn.domain import Domain as Domain
+    from dpsyn.errors import DpsynError as DpsynError
     from dpsyn.evaluation.report import evaluate as evaluate
     from dpsyn.mechanisms.base import Release as Release
     from dpsyn.mechanisms.dp_cda import DPCDA as DPCDA
@@ -34,6 +35,7 @@ _HOME = {
     "Attribute": "dpsyn.domain",
     "DatasetStatistics": "dpsyn.statistics",
     "Domain": "dpsyn.domain",
+    "DpsynError": "dpsyn.errors",
     "Guarantee": "dpsyn.privacy.spec",
     "LossMeter": "dpsyn.mechanisms.private_sampling.local_loss",
     "PrivacySpec": "dpsyn.privacy.spec",

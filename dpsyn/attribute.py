@@ -65,9 +65,12 @@ class Attribute:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not is_unicode(self.name):
-            raise DomainError(f"a column's name must be a Unicode text that is not empty, got {shown(self.name)}")
+            raise DomainError(
+                f"a column's name must be a Unicode text that is not empty and has no zero byte, got {shown(self.name)}"
+            )
         object.__setattr__(self, "name", str(self.name))
-        bounds = {"lower": _date_bound, "upper": _date_bound} if self.kind == "date" else {}
+        is_date = isinstance(self.kind, str) and self.kind == "date"  # an array in its place has no truth value
+        bounds = {"lower": _date_bound, "upper": _date_bound} if is_date else {}
         for field, check in (_CHECKS | bounds).items():
             try:
                 object.__setattr__(self, field, check(field, getattr(self, field)))
@@ -111,7 +114,9 @@ class Attribute:
             if isinstance(category, float) and not math.isfinite(category):
                 raise self._wrong(f"category {quoted(category)} is not finite; use a finite number or a text")
             if isinstance(category, str) and not is_unicode(category):
-                raise self._wrong(f"category {quoted(category)} is not Unicode text; correct it")
+                raise self._wrong(f"category {shown(category)} is not Unicode without zero bytes; correct it")
+            if isinstance(category, int) and abs(category) >= 2**1023:
+                raise self._wrong("a category is a number of more than 300 digits; write it as a text")
         if len(set(self.categories)) != len(self.categories):
             twice = next(c for c in self.categories if self.categories.count(c) > 1)
             raise self._wrong(f"category {shown(twice)} is listed twice")
@@ -126,6 +131,8 @@ class Attribute:
                 f"the bounds must be days since 1970-01-01 from {FIRST_DAY:.0f} (year 1) to {LAST_DAY:.0f} (year 9999), "
                 f"got {self.lower} and {self.upper}"
             )
+        if self.kind == "date" and not all(float(b).is_integer() for b in (self.lower, self.upper)):
+            raise self._wrong(f"the bounds of dates must be whole days since 1970-01-01, got {self.lower} and {self.upper}")
         largest = max(abs(self.lower), abs(self.upper))
         if self.is_whole and largest >= units.EXACT:
             raise self._wrong("the bounds of whole numbers must lie between -2^53 and 2^53; beyond, make it categorical")
@@ -306,7 +313,7 @@ class Attribute:
         if self.is_binned:
             values = self.in_units(column)
             empty = np.isnan(values)
-            codes = np.searchsorted(self.unit_edges, values, side="right").astype(np.int32) - np.int32(1)
+            codes = np.searchsorted(self.unit_edges, values, side="right").astype(np.int32) - 1
             np.clip(codes, 0, self.effective_bins - 1, out=codes)
         else:
             codes, empty = self._look_up(column)
@@ -326,7 +333,7 @@ class Attribute:
 
     def _look_up(self, column: pd.Series[Any]) -> tuple[Codes, npt.NDArray[np.bool_]]:
         try:
-            positions, values = pd.factorize(day_texts(self._column(column)), use_na_sentinel=True)
+            positions, values = pd.factorize(day_texts(self._column(column)))
         except (TypeError, ArithmeticError) as error:
             raise self._wrong("a cell holds a list or another nested value; it must hold single values") from error
         known = pd.Index(list(self.categories), dtype=object).get_indexer(pd.Index(values).astype(object)).astype(np.int32)
@@ -434,7 +441,8 @@ class Attribute:
             raise DomainError(
                 f"column {quoted(data['name'])}: {quoted(unknown[0])} is not a field of a column", column=str(data["name"])
             )
-        bounds = [side for side in ("lower", "upper") if side in data] if data["kind"] == "date" else []
+        is_date = isinstance(data["kind"], str) and data["kind"] == "date"
+        bounds = [side for side in ("lower", "upper") if side in data] if is_date else []
         return cls(**{**data, **{side: _day_number(data[side]) for side in bounds}})
 
 

@@ -67,13 +67,12 @@ class WithCalendar(Domain):
 
 def with_calendar(domain: Domain) -> Domain:
     """The domain with a column for every weekday and month that its dates are to keep; itself where there is none."""
-    names, added = set(domain.names), []
+    added = []
     for attribute in domain.attributes:
         for part in attribute.keep:
             name = f"{attribute.name} ({part})"
-            while name in names:
+            while name in domain.names:
                 name += "'"
-            names.add(name)
             missing, public = attribute.missing, attribute.public
             added.append(Attribute(name, "categorical", _VALUES[part], missing=missing, public=public))
     return WithCalendar((*domain.attributes, *added), domain) if added else domain

@@ -17,12 +17,11 @@ def plain(value: Any) -> Any:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written down: half a surrogate pair cannot."""
+    """Whether a text can be written down: half a surrogate pair cannot, and a file with a zero byte is no text file."""
     try:
-        text.encode()
+        return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def floats(column: pd.Series[Any]) -> npt.NDArray[np.float64]:

@@ -31,11 +31,12 @@ def whole(field: str, value: object, least: int = 1, most: int = LARGEST_WHOLE, 
     Raises:
         ParameterError: it is none; ``why`` is what the message says besides.
     """
+    too_large = False
     if isinstance(value, Integral) and not isinstance(value, _NO_NUMBERS):
         found = operator.index(value)
         if least <= found <= most:
             return found
-    too_large = isinstance(value, Integral) and operator.index(value) > most
+        too_large = found > most
     allowed = f"at least {least}" if most >= LARGEST_WHOLE and not too_large else f"from {least} to {most:,}"
     raise ParameterError(field, value, f"a whole number, {allowed}" + f"; {why}" * bool(why))
 

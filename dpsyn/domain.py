@@ -138,14 +138,14 @@ class Domain(Shown):
         ``domain.replace("wage", lower=0, upper=250_000)``.
 
         Raises:
-            DomainError: there is no such column, or it cannot be so.
+            DomainError: there is no such column, it cannot be so, or another column has its new name.
             ParameterError: it is neither.
         """
-        if isinstance(attribute, str):
-            attribute = replace(self[attribute], **changes)
-        checks.instance("attribute", attribute, Attribute, "an attribute, or a column's name and the fields that change")
-        at = self.index(attribute.name)
-        return Domain((*self.attributes[:at], attribute, *self.attributes[at + 1 :]))
+        if not isinstance(attribute, str):
+            checks.instance("attribute", attribute, Attribute, "an attribute, or a column's name and the fields that change")
+        at = self.index(attribute if isinstance(attribute, str) else attribute.name)
+        changed = replace(self.attributes[at] if isinstance(attribute, str) else attribute, **changes)
+        return Domain((*self.attributes[:at], changed, *self.attributes[at + 1 :]))
 
     def project(self, names: Sequence[str]) -> Domain:
         """The domain of some of the columns, in the order given.
@@ -210,6 +210,8 @@ class Domain(Shown):
         columns = data.get("columns") if isinstance(data, Mapping) else None
         if not isinstance(columns, list | tuple):
             raise DomainError('a domain is written as {"columns": [...]}, one entry a column')
+        if unknown := [name for name in data if name != "columns"]:
+            raise DomainError(f'{shown(unknown[0])} stands beside "columns", where a domain has nothing else; take it out')
         return cls(tuple(Attribute.from_dict(a) for a in columns))
 
 

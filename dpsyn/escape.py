@@ -4,7 +4,9 @@ shown as it is: no link, picture, badge, formula or mark-up comes of it. Nothing
 from __future__ import annotations
 
 import html as _html
+import io
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,16 +49,45 @@ def html(text: object) -> str:
     return _html.escape(str(text), quote=True)
 
 
+def json(text: str) -> str:
+    """JSON text that says the same without characters that control a terminal."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def chart(text: object) -> str:
-    """The text as a label, name or hover text of Plotly, which reads some HTML and fills in ``%{…}``. Vega-Lite shows any
-    text as it is."""
-    return _html.escape(plain(text), quote=False).replace("%{", "%&#123;")
+    """The text as a label, name or hover text of Plotly, which reads some HTML, fills in ``%{…}`` and typesets ``$…$``.
+    Vega-Lite shows any text as it is."""
+    return _html.escape(plain(text), quote=False).replace("%{", "%&#123;").replace("$", "&#36;")
+
+
+def runs(value: object) -> bool:
+    """Whether a spreadsheet would run it as a formula: text that begins as one does, and is no number."""
+    return isinstance(value, str) and _RUN.match(value) is not None and not _NUMBER.fullmatch(value)
 
 
 def cell(value: object) -> object:
-    """A cell for a spreadsheet: text that it would run as a formula, and that is no number, after an apostrophe."""
-    runs = isinstance(value, str) and _RUN.match(value) and not _NUMBER.fullmatch(value)
-    return f"'{value}" if runs else value
+    """A cell for a spreadsheet: text that it would run after an apostrophe. So is such text that has apostrophes before it
+    already, with one more, so that different cells stay different."""
+    return f"'{value}" if isinstance(value, str) and runs(value.lstrip("'")) else value
+
+
+def texts(rows: pd.DataFrame) -> Iterator[object]:
+    """Headings, and every different cell of the columns that hold text."""
+    yield from rows.columns
+    for _, column in rows.items():
+        if column.dtype.kind not in "biufcmM":
+            yield from column.drop_duplicates()
+
+
+class Lines(io.StringIO):
+    """What a writer of CSV whose rows end in CR LF writes, with rows that end in LF.
+
+    Before Python 3.13 it quotes no character that ends lines elsewhere, and a carriage return in a cell would end a row.
+    """
+
+    def write(self, row: str) -> int:
+        """Take in one row."""
+        return super().write(row.removesuffix("\r\n") + "\n")
 
 
 def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
@@ -64,4 +95,6 @@ def csv(rows: pd.DataFrame, *, guarded: bool = True) -> bytes:
     if guarded:
         rows = rows.apply(lambda column: column if column.dtype.kind in "biufcmM" else column.map(cell))
         rows = rows.set_axis([str(cell(name)) for name in rows.columns], axis=1)
-    return rows.to_csv(index=False).encode()
+    lines = Lines(newline="")
+    rows.to_csv(lines, index=False, lineterminator="\r\n")
+    return lines.getvalue().encode()

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, TypeVar
 
-from dpsyn.errors import DataError
+from dpsyn.errors import DataError, shown
 
 T = TypeVar("T")
 _MOST_LEVELS = 50
@@ -23,14 +23,30 @@ _WORDS = {
 }
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object that JSON writes as these pairs: of a name that stands twice, Python would take the last and say nothing.
+
+    Raises:
+        DataError: a name stands twice.
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise DataError(f"the name {shown(name)} stands twice in one JSON object; take one of the two out")
+        found[name] = value
+    return found
+
+
 def read_json(data: bytes | str) -> Any:
     """What JSON text says. A number that is not finite stays a text, so that it is no number for :func:`checked`.
 
     Raises:
-        DataError: it is no JSON, or is nested too deeply.
+        DataError: it is no JSON, is nested too deeply, or has a name twice in one object.
     """
     try:
-        return json.loads(data, parse_float=_finite, parse_constant=str)
+        return json.loads(data, parse_float=_finite, parse_constant=str, object_pairs_hook=once)
+    except DataError:
+        raise
     except (ValueError, TypeError, RecursionError) as fault:
         raise DataError("this is no JSON text, or it is nested too deeply") from fault
 

@@ -12,6 +12,10 @@ from dpsyn import checks
 from dpsyn.domain import Attribute, Codes, Domain
 from dpsyn.errors import ParameterError
 
+_MOST_BITS = 1_000_000
+"""Bounds are computed from lists of columns: more of them than anybody has would take minutes and memory."""
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class DatasetStatistics:
@@ -38,11 +42,15 @@ class DatasetStatistics:
 
     def __post_init__(self) -> None:
         sizes = None if self.sizes is None else checks.items("sizes", self.sizes, "a list of whole numbers")
+        n = checks.whole("n", self.n, most=checks.LARGEST_COUNT, why="the number of rows")
+        one_row = (1 - _ROUNDING) / n
         checked = {
-            "p": checks.whole("p", self.p, why="a row has at least 1 bit"),
-            "n": checks.whole("n", self.n, most=checks.LARGEST_COUNT, why="the number of rows"),
-            "max_frequency": checks.number("max_frequency", self.max_frequency, most=1.0, above=0.0),
-            "distinct_rows": checks.whole_or_none("distinct_rows", self.distinct_rows, most=checks.LARGEST_COUNT),
+            "p": checks.whole("p", self.p, most=_MOST_BITS, why="a row has at least 1 bit"),
+            "n": n,
+            "max_frequency": checks.number("max_frequency", self.max_frequency, one_row, 1.0, why="a row is 1/n of them"),
+            "distinct_rows": checks.whole_or_none(
+                "distinct_rows", self.distinct_rows, most=n, why="no more than there are rows"
+            ),
             "sizes": None if sizes is None else tuple(checks.whole("sizes", size) for size in sizes),
             "name": checks.text("name", self.name, "a text"),
         }

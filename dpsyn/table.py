@@ -20,6 +20,12 @@ _NOTES = 6
 """Notes that are shown."""
 
 
+def shown_notes(notes: Sequence[str]) -> list[str]:
+    """Some of a table's notes as lines."""
+    more = [f"  {len(notes) - _NOTES} more of this: table.notes"] if len(notes) > _NOTES else []
+    return [*(f"  {note}" for note in notes[:_NOTES]), *more]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Shown):
     """Private rows together with their public domain.
@@ -72,10 +78,7 @@ class Table(Shown):
 
     def _shown(self) -> tuple[str, list[str]]:
         heading, *columns = self.domain._shown()[1]
-        notes = [f"  {note}" for note in self.notes[:_NOTES]]
-        if len(self.notes) > _NOTES:
-            notes += [f"  {len(self.notes) - _NOTES} more of this: table.notes"]
-        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)}, {heading}", *notes, *columns]
+        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)}, {heading}", *shown_notes(self.notes), *columns]
 
     def statistics(self, *, two_valued_as_bit: bool = False) -> DatasetStatistics:
         """p, n, ‖f_n‖∞ and the number of distinct rows: exact, and read from the private data.
@@ -109,12 +112,20 @@ class Table(Shown):
         ]
 
     def ends(self, column: str) -> pd.Series[Any]:
-        """Cells of a numeric or date column, its smallest and its largest one among them. It reads private rows."""
-        return self.frame[column]
+        """Cells of a numeric or date column, its smallest and its largest one among them. It reads private rows.
+
+        Raises:
+            DomainError: there is no such column.
+        """
+        return self.frame[self.domain[column].name]
 
     def different(self, column: str) -> pd.Series[Any]:
-        """Cells of a column, all that differ among them. It reads private rows."""
-        return self.frame[column]
+        """Cells of a column, all that differ among them. It reads private rows.
+
+        Raises:
+            DomainError: there is no such column.
+        """
+        return self.frame[self.domain[column].name]
 
     @property
     def mark(self) -> bytes:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from dpsyn.domain import Attribute, Domain, listed
 from dpsyn.errors import DomainError
 
-NAMES = st.text(min_size=1, max_size=8)
+WRITABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+NAMES = st.text(WRITABLE, min_size=1, max_size=8)
 CATEGORIES = st.one_of(
-    st.lists(st.text(max_size=5), min_size=1, max_size=12, unique=True),
+    st.lists(st.text(WRITABLE, max_size=5), min_size=1, max_size=12, unique=True),
     st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=12, unique=True),
 )
 BOUND = st.floats(-1e12, 1e12, allow_nan=False)
@@ -139,6 +140,55 @@ def test_bounds_need_not_be_multiples():
     assert column.dropna().tolist() == [1000, 4000]
 
 
+def test_codes_of_cells_by_hand():
+    plain = Attribute("x", "numeric", lower=0, upper=1, bins=4, missing=True)
+    values = [-1, -math.inf, 0, 0.2499, 0.25, 0.5, 0.75, 1, 2, math.inf, None]
+    codes = plain.encode(pd.Series(values, dtype=float))
+    assert codes.tolist() == [0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 4]
+    assert plain.numbers(pd.Series(values, dtype=float)).tolist()[:-1] == [0, 0, 0, 0.2499, 0.25, 0.5, 0.75, 1, 1, 1]
+    words = Attribute("x", "categorical", ("b", "a", 3), missing=True)
+    for column in (
+        pd.Series(["a", None, "b", 3, "a", math.nan], dtype=object),
+        pd.Series(["a", None, "b", 3, "a", None], dtype="category"),
+        pd.Series(["a", pd.NA, "b", 3, "a", pd.NaT], dtype=object),
+    ):
+        assert words.encode(column).tolist() == [1, 3, 0, 2, 1, 3]
+        assert words.encode(column).dtype == codes.dtype == np.int32
+    never = replace(words, missing=False)
+    assert never.encode(pd.Series(["a", "b"])).tolist() == [1, 0]
+    for cells, said in [
+        (["a", None], "row 2 is empty"),
+        (["c", "a", "d"], "row 1 has 'c'.*2 such rows"),
+        (["", "a"], "row 1"),
+    ]:
+        with pytest.raises(DomainError, match=said):
+            never.encode(pd.Series(cells, dtype=object))
+    with pytest.raises(DomainError, match="row 2 has 'c'"):
+        words.encode(pd.Series([None, "c"], dtype=object))
+
+
+def test_what_is_no_column_of_numbers_or_dates_is_refused():
+    plain = Attribute("x", "numeric", lower=0, upper=1, bins=4, missing=True)
+    day = Attribute("x", "date", lower=0, upper=9, bins=3, missing=True)
+    moments = pd.Series(pd.to_datetime(["1970-01-03", None]))
+    assert day.encode(moments).tolist() == [0, 3]
+    for attribute, column, said in [
+        (plain, moments, "row 1 has .* not a number"),
+        (plain, pd.Series([None, "0.5", "x"]), "row 3 has 'x'.* not a number"),
+        (day, pd.Series([3, 4]), "row 1 has 3.* a number, not a date"),
+        (day, pd.Series([None, "soon"]), "row 2 has 'soon'.* not a date"),
+        (plain, pd.Series([decimal.Decimal("sNaN")]), "signalling NaN"),
+        (plain, [0.5], "one pandas Series"),
+        (Attribute("x", "categorical", ("a",)), ["a"], "one pandas Series"),
+        (Attribute("x", "categorical", ("a",)), pd.Series([decimal.Decimal("sNaN")]), "signalling NaN"),
+        (Attribute("x", "categorical", ("a",)), pd.Series([["a"]]), "single values"),
+    ]:
+        with pytest.raises(DomainError, match=said):
+            attribute.encode(column)
+    with pytest.raises(DomainError, match="has no numbers"):
+        Attribute("x", "categorical", ("a",)).numbers(pd.Series(["a"]))
+
+
 def test_numbers_without_a_unit_are_counted_as_they_are():
     plain = Attribute("x", "numeric", lower=0, upper=1, bins=2)
     assert plain.unit_edges.tolist() == plain.edges.tolist() == [0, 0.5, 1]
@@ -219,6 +269,14 @@ def test_dates_far_from_today() -> None:
     assert attribute.encode(values).tolist() == [0, 1]
 
 
+def test_a_column_without_any_value_is_all_empty() -> None:
+    attribute = Attribute("x", "categorical", ("a", "b"), missing=True)
+    for column in (pd.Series([None, None], dtype=object), pd.Series([np.nan, np.nan]), pd.Series([], dtype=object)):
+        assert attribute.encode(column).tolist() == [2] * len(column)
+    with pytest.raises(DomainError, match=r"row 1 is empty.*\(2 such rows\)"):
+        replace(attribute, missing=False).encode(pd.Series([None, None], dtype=object))
+
+
 def test_decoded_whole_numbers_with_gaps_stay_whole() -> None:
     attribute = Attribute("x", "categorical", (2, 3), missing=True)
     values = attribute.decode(np.array([0, 1, 2]), np.random.default_rng(0))
@@ -288,6 +346,10 @@ def test_cells_outside_the_domain_are_refused_with_row_and_value(attribute: Attr
         ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 2.5}, "bins"),
         ({"kind": "numeric", "lower": 0, "upper": 1, "bins": 10**9}, "bins"),
         ({"kind": "date", "lower": 0, "upper": 1e9}, "year 9999"),
+        ({"kind": "date", "lower": 1.5, "upper": 3}, "whole days"),
+        ({"kind": "date", "lower": 1, "upper": 3.5}, "whole days"),
+        ({"kind": "categorical", "categories": ("a\0b",)}, "zero byte"),
+        ({"kind": "categorical", "categories": (10**5000, 1)}, "300 digits"),
     ],
 )
 def test_contradictory_attributes_are_refused(arguments: dict[str, Any], part: str) -> None:
@@ -311,6 +373,7 @@ def test_numpy_categories_become_plain_ones() -> None:
         {"columns": "abc"},
         {"columns": []},
         {"columns": [{"name": "x"}]},
+        {"columns": [{"name": "x", "kind": "truth", "categories": [0, 1]}], "version": 99},
         {"columns": [{"name": "x", "kind": "numeric", "lower": 0, "upper": 1, "colour": 3}]},
         {"columns": [{"name": "x", "kind": "categorical", "categories": "ab"}]},
         {"columns": [{"name": 3, "kind": "categorical", "categories": ["ab"]}]},
@@ -447,3 +510,9 @@ def test_an_attribute_is_changed_by_its_name():
     assert domain.replace("a", missing=True)["a"] == replace(domain["a"], missing=True)
     with pytest.raises(DomainError, match="'b'"):
         domain.replace("b", missing=True)
+    secret = Attribute("b", "categorical", ("x", "z"))
+    both = Domain.of([*domain.attributes, secret])
+    with pytest.raises(DomainError, match="two columns are called 'b'"):
+        both.replace("a", name="b")
+    assert both.replace("a", name="c").names == ("c", "b")
+    assert both.replace(secret, missing=True)["b"] == replace(secret, missing=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -48,15 +49,34 @@ def test_markdown_shows_the_text_as_it_is(text, written):
 
 def test_html_and_labels_hold_no_mark_up():
     assert escape.html("<b a='x'>\"&") == "&lt;b a=&#x27;x&#x27;&gt;&quot;&amp;"
-    assert escape.chart("<a href='x'>\n%{customdata} & $x$") == "&lt;a href='x'&gt; %&#123;customdata} &amp; $x$"
+    assert escape.chart("<a href='x'>\n%{customdata} & $x$") == "&lt;a href='x'&gt; %&#123;customdata} &amp; &#36;x&#36;"
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "-", "＝1", "-5-3", "+1e", "--5"])
 def test_text_that_a_spreadsheet_would_run_is_guarded(text):
     assert escape.cell(text) == f"'{text}"
+    assert escape.runs(text)
+    # What is guarded already does not run; it is told apart from what is guarded now.
+    assert not escape.runs(f"'{text}")
+    assert escape.cell(f"'{text}") == f"''{text}"
 
 
-@pytest.mark.parametrize("value", ["-5", "+3.25", "-1e-05", "-.5", "-1,5", "a=b", "", " =1", -5, -0.5, None])
+def test_guarded_cells_and_headings_differ_where_they_differed():
+    rows = pd.DataFrame({name: ["=1", "'=1", "''=1"] for name in ("=a", "'=a")})
+    guarded = pd.read_csv(io.BytesIO(escape.csv(rows)))
+    assert guarded.columns.tolist() == ["'=a", "''=a"]
+    assert guarded["'=a"].tolist() == ["'=1", "''=1", "'''=1"]
+
+
+def test_json_text_holds_nothing_that_controls_a_terminal():
+    data = {"\x9b1m": ["\u202e", "é\n\x1b\x7f"]}
+    text = escape.json(json.dumps(data, ensure_ascii=False, indent=1))
+    assert json.loads(text) == data
+    assert "é" in text
+    assert not set(text) & set("\x9b\u202e\x1b\x7f")
+
+
+@pytest.mark.parametrize("value", ["-5", "+3.25", "-1e-05", "-.5", "-1,5", "'-5", "'", "a=b", "", " =1", -5, -0.5, None])
 def test_numbers_and_other_text_stay(value):
     assert escape.cell(value) == value
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,44 @@ def test_keys_do_not_collide_where_the_product_of_sizes_overflows() -> None:
     assert len(np.unique(row_keys(codes[:, :-1], [1000] * 29))) == 250
 
 
+def test_rows_are_counted_as_by_hand() -> None:
+    codes = np.array([[0, 2, 1], [1, 0, 1], [0, 2, 1], [0, 0, 0]], dtype=np.int32)
+    domain = Domain.of(
+        Attribute(f"c{j}", "categorical", tuple("abc"[:size]), public=True) for j, size in enumerate((2, 3, 2))
+    )
+    rows = EqualRows.of(codes, domain.shape)
+    assert rows == EqualRows(4, 3, 2)
+    assert statistics_of(rows, domain, name="four") == DatasetStatistics(7, 4, 0.5, 3, (2, 3, 2), "four")
+    assert EqualRows.of(codes[:1], domain.shape) == EqualRows(1, 1, 1)
+    assert EqualRows.of(codes[:0], (2**40, 2**40, 2)) == EqualRows(0, 0, 0)
+    with pytest.raises(ParameterError) as caught:
+        statistics_of(EqualRows.of(codes[:0], domain.shape), domain)
+    assert caught.value.field == "n"
+
+
+@pytest.mark.parametrize(("bits", "columns"), [(16, 6), (30, 5), (30, 8), (31, 2)])
+def test_keys_tell_rows_apart_that_differ_in_any_one_column(bits: int, columns: int) -> None:
+    """Products of sizes up to, and far beyond, what 64 bits hold; all rows but one column are alike."""
+    first = np.full((1, columns), 2**bits - 1)
+    codes = np.concatenate([first, first, *(first - step * np.eye(columns, dtype=np.int64) for step in (1, 2**bits - 1))])
+    keys = row_keys(codes.astype(np.int64), [2**bits] * columns)
+    assert keys[0] == keys[1]
+    assert len(np.unique(keys)) == len(codes) - 1
+    for j in range(columns):
+        assert len(np.unique(row_keys(codes[[0, 1, 2 + j]], [2**bits] * columns))) == 2
+
+
+def test_keys_are_numbers_of_mixed_radix() -> None:
+    codes = np.array([[1, 2, 3], [0, 0, 0], [0, 1, 2]], dtype=np.int32)
+    assert row_keys(codes, (2, 3, 4)).tolist() == [23, 0, 6]
+    assert row_keys(codes[:, :0], ()).tolist() == [0, 0, 0]
+    # Up to 2^62 nothing is renumbered; one more, and the keys so far are 0, 1, … in their order.
+    assert row_keys(codes[:, :2], (2**31, 2**31)).tolist() == [2**31 + 2, 0, 1]
+    assert row_keys(codes[:, :2], (2**31, 2**31 + 1)).tolist() == [2**31 + 3, 0, 1]
+    wide = np.array([[5, 7, 1], [3, 9, 0], [5, 7, 0]], dtype=np.int64)
+    assert row_keys(wide, (2**40, 2**22, 2)).tolist() == [3, 0, 2]
+
+
 def test_truth_values_are_one_bit_and_others_one_hot() -> None:
     domain = Domain.of(
         [
@@ -51,9 +90,21 @@ def test_truth_values_are_one_bit_and_others_one_hot() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "field"),
-    [((0, 1, 1.0), "p"), ((1, 0, 1.0), "n"), ((1, 1, 0.0), "max_frequency"), ((1, 1, 1.5), "max_frequency")],
+    [
+        ((0, 1, 1.0), "p"),
+        ((1, 0, 1.0), "n"),
+        ((1, 1, 0.0), "max_frequency"),
+        ((1, 1, 1.5), "max_frequency"),
+        ((1, 3, 0.3333), "max_frequency"),
+        ((1, 10, 0.1, 11), "distinct_rows"),
+    ],
 )
-def test_impossible_statistics_are_refused(arguments: tuple[int, int, float], field: str) -> None:
+def test_impossible_statistics_are_refused(arguments: tuple[Any, ...], field: str) -> None:
     with pytest.raises(ParameterError) as caught:
         DatasetStatistics(*arguments)
     assert caught.value.field == field
+
+
+def test_more_bits_than_anybody_has_are_refused() -> None:
+    with pytest.raises(ParameterError, match="from 1 to 1,000,000"):
+        DatasetStatistics(p=10**6 + 1, n=10, max_frequency=0.1)

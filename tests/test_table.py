@@ -97,6 +97,8 @@ def test_the_smallest_class_counts_values_that_no_row_has() -> None:
         (lambda table: table.with_domain("age"), "domain = 'age'"),
         (lambda table: table.project("age"), "names = 'age'"),
         (lambda table: table.project(["salary"]), "no column 'salary'"),
+        (lambda table: table.different("salary"), "no column 'salary'"),
+        (lambda table: table.ends("salary"), "no column 'salary'"),
         (lambda table: table.take([table.n]), "rows = "),
         (lambda table: table.take([0.5]), "rows = "),
         (lambda table: table.take([[0], [0, 1]]), "rows = "),
@@ -133,3 +135,11 @@ def test_a_table_says_what_reading_it_had_to_decide():
     assert confirmed.notes == part.notes == table.notes
     fitted = read_table(pd.DataFrame({"id": ids, "sick": True}), domain=table.domain.project(["sick"]))
     assert fitted.notes == ("Not in the domain, and left out: 'id'.",)
+
+
+def test_what_is_said_of_reading_is_kept_and_only_frames_have_codes() -> None:
+    given = Table(table().frame, DOMAIN, notes=["one", "two"])  # type: ignore[arg-type]
+    assert given.notes == ("one", "two")
+    with pytest.raises(ParameterError) as caught:
+        DOMAIN.encode([("x", 3)])  # type: ignore[arg-type]
+    assert caught.value.field == "frame"

@@ -40,7 +40,7 @@ class Parts:
         else:
             cuts = np.unique(edges)
             below = self._below(cuts)
-        return np.diff(below[np.searchsorted(cuts, edges)], axis=1)
+        return np.diff(below[np.searchsorted(cuts, edges)])
 
     @cached_property
     def _below_finest(self) -> Integers:
@@ -55,7 +55,7 @@ class Parts:
             some = np.flatnonzero(~np.isnan(self.cells.numbers))
             order = some[np.argsort(self.cells.numbers[some], kind="stable")]
             reached = np.append(0, np.cumsum(self.cells.rows[order]))
-            found[inside] = reached[np.searchsorted(self.cells.numbers[order], cuts[inside], side="left")]
+            found[inside] = reached[np.searchsorted(self.cells.numbers[order], cuts[inside])]
             total = reached[-1]
         else:
             assert isinstance(self.cells, Numbers)
@@ -77,6 +77,7 @@ class CodedInPlace:
     sizes: tuple[int, ...]
     columns: Sequence[Coded]
     _known: dict[tuple[int, ...], tuple[Codes, Integers]] = field(default_factory=dict)
+    _alone: dict[int, Integers] = field(default_factory=dict)
 
     def _source(self, columns: Iterable[int]) -> str:
         chosen = [(j, self.columns[j]) for j in columns]
@@ -124,10 +125,21 @@ class CodedInPlace:
         there = codes != _OTHER
         for table in tables:
             mine = (there == np.isin(used, table)).all(axis=1)
-            inside, sizes = codes[mine][:, [used.index(j) for j in table]], [self.sizes[j] for j in table]
-            if not len(inside) or inside.min() < 0 or (inside >= sizes).any() or number[mine].sum() != self.n:
-                raise DataError(f"{self.name!r}: {CHANGED}")
+            inside = codes[mine][:, [used.index(j) for j in table]]
+            self._check(table, inside, number[mine])
             self._known[table] = np.ascontiguousarray(inside.T, dtype=np.int32), number[mine]
+
+    def _check(self, columns: Sequence[int], codes: Codes, number: Integers) -> None:
+        """Refuse what another query has changed: codes that are none, the number of rows, or the counts of a column."""
+        sizes = [self.sizes[j] for j in columns]
+        same = len(codes) > 0 and codes.min() >= 0 and bool((codes < sizes).all()) and number.sum() == self.n
+        for j, size, column in zip(columns, sizes, codes.T, strict=True):
+            if same:
+                counts = np.zeros(size, dtype=np.int64)
+                np.add.at(counts, column, number)
+                same = np.array_equal(counts, self._alone.setdefault(j, counts))
+        if not same:
+            raise DataError(f"{self.name!r}: {CHANGED}, and store what a query draws at random in a table first")
 
     def equal_rows(self) -> EqualRows:
         """How many rows there are, how many different ones, and the most that are equal."""
@@ -147,9 +159,10 @@ class CodedInPlace:
         found = self.engine.ask(
             f"SELECT {keys}, {COUNT} AS number FROM {self._source(range(len(self.columns)))} GROUP BY {keys}"
         )
-        codes = self._checked(found)
+        number = np.asarray(found["number"].cast(pa.int64()))
+        codes = self._checked(found, number)
         order = np.lexsort(codes.T[::-1])
-        return codes[order], np.asarray(found["number"].cast(pa.int64()))[order]
+        return codes[order], number[order]
 
     @property
     def codes(self) -> Codes:
@@ -157,18 +170,16 @@ class CodedInPlace:
         check_memory(self.name, self.n, len(self.columns))
         every = range(len(self.columns))
         keys = ", ".join(f"k{j}" for j in every)
-        found = self._checked(self.engine.ask(f"SELECT {keys} FROM {self._source(every)}"))
-        if len(found) != self.n:
-            raise DataError(f"{self.name!r}: {CHANGED}")
-        return found
+        found = self.engine.ask(f"SELECT {keys} FROM {self._source(every)}")
+        return self._checked(found, np.ones(len(found), dtype=np.int64))
 
-    def _checked(self, found: pa.Table) -> Codes:
-        codes = np.stack([np.asarray(found[f"k{j}"]) for j in range(len(self.columns))], axis=1).astype(np.int32)
-        if len(codes) and (codes.min() < 0 or (codes >= self.sizes).any()):
-            raise DataError(f"{self.name!r}: {CHANGED}")
+    def _checked(self, found: pa.Table, number: Integers) -> Codes:
+        every = range(len(self.columns))
+        codes = np.stack([np.asarray(found[f"k{j}"]) for j in every], axis=1).astype(np.int32)
+        self._check(every, codes, number)
         return np.asfortranarray(codes)
 
 
 def _wider(columns: tuple[int, ...], tables: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """The tables that hold all of some columns, and others."""
-    return [one for one in tables if len(one) > len(columns) and set(columns) <= set(one)]
+    return [one for one in tables if set(columns) < set(one)]

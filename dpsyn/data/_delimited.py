@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import IO, Any, TypeVar
 
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.data._text import Open, Text
 from dpsyn.data._words import Words
@@ -41,12 +43,13 @@ class Delimited:
     Args:
         text: not blank.
         tabs: the file's name says that tabs separate the values.
+        known: names of columns; a heading that an export guarded from spreadsheets is the one it stands for.
 
     Raises:
         DataError: names are empty or doubled, a row has too many or too few values, a quote stays open, or there is no row.
     """
 
-    def __init__(self, text: Text, *, tabs: bool) -> None:
+    def __init__(self, text: Text, *, tabs: bool, known: Sequence[str] = ()) -> None:
         self.text = text
         with text.open() as stream:
             tabs = tabs and b"\t" in stream.readline()
@@ -57,20 +60,30 @@ class Delimited:
             )
         self.separator = text.separator or ("\t" if tabs else _guess_separator(text.open, text.first_line))
         self.names = _names(next(_records(text.open, self.separator, text.first_line))[1], text.first_line)
+        unguarded = {escape.cell(name): name for name in set(known).difference(self.names) if escape.cell(name) not in known}
+        self.names = tuple(unguarded.get(name, name) for name in self.names)
         self.rows = 0
-        self._strict = text.quoted and (text.lone_returns or self._has_spaced_quotes())
+        self._spaced = text.quoted and self._has_spaced_quotes()
+        self._strict = (text.quoted and (text.lone_returns or self._spaced)) or self._begins_with_mark()
         self._expected = sum(1 for _ in self._rows()) if text.quoted and not self._strict else None
+
+    def _begins_with_mark(self) -> bool:
+        """Whether the first row begins with a byte order mark, which Arrow would drop."""
+        with self.text.open() as stream:
+            stream.read(self._end_of_header())
+            return stream.read(3) == codecs.BOM_UTF8
 
     def _has_spaced_quotes(self) -> bool:
         """Whether spaces stand before an opening quote, which only the strict reader skips."""
-        pattern = re.compile(re.escape(self.separator.encode()) + rb' +"')
+        pattern = re.compile(rb"(?:^|[\r\n]|" + re.escape(self.separator.encode()) + rb') +"')
         with self.text.open() as stream:
             return any(pattern.search(b"".join(lines)) for lines in iter(lambda: stream.readlines(BLOCK), []))
 
     def _rows(self, text: Open | None = None) -> Iterator[tuple[int, list[str]]]:
         """All rows by the strict reader, with the line on which each starts."""
         width = len(self.names)
-        for line, cells in islice(_records(text or self.text.open, self.separator, self.text.first_line), 1, None):
+        records = _records(text or self.text.open, self.separator, self.text.first_line, skip=self._spaced)
+        for line, cells in islice(records, 1, None):
             if len(cells) == width:
                 yield line, cells
             elif cells:
@@ -235,11 +248,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _records(text: Open, separator: str, first_line: int) -> Iterator[tuple[int, list[str]]]:
-    """All records with the line on which each starts, parsed strictly."""
+def _records(text: Open, separator: str, first_line: int, *, skip: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """All records with the line on which each starts, parsed strictly. ``skip``: without the spaces before a cell."""
     csv.field_size_limit(max(csv.field_size_limit(), _FIELD_LIMIT))
     with text() as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as stream:
-        reader = csv.reader(stream, delimiter=separator, strict=True, skipinitialspace=True)
+        reader = csv.reader(stream, delimiter=separator, strict=True, skipinitialspace=skip)
         start = first_line
         try:
             for cells in reader:

@@ -21,7 +21,9 @@ from dpsyn.data._words import (
     EXACT,
     GROUPED,
     LEADING_ZERO,
+    LONG,
     LONG_WHOLE,
+    NOT_ZERO,
     ODD,
     TELEPHONE,
     Weights,
@@ -32,7 +34,7 @@ from dpsyn.data._words import (
     ways_to_write,
     zoned,
 )
-from dpsyn.data.infer import FEW_INTEGERS, POINT_AND_THREE, Column, category_of, infer_texts
+from dpsyn.data.infer import FEW_INTEGERS, POINT, POINT_AND_THREE, Column, category_of, infer_texts
 from dpsyn.dates import days, local_moments, timed, written_as_numbers
 from dpsyn.errors import DataError
 from dpsyn.units import fineness
@@ -219,7 +221,9 @@ class TextFold(Fold):
             large = matches(texts, LONG_WHOLE) & (np.abs(values) >= EXACT)
             not_whole = ~matches(texts, r"^[+-]?[0-9]+$")
             patterns = [matches(texts, pattern) for pattern in (LEADING_ZERO, TELEPHONE, CODE_LIKE, GROUPED)]
-            for kind in (not_whole, *patterns, ~matches(texts, POINT_AND_THREE), ~written_as_numbers(values), large):
+            patterns.append(matches(texts, POINT) & ~matches(texts, POINT_AND_THREE))
+            patterns += [matches(texts, LONG), (values == 0) & matches(texts, NOT_ZERO)]
+            for kind in (not_whole, *patterns, ~written_as_numbers(values), large):
                 kept |= _some(kind & ~bad, 1)
         if self._decimal_comma:
             kept |= _some(matches(texts, ","), 1) | _some(~matches(texts, COMMA_NUMBER), 1)

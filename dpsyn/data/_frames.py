@@ -20,7 +20,7 @@ from dpsyn.data._numbers import carried, is_number, is_whole, text_of
 from dpsyn.data._words import EXACT, Weights, Words
 from dpsyn.data.infer import MAX_CATEGORIES, Column, WideColumnError, describe_numbers, infer_dates, infer_texts
 from dpsyn.dates import ZONE_RULE, has_zones, local_moments
-from dpsyn.errors import DataError, quoted
+from dpsyn.errors import DataError, quoted, shown
 
 PARQUET = b"PAR1"
 BATCH = 1 << 17
@@ -209,7 +209,7 @@ def check_shape(names: tuple[str, ...], rows: int) -> None:
             raise DataError(f"column {position} of {len(names)} has no name; give it one or leave it out")
         if not is_unicode(name):
             raise DataError(
-                f"the name of column {position} of {len(names)}, {quoted(name)}, is not Unicode text; correct it"
+                f"the name of column {position} of {len(names)}, {shown(name)}, is no Unicode without zero bytes; correct it"
             )
     check_distinct(names, "")
     if rows == 0:

@@ -24,7 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute, Codes
+from dpsyn.data._fold import CHANGED
 from dpsyn.data._frames import as_series, fit_typed
+from dpsyn.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -138,7 +140,7 @@ class Numbers(Cells):
         Doubles are themselves, exact cells are counted in their last decimal, days since 1970-01-01.
         """
         if self.kind == "date":
-            return [math.ceil(cut) for cut in cuts.tolist()]
+            return [int(cut) for cut in cuts.tolist()]
         least = cuts if self.in_units or self.attribute.unit is None else _least(self.attribute, cuts)
         if self.kind == "double":
             return [float(value) for value in least]
@@ -151,7 +153,7 @@ class Numbers(Cells):
 
     def _text(self, threshold: Threshold) -> str:
         if self.kind == "double":
-            return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(threshold, repr(float(threshold)))
+            return repr(float(threshold))
         if self.kind == "date":
             return str(np.datetime64(int(threshold), "D"))
         return f"{Decimal(int(threshold)).scaleb(-self.scale):f}"
@@ -204,7 +206,10 @@ class Listed(Cells):
 
     def column(self, cells: pa.Array) -> pd.Series[Any]:
         """See :class:`Cells`."""
-        at = pc.index_in(cells.cast(self.values.type), value_set=self.values).fill_null(len(self.values))
+        found = pc.index_in(cells.cast(self.values.type), value_set=self.values)
+        if found.null_count > cells.null_count:
+            raise DataError(CHANGED)
+        at = found.fill_null(len(self.values))
         return self.series.reindex(np.asarray(at)).reset_index(drop=True)
 
     @cached_property
@@ -273,7 +278,7 @@ def numbers_of(attribute: Attribute, kind: pa.DataType) -> Numbers | None:
         return Numbers(attribute, cell, "double")
     if pa.types.is_boolean(kind):
         return Numbers(attribute, f"CAST(CAST({cell} AS INTEGER) AS BIGINT)", "exact")
-    far = max(abs(float(attribute.lower or 0.0)), abs(float(attribute.upper or 0.0))) >= 2.0**62
+    far = np.abs(attribute.unit_edges).max() >= 2.0**62
     if pa.types.is_integer(kind) and (far or pa.types.is_uint64(kind)):
         return Numbers(attribute, f"CAST({cell} AS DECIMAL(38, 0))", "exact", wide=True)
     if pa.types.is_integer(kind):
@@ -286,15 +291,15 @@ def numbers_of(attribute: Attribute, kind: pa.DataType) -> Numbers | None:
 def _least(attribute: Attribute, cuts: Floats) -> Floats:
     """The least doubles that count at or above each cut in units: by bisection, for counting is monotone."""
 
-    def place(values: Floats) -> Integers:
-        """Doubles as whole numbers in the same order."""
-        bits = (values + 0.0).view(np.int64)
-        return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+    def turned(bits: Integers) -> Integers:
+        """The bits of doubles as whole numbers in the same order, and back."""
+        return np.where(bits < 0, -(2**63) - bits, bits)
 
     def at(places: Integers) -> Floats:
-        return np.where(places < 0, np.int64(-(2**63)) - places, places).view(np.float64)
+        return turned(places).view(np.float64)
 
-    low, high = (np.full(len(cuts), place(np.array([float(end or 0.0)]))[0]) for end in (attribute.lower, attribute.upper))
+    ends = np.array([float(end or 0.0) for end in (attribute.lower, attribute.upper)])
+    low, high = (np.full(len(cuts), end) for end in turned(ends.view(np.int64)))
     counted: Callable[[Floats], Floats] = lambda values: attribute.in_units(pd.Series(values))  # noqa: E731
     # in_units(at(low)) < cut <= in_units(at(high)), unless a cut lies outside the range.
     while (low + 1 < high).any():

@@ -37,6 +37,9 @@ COMMA_NUMBER = r"^[+-]?[0-9]*(,[0-9]+)?([eE][+-]?[0-9]+)?$"
 LEADING_ZERO = r"^[+-]?0([0-9]+|[xX][0-9a-fA-F]+)$"
 TELEPHONE = r"^\+[0-9]{7,15}$"
 LONG_WHOLE = r"^[+-]?[0-9]{16,}([.,]0*)?$"
+LONG = r"^[+-]?[0.,]*[1-9]([.,]?[0-9]){16}"
+"""17 or more digits, of which double precision does not hold all."""
+NOT_ZERO = r"^[^eE]*[1-9]"
 _INFINITE = r"^[+-]?(?i:inf(inity)?)$"
 _MINUS, _CLOSED = "\N{MINUS SIGN}", "_\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 GROUPED = f"^[-{_MINUS}]?[1-9][0-9]{{0,2}}([{_CLOSED}][0-9]{{3}})+([.,][0-9]+)?$"
@@ -109,7 +112,10 @@ class Words:
 
     @classmethod
     def of(cls, column: Any, attribute: Attribute | None = None, *, strip: bool = True) -> Words:
-        """From an Arrow array of strings. ``strip`` also takes :data:`MISSING_WORDS` as missing, but for the categories."""
+        """From an Arrow array of strings. ``strip`` also takes :data:`MISSING_WORDS` as missing.
+
+        A cell that is the text of a category stays as it is.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -122,11 +128,14 @@ class Words:
         texts = encoded.dictionary.cast(pa.large_string())
         missing = frozenset({""})
         if strip:
-            trimmed = pc.utf8_trim_whitespace(texts).dictionary_encode()
+            listed = {str(category) for category in attribute.categories} if attribute else set()
+            kept = pc.is_in(texts, pa.array(sorted(listed), pa.large_string()))
+            trimmed = pc.if_else(kept, texts, pc.utf8_trim_whitespace(texts)).dictionary_encode()
             texts = trimmed.dictionary
             codes = _through(trimmed.indices.to_numpy(zero_copy_only=False), codes)
-            listed = attribute.categories if attribute else ()
-            missing = MISSING_WORDS - {str(category).strip() for category in listed}
+            missing = MISSING_WORDS - {text.strip() for text in listed}
+            if attribute and attribute.missing and "" not in listed:
+                missing |= {""}
         gone = pc.is_in(texts, pa.array(sorted(missing), pa.large_string()))
         taken: tuple[tuple[str, int], ...] = ()
         if pc.any(gone).as_py():
@@ -158,10 +167,10 @@ class Words:
         cells, more = int(self.counts()[which & (np.cumsum(which) <= ODD)].sum()), int(which.sum()) >= ODD
         return f"{'at least ' * more}{cells:,} {noun}{'s' * (cells != 1)}"
 
-    def distinct(self) -> int:
-        """Number of different texts."""
+    def distinct(self, read: Callable[[Any], Any] = lambda texts: texts) -> int:
+        """Number of different texts, or of what a function reads in them."""
         count = self.weights.distinct if self.weights else None
-        return count(lambda texts: texts) if count else len(self.texts)
+        return count(read) if count else len(pd.unique(np.asarray(read(self.texts))))
 
     def cells_in(self, rows: npt.NDArray[np.bool_]) -> int:
         """Number of cells that some of the rows stand for."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsyn import checks
+from dpsyn import checks, escape
 from dpsyn.attribute import Attribute
 from dpsyn.data._read_books import Said, of_json_schema, of_pandera, of_sdv
 from dpsyn.data.editing import READ_OFF, edited_domain, editor_lines
@@ -280,4 +280,4 @@ FORMS = tuple(_WRITERS)
 def code_book_text(domain: Domain, form: str) -> tuple[str, tuple[str, ...]]:
     """:func:`code_book` as JSON text."""
     written, notes = code_book(domain, form)
-    return json.dumps(written, indent=1, ensure_ascii=False, allow_nan=False) + "\n", notes
+    return escape.json(json.dumps(written, indent=1, ensure_ascii=False, allow_nan=False)) + "\n", notes

@@ -15,16 +15,17 @@ from dpsyn import checks
 from dpsyn.attribute import Attribute
 from dpsyn.calendar import WithCalendar, calendar_codes
 from dpsyn.data._counting import CodedInPlace, Parts
+from dpsyn.data._delimited import counted
 from dpsyn.data._fold import CHANGED
-from dpsyn.data._frames import as_frame, as_series, fit_typed
-from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, cell_of, name_of, numbers_of
+from dpsyn.data._frames import as_series, fit_typed, is_text
+from dpsyn.data._sql import Cells, Coded, Floats, Integers, Known, Listed, Numbers, name_of, numbers_of, text
 from dpsyn.data.engines import COUNT, ROWS, Engine
 from dpsyn.data.read import check_memory
 from dpsyn.display import PRIVATE, Shown
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError, DomainError, quoted, shown
 from dpsyn.statistics import DatasetStatistics, EqualRows, statistics_of
-from dpsyn.table import Table
+from dpsyn.table import Table, shown_notes
 
 Parse = Callable[[pa.Array], "pd.Series[Any]"]
 
@@ -33,6 +34,8 @@ MOST_LISTED = 100_000
 MOST_DRAWN, _MOST_CELLS = 100_000, 2_000_000
 """Rows, and cells of them, that an engine draws."""
 _COUNTED = ("_own", "_equal_rows", "_ends")
+_TRIED = 100
+"""Texts whose other spellings an engine is asked for."""
 _TO_SPARE = 1.1
 """So many times the rows that are wanted, because their number is random."""
 
@@ -43,13 +46,14 @@ class CountedTable(Shown):
 
     Every cell counts as in a :class:`~dpsyn.table.Table` of the same rows, so mechanisms that need counts alone give the
     same release for the same seed. Others have the engine hand over the rows (:meth:`loaded`). Rows must not change while
-    they are counted: a change of their number is found and ends the run, any other is not.
+    they are counted: a change of their number, or of how often a column has a value, is found and ends the run.
 
     Attributes:
         engine: who counts.
         domain: as of a :class:`~dpsyn.table.Table`.
         n: number of rows.
         name: how to call it.
+        notes: what reading the rows had to decide, in full sentences.
     """
 
     engine: Engine
@@ -57,6 +61,7 @@ class CountedTable(Shown):
     n: int
     name: str
     _cells: tuple[Cells, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -82,7 +87,7 @@ class CountedTable(Shown):
         found = engine.ask(f"SELECT {', '.join([f'{COUNT} AS n', *some])} FROM {ROWS}").to_pydict()
         n = int(found["n"][0])
         if n == 0:
-            raise DataError(f"{name!r} has {len(domain)} columns but no row")
+            raise DataError(f"{name!r} has {counted(len(domain), 'column')} but no row")
         looked: list[Cells] = []
         for j, (attribute, one) in enumerate(zip(domain.attributes, cells, strict=True)):
             if one is None:
@@ -94,7 +99,8 @@ class CountedTable(Shown):
 
     def _shown(self) -> tuple[str, list[str]]:
         heading, *columns = self.domain._shown()[1]
-        return PRIVATE, [f"{self.name}: {self.n:,} row{'s' * (self.n != 1)} counted in place, {heading}", *columns]
+        heading = f"{self.name}: {self.n:,} row{'s' * (self.n != 1)} counted in place, {heading}"
+        return PRIVATE, [heading, *shown_notes(self.notes), *columns]
 
     def project(self, columns: Sequence[str]) -> CountedTable:
         """The table of some of the columns.
@@ -105,7 +111,7 @@ class CountedTable(Shown):
         """
         domain = self.domain.project(columns)
         cells = tuple(self._cells[self.domain.index(name)] for name in domain.names)
-        return CountedTable(self.engine, domain, self.n, self.name, cells)
+        return CountedTable(self.engine, domain, self.n, self.name, cells, self.notes)
 
     def with_domain(self, domain: Domain) -> CountedTable:
         """The same rows over another domain, of all or some of the columns that the engine has.
@@ -135,7 +141,7 @@ class CountedTable(Shown):
             before = self._cells[self.domain.index(attribute.name)] if attribute.name in self.domain else None
             return _checked(before.over(attribute)) if isinstance(before, Listed) else None
 
-        return CountedTable.of(self.engine, domain, self.name, known)
+        return replace(CountedTable.of(self.engine, domain, self.name, known), notes=self.notes)
 
     def loaded(self) -> Table:
         """All rows in memory, handed over by the engine.
@@ -144,11 +150,20 @@ class CountedTable(Shown):
             DataError: they do not fit.
         """
         check_memory(self.name, self.n, len(self.domain))
-        frame = as_frame(self.engine.ask(f"SELECT {', '.join(map(name_of, self.domain.names))} FROM {ROWS}"))
-        if len(frame) != self.n:
+        table = self._handed_over("")
+        if table.n != self.n:
             raise DataError(CHANGED)
-        fitted = {a.name: fit_typed(a, frame[a.name]) for a in self.domain.attributes}
-        return Table(pd.DataFrame(fitted), self.domain, self.name)
+        return table
+
+    def _handed_over(self, some: str, most: int | None = None) -> Table:
+        """Rows in memory as the engine has them, those of a condition, and at random at most so many."""
+        cells = [one.cell if isinstance(one, Listed) else name_of(one.attribute.name) for one in self._cells]
+        named = ", ".join(f"{cell} AS c{j}" for j, cell in enumerate(cells))
+        found = self.engine.ask(f"SELECT {named} FROM {ROWS}{some}").combine_chunks()
+        if most is not None and len(found) > most:
+            found = found.take(np.sort(np.random.default_rng(0).choice(len(found), most, replace=False)))
+        frame = {one.attribute.name: one.column(found.column(j).combine_chunks()) for j, one in enumerate(self._cells)}
+        return Table(pd.DataFrame(frame), self.domain, self.name, self.notes)
 
     def statistics(self, *, two_valued_as_bit: bool = False) -> DatasetStatistics:
         """As of a :class:`~dpsyn.table.Table`."""
@@ -226,12 +241,7 @@ class CountedTable(Shown):
         """Rows in memory, drawn by the engine without replacement, for what counts do not say: all, if they are few."""
         most = min(MOST_DRAWN, max(1, _MOST_CELLS // len(self.domain)))
         some = f" WHERE random() < {_TO_SPARE * most / self.n:.12f}" if self.n > _TO_SPARE * most else ""
-        names = ", ".join(map(name_of, self.domain.names))
-        found = self.engine.ask(f"SELECT {names} FROM {ROWS}{some}").combine_chunks()
-        if len(found) > most:
-            found = found.take(np.sort(np.random.default_rng(0).choice(len(found), most, replace=False)))
-        frame = {one.attribute.name: one.column(found.column(j).combine_chunks()) for j, one in enumerate(self._cells)}
-        return Table(pd.DataFrame(frame), self.domain, self.name)
+        return self._handed_over(some, most)
 
     @property
     def mark(self) -> bytes:
@@ -305,7 +315,7 @@ def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cel
         DataError: there are too many.
         DomainError: one lies outside the domain.
     """
-    cell = cell or cell_of(attribute.name, engine.schema.field(attribute.name).type)
+    cell = cell or engine.cell(attribute.name)
     cells = f"SELECT {cell} AS cell FROM {ROWS}"
     found = engine.ask(f"SELECT cell, {COUNT} AS number FROM ({cells}) AS cells GROUP BY cell LIMIT {MOST_LISTED + 1}")
     if len(found) > MOST_LISTED:
@@ -319,9 +329,27 @@ def listed(engine: Engine, attribute: Attribute, parse: Parse | None = None, cel
         cells_ = cells_.cast(cells_.type.value_type)
     there = np.asarray(cells_.is_valid())
     values, some = cells_.drop_null(), rows[there]
+    _check_told_apart(engine, attribute, cell, values)
     series = parse(values) if parse is not None else fit_typed(attribute, as_series(values))
     _check_missing(attribute, int(rows[~there].sum()))
     return _checked(Listed(attribute, cell, values, some, series))
+
+
+def _check_told_apart(engine: Engine, attribute: Attribute, cell: str, values: pa.Array) -> None:
+    """Refuse texts of which an engine takes different ones for the same."""
+    if engine.collation is not None or not is_text(values.type):
+        return
+    listed = set(values.to_pylist())
+    some = sorted(listed, key=lambda one: (one.swapcase() == one, one))[:_TRIED]
+    others = {other for one in some for other in (one.swapcase(), f"{one} ", f"{one}\u0301")} - listed
+    if others:
+        found = engine.ask(f"SELECT {COUNT} AS n FROM {ROWS} WHERE {cell} IN ({', '.join(map(text, sorted(others)))})")
+        if found["n"][0].as_py():
+            raise DataError(
+                f"column {quoted(attribute.name)} has a collation by which different texts are the same, as 'a' and 'A'; "
+                "hand in a query that gives it a binary one",
+                column=attribute.name,
+            )
 
 
 def _checked(cells: Listed) -> Listed:

@@ -230,4 +230,5 @@ def value_range(column: pd.Series[Any], kind: str, name: str) -> tuple[float, fl
     if not len(numbers):
         raise DomainError(f"column {quoted(name)} holds no {kind} values; keep it categorical", column=name)
     low, high = float(numbers.min()), float(numbers.max())
-    return (low, high) if low < high else (low - 0.5, high + 0.5)
+    apart = 1.0 if is_date else 0.5
+    return (low, high) if low < high else (low - apart, high + apart)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dpsyn.data._sql import Integers, Numbers, Threshold, text
-from dpsyn.errors import DataError, DpsynError, ParameterError
+from dpsyn.data._frames import is_text
+from dpsyn.data._sql import Integers, Numbers, Threshold, cell_of, text
+from dpsyn.errors import DataError, DpsynError, ParameterError, quoted
 
 MEMORY_LIMIT = "1GB"
 """Of DuckDB; what takes more is spilled to a private temporary folder. Python and its libraries take some 300 MB besides."""
@@ -22,6 +26,8 @@ _THREADS = 2
 ROWS = "dpsyn_rows"
 """What queries call the rows."""
 COUNT = "CAST(count(*) AS BIGINT)"
+_BYTE_BY_BYTE = {"duckdb": "C", "postgres": "C", "sqlite": "BINARY"}
+"""The collation of an engine by which different texts are never equal."""
 _WITH_GROUPING_SETS = ("bigquery", "databricks", "duckdb", "oracle", "postgres", "pyspark", "snowflake", "trino")
 
 
@@ -77,9 +83,26 @@ class Engine(ABC):
         return True
 
     @property
+    def collation(self) -> str | None:
+        """The one by which different texts are never equal, where the engine's is known."""
+        return "C"
+
+    @property
     def parts_at_once(self) -> int:
         """Parts of a range that one query may tell apart at little cost."""
         return 20_000
+
+    def cell(self, column: str) -> str:
+        """SQL of a cell as it is compared and grouped: texts byte by byte, whatever the column's own collation is."""
+        kind = self.schema.field(column).type
+        cell = cell_of(column, kind)
+        if self.collation is None or not (is_text(kind) or pa.types.is_dictionary(kind)):
+            return cell
+        return f'CAST({cell} AS VARCHAR) COLLATE "{self.collation}"'
+
+    def categories(self, column: str) -> pa.Array | None:
+        """All that a column of texts lists, used or not, where a query does not say so."""
+        return None
 
     def ask(self, sql: str) -> pa.Table:
         """What a query says; it calls the rows :data:`ROWS`.
@@ -131,8 +154,11 @@ class _DuckDB(Engine):
         """See :class:`Engine`; DuckDB's histogram counts cells up to each bound, and last those beyond."""
         if not thresholds:
             return super().between(cells, thresholds)
-        bounds = cells.array(map(cells.before, thresholds), "[]")
-        histogram = f"SELECT map_values(histogram({cells.cell}, {bounds})) AS counts FROM {ROWS}"
+        cell, bounds = cells.cell, cells.array(map(cells.before, thresholds), "[]")
+        if cells.wide and not cells.scale:
+            # It makes decimals doubles, and large negative whole numbers not the nearest ones.
+            cell, bounds = f"CAST({cell} AS HUGEINT)", f"CAST({bounds} AS HUGEINT[])"
+        histogram = f"SELECT map_values(histogram({cell}, {bounds})) AS counts FROM {ROWS}"
         found = self.ask(histogram)["counts"][0].as_py() or []
         counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
         counts[: len(found)] = found
@@ -149,13 +175,48 @@ class Files(_DuckDB):
     """
 
     def __init__(self, paths: Sequence[str], title: str, memory_limit: str = MEMORY_LIMIT) -> None:
-        self.title, self._paths, self._memory_limit = title, tuple(paths), memory_limit
+        self.title, self._paths, self._memory_limit = title, tuple(map(_pattern, paths)), memory_limit
+        self._files = tuple(map(os.path.abspath, paths))
+        with self._listening():
+            names, columns = _columns(paths[0])
+            for path in paths[1:]:
+                if _columns(path)[1] != columns:
+                    raise DataError(
+                        f"{title!r}: {quoted(path)} has other columns, or columns of other types, than {quoted(paths[0])}; "
+                        "write both with the same ones"
+                    )
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
+        _check_names(names, self.schema.names)
+
+    @cached_property
+    def _first(self) -> pa.Schema:
+        """What the first file says of its columns, read once for all of them."""
+        from pyarrow import parquet
+
+        return parquet.read_schema(self._files[0])
+
+    def categories(self, column: str) -> pa.Array | None:
+        """See :class:`Engine`; DuckDB leaves out what a file says of its dictionaries."""
+        from pyarrow import parquet
+
+        found: dict[str, None] = {}
+        with self._listening():
+            if not pa.types.is_dictionary(self._first.field(column).type):
+                return None
+            for path in self._files:
+                with parquet.ParquetFile(path) as file:
+                    kind = file.schema_arrow.field(column).type
+                    if not (pa.types.is_dictionary(kind) and is_text(kind.value_type)):
+                        return None
+                    for group in range(file.num_row_groups):
+                        for batch in islice(file.iter_batches(1, row_groups=[group], columns=[column]), 1):
+                            found.update(dict.fromkeys(batch.column(0).dictionary.to_pylist()))
+        return pa.array(found, pa.string())
 
     @property
     def _with(self) -> str:
-        listed = ", ".join(text(path) for path in self._paths)
-        return f"WITH {ROWS} AS (FROM read_parquet([{listed}]))"
+        listed = ", ".join(map(text, self._paths))
+        return f"WITH {ROWS} AS (FROM read_parquet([{listed}], hive_partitioning = false))"
 
     def _answer(self, sql: str) -> pa.Table:
         with spilling(self._memory_limit) as connection:
@@ -166,12 +227,53 @@ class Files(_DuckDB):
             yield from connection.sql(f"{self._with} {sql}").to_arrow_reader()
 
 
+def _pattern(path: str) -> str:
+    """What matches this path alone where DuckDB looks for patterns.
+
+    Raises:
+        DataError: there is no such pattern.
+    """
+    path = os.path.abspath(path).replace(os.sep, "/")
+    if "\\" in path and any(sign in path for sign in "*?["):
+        raise DataError(
+            f"{quoted(path)} holds a backslash beside one of *, ? and [, which DuckDB cannot be told; give it another name"
+        )
+    return re.sub(r"[*?[]", r"[\g<0>]", path)
+
+
+def _columns(path: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The names of a Parquet file's columns, and sorted what they are."""
+    from pyarrow import parquet
+
+    schema = parquet.read_metadata(path).schema
+    columns = map(schema.column, range(len(schema)))
+    return schema.to_arrow_schema().names, sorted((one.path, one.physical_type, str(one.logical_type)) for one in columns)
+
+
+def _check_names(names: Sequence[str], read: Sequence[str]) -> None:
+    """Refuse columns that DuckDB reads by other names, which may be those of other columns."""
+    for name, other in zip(names, read, strict=True):
+        if name != other:
+            raise DataError(
+                f"column {quoted(name)} has the name of another one, but for capital and small letters, which DuckDB "
+                "does not tell apart; rename one, or read a file into memory (in_place=False)",
+                column=name,
+            )
+
+
 class Relation(_DuckDB):
     """A relation of somebody's DuckDB, counted in its connection."""
 
     def __init__(self, relation: Any, title: str) -> None:
         self.title, self._relation = title, relation
         self.schema = self.ask(f"SELECT * FROM {ROWS} LIMIT 0").schema
+        _check_names(relation.columns, self.schema.names)
+        hashes = f"SELECT CAST(sum(hash({ROWS})) AS VARCHAR) AS hashes FROM {ROWS}"
+        if self.ask(hashes) != self.ask(hashes):
+            raise DataError(
+                f"{title!r} has other rows every time it is asked, as where they are drawn at random; store its rows in "
+                "a table first, and hand in that"
+            )
 
     def _answer(self, sql: str) -> pa.Table:
         return self._relation.query(ROWS, sql).to_arrow_table()
@@ -243,6 +345,11 @@ class Ibis(Engine):
     def grouping_sets(self) -> bool:
         """See :class:`Engine`."""
         return str(self._live.get_backend().name) in _WITH_GROUPING_SETS
+
+    @property
+    def collation(self) -> str | None:
+        """See :class:`Engine`."""
+        return _BYTE_BY_BYTE.get(str(self._live.get_backend().name))
 
     @property
     def _postgres(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpsyn.attribute import Attribute
 from dpsyn.data import infer
+from dpsyn.data._delimited import counted
 from dpsyn.data._fold import Fold, TextFold
 from dpsyn.data._frames import PARQUET, check_shape, is_text, usable
-from dpsyn.data._sql import Cells, Known, Numbers, cell_of, name_of
+from dpsyn.data._sql import Cells, Known, Numbers, name_of
 from dpsyn.data.counted import CountedTable, listed
 from dpsyn.data.engines import COUNT, MEMORY_LIMIT, ROWS, Engine, Files, Ibis, Kept, Relation
 from dpsyn.data.large import TextRows, count_rows
@@ -42,8 +44,8 @@ _MOST_FILES = 20_000
 _MOST_GROUPED = 1_000_000
 """Different cells of a column that an engine groups for us; a column of more is read cell by cell."""
 
-Opened = tuple[CountedTable, tuple[str, ...], tuple[str, ...]]
-"""A table, which of its columns look like identifiers and are to be left out, and notes on what had to be decided."""
+Opened = tuple[CountedTable, tuple[str, ...]]
+"""A table, and which of its columns look like identifiers and are to be left out."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ def _engine_of(source: object) -> Callable[[str], Engine] | None:
 
 def open_in_place(
     source: Any, domain: Domain | None, name: str | None, columns: Sequence[str] | None, wide: Wide
-) -> tuple[CountedTable, tuple[str, ...]]:
-    """A table that is counted where it lies, and notes; the arguments are those of
+) -> CountedTable:
+    """A table that is counted where it lies; the arguments are those of
     :func:`~dpsyn.data.read.read_with_notes`."""
-    full, dropped, notes = open_all(source, domain, name, columns, wide)
-    return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full, notes
+    full, dropped = open_all(source, domain, name, columns, wide)
+    return full.project([name for name in full.domain.names if name not in dropped]) if dropped else full
 
 
 def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequence[str] | None, wide: Wide) -> Opened:
@@ -122,8 +124,7 @@ def open_all(source: Any, domain: Domain | None, name: str | None, columns: Sequ
         return _opened(Files([str(path)], path.name), name or stem(path.name), domain, columns, wide)
     if path.name.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(path.name)
-    table, notes = _of_text(path, domain, name or stem(path.name), columns, wide)
-    return table, (), notes
+    return _of_text(path, domain, name or stem(path.name), columns, wide), ()
 
 
 def _files_in(folder: Path) -> list[str]:
@@ -157,7 +158,8 @@ def _opened(engine: Engine, name: str, domain: Domain | None, columns: Sequence[
     check_shape(names, rows=1)
     wanted = chosen_columns(names, domain, columns)
     if domain is not None:
-        return CountedTable.of(engine, domain.project(wanted), name), (), (*notes, *left_out(names, domain.names))
+        table = CountedTable.of(engine, domain.project(wanted), name)
+        return replace(table, notes=(*notes, *left_out(names, domain.names))), ()
     return _inferred(engine, name, wanted, notes, wide, named=columns is not None)
 
 
@@ -167,13 +169,15 @@ def _inferred(
     """A table whose columns are what their different cells, and how many rows hold each, say that they are."""
     folds: dict[str, Fold] = {}
     if not engine.ask(f"SELECT {COUNT} AS n FROM {ROWS}")["n"][0].as_py():
-        raise DataError(f"the table has {len(wanted)} columns but no row")
+        raise DataError(f"the table has {counted(len(wanted), 'column')} but no row")
 
     def column(name: str) -> infer.Column:
-        kind = TextFold if is_text(engine.schema.field(name).type) else Fold
+        listed_ = engine.categories(name)
+        kind = TextFold if listed_ is None and is_text(engine.schema.field(name).type) else Fold
         fold = folds[name] = kind(infer.MAX_CATEGORIES, lambda values: _different(engine, name, values))
         for array, rows in _cells(engine, name):
-            fold.add(array, rows)
+            of = array if listed_ is None else pa.DictionaryArray.from_arrays(pc.index_in(array, value_set=listed_), listed_)
+            fold.add(of, rows)
         return fold.column(name)
 
     found, dropped, more = inferred_columns(wanted, column, wide, named=named)
@@ -188,7 +192,7 @@ def _inferred(
         return listed(engine, attribute, lambda values: pd.Series(parse(values), dtype=object))
 
     domain = Domain.of(one.attribute for one in columns.values())
-    return CountedTable.of(engine, domain, title, texts), dropped, (*notes, *more)
+    return replace(CountedTable.of(engine, domain, title, texts), notes=(*notes, *more)), dropped
 
 
 def _different(engine: Engine, name: str, values: Callable[[Any], Any]) -> int:
@@ -197,7 +201,8 @@ def _different(engine: Engine, name: str, values: Callable[[Any], Any]) -> int:
 
 def _cells(engine: Engine, name: str) -> Iterator[tuple[pa.Array, np.ndarray | None]]:
     """The different cells of a column and how many rows hold each; where there are very many, every cell for itself."""
-    cell = cell_of(name, engine.schema.field(name).type)
+    # A type that lists its categories says all of them in its own words.
+    cell = name_of(name) if pa.types.is_dictionary(engine.schema.field(name).type) else engine.cell(name)
     cells = f"SELECT {cell} AS cell FROM {ROWS}"
     some = f"SELECT DISTINCT cell FROM ({cells}) AS cells LIMIT {_MOST_GROUPED + 1}"
     if engine.ask(f"SELECT {COUNT} AS n FROM ({some}) AS few")["n"][0].as_py() > _MOST_GROUPED:
@@ -213,10 +218,10 @@ def _cells(engine: Engine, name: str) -> Iterator[tuple[pa.Array, np.ndarray | N
 class _TextTable(CountedTable):
     """A text file, read once: what an engine keeps of it are codes and numbers, so another domain reads it again."""
 
-    path: Path
+    path: Path = field(kw_only=True)
 
     def _looked_through(self, domain: Domain) -> CountedTable:
-        return _of_text(self.path, domain, self.name, None, "refuse")[0]
+        return replace(_of_text(self.path, domain, self.name, None, "refuse"), notes=self.notes)
 
     def project(self, columns: Sequence[str]) -> CountedTable:
         """See :class:`CountedTable`."""
@@ -227,9 +232,7 @@ class _TextTable(CountedTable):
         return read_with_notes(self.path, domain=self.domain, name=self.name)[0]
 
 
-def _of_text(
-    path: Path, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide
-) -> tuple[CountedTable, tuple[str, ...]]:
+def _of_text(path: Path, domain: Domain | None, name: str, columns: Sequence[str] | None, wide: Wide) -> CountedTable:
     rows = TextRows.of(path, domain, columns, wide)
 
     def ready(attribute: Attribute) -> Cells:
@@ -241,7 +244,7 @@ def _of_text(
     schema = pa.schema(kinds)
     engine = Kept(_Batches(path, schema, rows), schema, path.name)
     table = CountedTable.of(engine, rows.domain, name, ready)
-    return _TextTable(**vars(table), path=path), rows.notes
+    return _TextTable(**vars(replace(table, notes=rows.notes)), path=path)
 
 
 class _Batches:

@@ -15,13 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.data import _identifiers
 from dpsyn.data._nearly import nearly
 from dpsyn.data._words import (
     CODE_LIKE,
     EXACT,
+    LEADING_ZERO,
+    LONG,
     LONG_WHOLE,
+    NOT_ZERO,
     TELEPHONE,
     THOUSANDS,
     Parsed,
@@ -49,6 +53,7 @@ FEW_INTEGERS = 10
 TRUTH_WORDS = (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
 """Pairs of truth values in lower case, the false one first."""
 
+POINT = r"\."
 POINT_AND_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _BINS = 10
 _PRINTED = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": None, "\N{NARROW NO-BREAK SPACE}": None})
@@ -101,9 +106,10 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             return _categories(name, words, notes)
         if parsed.note:
             notes.append(f"Column {quoted(name)}: {parsed.note}.")
-        if decimal_comma and len(words.texts) > 1 and matches(words.texts, POINT_AND_THREE).all():
+        pointed = words.texts.filter(matches(words.texts, POINT))
+        if decimal_comma and len(words.texts) > 1 and len(pointed) and matches(pointed, POINT_AND_THREE).all():
             notes.append(
-                f"Column {quoted(name)}: every number has a point and three digits after it, and was read as a "
+                f"Column {quoted(name)}: every number with a point has three digits after it, and was read as a "
                 "decimal; if the point separates thousands, take it out of the file."
             )
         codes = np.flatnonzero(matches(words.texts, CODE_LIKE))
@@ -119,7 +125,8 @@ def infer_words(name: str, words: Words, *, decimal_comma: bool = False, locate:
             # A few of them stand among numbers everywhere.
             few = 2 * sum(count for _, count in words.taken_as_missing) <= words.cells_in(np.ones(rows, dtype=bool))
             notes = notes[len(taken) :] if few else notes
-            return replace(column, notes=(*notes, *_merged(name, words, parsed), *column.notes), read=read)
+            notes += [*_merged(name, words, parsed, read), *_vanished(name, words, parsed)]
+            return replace(column, notes=(*notes, *column.notes), read=read)
         notes.append(f"Column {quoted(name)} holds whole numbers beyond 2^53 and was kept as text.")
         return _categories(name, words, notes)
     return infer_texts(name, words, notes, typed=False, decimal_comma=decimal_comma)
@@ -145,10 +152,16 @@ def infer_texts(
     return _categories(name, words, [*notes, *more], explained=bool(more))
 
 
-def _merged(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
-    """A note where different texts are one number, in a column that could be text instead."""
+def _merged(name: str, words: Words, parsed: Parsed, read: Callable[[Any], Any]) -> tuple[str, ...]:
+    """A note where different texts are one number, in a column that could be text instead; else where long ones are."""
     if len(words.texts) > MAX_CATEGORIES:
-        return ()
+
+        def long(texts: Any) -> Any:
+            return texts.filter(matches(texts, LONG))
+
+        if not len(long(words.texts)) or words.distinct(long) == words.distinct(lambda texts: read(long(texts))):
+            return ()
+        return (f"Column {quoted(name)}: some decimals differ beyond double precision, and became one number.",)
     numbers, at, times = np.unique(parsed.values, return_inverse=True, return_counts=True)
     if len(numbers) == len(words.texts):
         return ()
@@ -158,6 +171,15 @@ def _merged(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
         f"Column {quoted(name)}: {len(words.texts)} spellings became {became}, as {quoted(one)} and "
         f"{quoted(other)} are one. If they are codes, write a letter before each in the file.",
     )
+
+
+def _vanished(name: str, words: Words, parsed: Parsed) -> tuple[str, ...]:
+    """A note on a number that double precision takes for 0."""
+    lost = words.texts.filter(parsed.values == 0)
+    lost = lost.filter(matches(lost, NOT_ZERO))
+    if not len(lost):
+        return ()
+    return (f"Column {quoted(name)}: {quoted(lost[0].as_py())} is too close to 0 for double precision, and was read as 0.",)
 
 
 def _empty(name: str, rows: int, notes: Sequence[str]) -> Column:
@@ -319,7 +341,8 @@ def fit_words(attribute: Attribute, words: Words, *, decimal_comma: bool, locate
     if attribute.is_binned:
         values, read, notes = _binned(attribute, words, decimal_comma, locate)
     else:
-        values, read, notes = _listed(attribute, words, locate), partial(_found, category_of(attribute)), ()
+        values, read = _listed(attribute, words, locate), partial(_found, category_of(attribute))
+        notes = (*_alike(attribute, words, values), *_respelt(attribute, words, values))
     return Column(words.spread(values).rename(attribute.name), attribute, notes, read)
 
 
@@ -363,8 +386,10 @@ def _binned(
 
 
 def category_of(attribute: Attribute) -> Callable[[str], Any]:
-    """How to find the category that a text stands for; None where there is none."""
-    known: dict[str, Any] = {str(category).strip(): category for category in attribute.categories}
+    """How to find the category that a text stands for, as it is or guarded from spreadsheets; None where there is none."""
+    known: dict[str, Any] = {str(escape.cell(str(category))): category for category in attribute.categories}
+    known |= {str(category).strip(): category for category in attribute.categories}
+    known |= {str(category): category for category in attribute.categories}
     numbers = {c: c for c in attribute.categories if isinstance(c, int | float) and not isinstance(c, bool)}
     truths = {str(c).lower(): c for c in attribute.categories if isinstance(c, bool)}
 
@@ -389,6 +414,32 @@ def _listed(attribute: Attribute, words: Words, locate: Locate) -> npt.NDArray[n
         why = f"which is not one of the categories {shown}"
         _refuse(attribute, words, bad, why, "add it to the domain or change the data", locate)
     return values
+
+
+def _alike(attribute: Attribute, words: Words, values: npt.NDArray[np.object_]) -> tuple[str, ...]:
+    """A note on a text that stands for several categories, as it is or as :func:`~dpsyn.escape.cell` guards it."""
+    standing: dict[str, list[str]] = {"": ["a missing value"]} if attribute.missing else {}
+    exact = {str(category) for category in attribute.categories}
+    for category in attribute.categories:
+        text = str(category)
+        for form in {text, str(escape.cell(text))} | {text.strip()} - exact:
+            standing.setdefault(form, []).append(quoted(category))
+    for text, value in zip(words.texts.to_pylist(), values, strict=True):
+        if len(standing.get(text, ())) > 1:
+            others = ", ".join(other for other in standing[text] if other != quoted(value))
+            said = f"cells that say {quoted(text)} were read as {quoted(value)}, and may have been {others}"
+            return (f"Column {quoted(attribute.name)}: {said}; write these categories differently.",)
+    return ()
+
+
+def _respelt(attribute: Attribute, words: Words, values: npt.NDArray[np.object_]) -> tuple[str, ...]:
+    """A note on a text that looks like a code, and was taken as a category that is a number."""
+    codes = matches(words.texts, LEADING_ZERO) | matches(words.texts, CODE_LIKE)
+    for i in np.flatnonzero(codes):
+        if not isinstance(values[i], str):
+            text = words.texts[int(i)].as_py()
+            return (f"Column {quoted(attribute.name)}: {quoted(text)} was read as the category {quoted(values[i])}.",)
+    return ()
 
 
 def _found(find: Callable[[str], Any], texts: Any) -> list[Any]:

@@ -92,7 +92,8 @@ def file_statistics(
     """
     check_choices(domain, columns, wide)
     checks.flag("two_valued_as_bit", two_valued_as_bit)
-    checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'")
+    if checks.text("memory_limit", memory_limit, "an amount of memory such as '1GB'").lstrip().startswith("-"):
+        raise ParameterError("memory_limit", memory_limit, "an amount of memory such as '1GB'")
     if progress is not None and not callable(progress):
         raise ParameterError("progress", progress, "a function of a text and a share")
     if not isinstance(path, str | os.PathLike):
@@ -219,7 +220,8 @@ class TextRows:
 
 def _of_text(job: _Job) -> tuple[Delimited, list[Plan], tuple[str, ...]]:
     job.tell("looking through the file", 0.0)
-    source = Delimited(look(lambda: job.path.open("rb")), tabs=job.path.name.lower().endswith(TAB_NAMES))
+    tabs, known = job.path.name.lower().endswith(TAB_NAMES), job.domain.names if job.domain is not None else ()
+    source = Delimited(look(lambda: job.path.open("rb")), tabs=tabs, known=known)
     wanted = chosen_columns(source.names, job.domain, job.columns)
 
     def new(name: str) -> TextFold:

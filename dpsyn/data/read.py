@@ -88,12 +88,12 @@ def read_table(
 
     if in_place is not None:
         checks.flag("in_place", in_place)
-    outside = is_relation(source) or (isinstance(source, str | os.PathLike) and Path(source).is_dir())
+    outside = is_relation(source) or (isinstance(source, str | os.PathLike) and os.path.isdir(source))
     if in_place or (in_place is None and outside):
         check_choices(domain, columns, wide)
-        return open_in_place(source, domain, name, columns, wide)[0]
+        return open_in_place(source, domain, name, columns, wide)
     if outside:
-        return open_in_place(source, domain, name, columns, wide)[0].loaded()
+        return open_in_place(source, domain, name, columns, wide).loaded()
     return read_with_notes(source, domain=domain, name=name, columns=columns, wide=wide)[0]
 
 
@@ -112,8 +112,9 @@ def read_with_notes(
 
     Text may be separated by commas, semicolons, tabs or bars (detected), in UTF-8, UTF-16 with a mark, or Windows-1252;
     the first line names the columns, or the second below a line such as ``sep=;``. Cells are stripped of spaces around
-    them. Parquet is recognised by its content. However they come, times with a zone keep the day that their own zone shows,
-    and numbers that double precision would merge (whole ones beyond 2^53, long decimals) are kept as text.
+    them unless they are categories as they stand. Parquet is recognised by its content. However they come, times with a
+    zone keep the day that their own zone shows, and whole numbers beyond 2^53 are kept as text. So are decimals that double
+    precision would merge where they have a type; those of a text file become numbers, and a note says so.
 
     Args:
         source: a path, bytes, an open file or other buffer (binary or text), or a DataFrame.
@@ -160,7 +161,8 @@ def read_all(
         return _from_frame(file.frame(), domain, stem(title), columns, wide, file.notes)
     if title.lower().endswith(PARQUET_NAMES):
         raise parquet_only_in_name(title)
-    text = Delimited(look(lambda: io.BytesIO(data)), tabs=title.lower().endswith(TAB_NAMES))
+    tabs, known = title.lower().endswith(TAB_NAMES), domain.names if domain is not None else ()
+    text = Delimited(look(lambda: io.BytesIO(data)), tabs=tabs, known=known)
     _check_size(title, 0, len(text.names), most)
     return _from_text(text, domain, title, columns, wide, most)
 
@@ -305,6 +307,9 @@ def _from_frame(
     wide: Wide,
     notes: tuple[str, ...] = (),
 ) -> Found:
+    labels = [quoted(label) for label in frame.index.names if label is not None]
+    if labels:
+        notes = (*notes, f"The row labels {', '.join(labels)} were left out; reset_index() makes columns of them.")
     frame = checked_frame(frame)
     names = [str(column) for column in frame.columns]
     wanted = chosen_columns(names, domain, columns)

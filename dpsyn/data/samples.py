@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dpsyn import checks
@@ -91,7 +92,16 @@ def load_sample(name: str) -> Table:
         ParameterError: there is no such sample.
         DataError: the bundled file is not where it should be.
     """
-    return _LOADERS[checks.choice("name", name, SAMPLES)]()
+    table = _loaded(checks.choice("name", name, SAMPLES))
+    return table._of(table.frame, table.domain, table.codes)
+
+
+@cache
+def _loaded(name: str) -> Table:
+    """Read once; pandas copies a frame when somebody writes to it, and nobody can write to the codes."""
+    table = _LOADERS[name]()
+    table.codes.flags.writeable = False
+    return table
 
 
 def _asia() -> Table:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dpsyn import escape
 from dpsyn.domain import Domain
 from dpsyn.errors import DataError
+from dpsyn.schema import once
 
 _BOUNDS = ("lower", "upper")
 
@@ -16,7 +18,7 @@ _BOUNDS = ("lower", "upper")
 def schema_text(domain: Domain) -> str:
     """The domain as :func:`read_schema` reads it."""
     lines = [json.dumps(column, ensure_ascii=False) for column in as_written(domain)["columns"]]
-    return '{"columns": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
+    return escape.json('{"columns": [\n  ' + ",\n  ".join(lines) + "\n]}\n")
 
 
 def is_schema(data: bytes | str) -> bool:
@@ -32,11 +34,13 @@ def read_schema(data: bytes | str) -> Domain:
     """The domain that :func:`schema_text` wrote, and somebody may have edited; of the record of a run, its domain.
 
     Raises:
-        DataError: it is no JSON; ``line`` says where.
+        DataError: it is no JSON (``line`` says where), or has a name twice in one object.
         DomainError: it describes no domain; the message names the column.
     """
     try:
-        found = json.loads(data)
+        found = json.loads(data, object_pairs_hook=once)
+    except DataError:
+        raise
     except (ValueError, RecursionError) as fault:
         if not isinstance(fault, json.JSONDecodeError) or data.lstrip()[:1] not in (b"{", "{"):
             said = "this is no schema, which is JSON as `dpsyn schema` writes it, or it is nested too deeply"

@@ -43,6 +43,11 @@ def test_what_was_written_is_read(rows: list[list[str]], separator: str, ending:
     assert cells == [[row[j].strip() for row in rows] for j in range(len(names))]
 
 
+@pytest.mark.parametrize("text", ["c\n\ufeffz\nz\n\ufeffz\n", '\ufeffc\n\ufeffz\nz\n"\ufeffz"\n'])
+def test_a_mark_that_begins_a_cell_is_part_of_it(text: str) -> None:
+    assert read_delimited(text.encode())[1] == [["\ufeffz", "z", "\ufeffz"]]
+
+
 def test_rows_are_found_again_by_line() -> None:
     read, _ = read_delimited(b'\na,b\n1,"x\ny"\n\n2,z\n3,"w"\n')
     assert [read.line_of(row) for row in range(3)] == [3, 6, 7]

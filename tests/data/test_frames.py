@@ -269,6 +269,20 @@ def test_given_numbers_and_dates_have_one_type_however_they_come() -> None:
     assert table.codes.tolist() == [[1, 1], [2, 10]]
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame({"x": ["a\0", "b"]}), pd.DataFrame({"x\0": [1.5, 2.5]})])
+def test_text_that_no_text_file_can_hold_is_refused(frame: pd.DataFrame) -> None:
+    with pytest.raises((DataError, DomainError), match="zero byte"):
+        dpsyn.read_table(frame)
+
+
+def test_row_labels_with_a_name_are_not_left_out_in_silence() -> None:
+    frame = pd.DataFrame({"id": [7, 8, 9], "x": [1, 2, 1]})
+    assert read_with_notes(frame)[1] == read_with_notes(frame.set_axis([5, 4, 3]))[1]
+    for domain in (None, read_with_notes(frame[["x"]])[0].domain):
+        notes = read_with_notes(frame.set_index("id"), domain=domain)[1]
+        assert "The row labels 'id' were left out; reset_index() makes columns of them." in notes
+
+
 def test_whole_numbers_of_more_digits_than_python_writes_become_text_among_texts() -> None:
     column, _, notes = one(pd.Series([10**5000 + 1, "x"], dtype=object))
     assert [len(text) for text in column] == [5001, 1]

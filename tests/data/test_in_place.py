@@ -28,8 +28,11 @@ from dpsyn.data import _sql, engines
 from dpsyn.data import in_place as in_place_module
 from dpsyn.data.counted import CountedTable
 from dpsyn.errors import DataError, DomainError, DpsynError
+from dpsyn.mechanisms.noisy_reweighting import merged_tables
+from dpsyn.mechanisms.noisy_reweighting.merged_tables import MergedTables
 from dpsyn.mechanisms.noisy_reweighting.user_functions import FunctionFamily
 from dpsyn.privacy.histograms import Encoding, Histograms
+from dpsyn.privacy.noise import NoiseSource
 from tests.conftest import postgres_address
 
 DATES = [datetime.date(2020, 1, 1) + datetime.timedelta(days=7 * i) for i in range(40)]
@@ -196,6 +199,20 @@ def test_the_same_seed_gives_the_same_release_from_memory_and_from_an_engine(nam
     pd.testing.assert_frame_equal(released(CONFIGS[name], spec, counted), expected)
 
 
+@pytest.mark.parametrize("relation", BOTH)
+def test_wide_tables_on_merged_codes_are_those_of_memory(relation, monkeypatch):
+    monkeypatch.setattr(merged_tables, "WIDE", 50)
+    table, spec = rows(), PrivacySpec(4.0, 1e-5, relation)
+    config = dpsyn.NoisyReweighting(reduced_space="marginals", reduced_space_size=100)
+    whole, counted = in_memory(table, SMALL), in_place(table, SMALL)
+    mechanism = config.calibrate(spec, SMALL, whole.n)
+    one, other = (mechanism.measured(NoiseSource(np.random.default_rng(3)), data) for data in (whole, counted))
+    assert isinstance(one.statistics, MergedTables)
+    assert one.statistics.groups == other.statistics.groups
+    np.testing.assert_array_equal(one.exact, other.exact)
+    np.testing.assert_array_equal(one.sums, other.sums)
+
+
 @pytest.fixture
 def opened(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[pa.Table, str], Any]:
     """How to hand a table to an engine of this name."""
@@ -278,6 +295,64 @@ def test_a_mechanism_that_needs_rows_has_them_drawn():
     config = dpsyn.DPCDA(target="flag", rows=10, order_of_mixture=5)
     release = config.calibrate(PrivacySpec(5.0, 1e-5), counted.domain, counted.n)(None, counted)
     assert len(release.rows) == 10
+
+
+def test_rows_that_are_handed_over_are_what_was_inferred(tmp_path):
+    """Texts with and without spaces, empty ones, and dates, as mechanisms that need the rows have them."""
+    texts = [("a ", "a", "")[i % 3] for i in range(90)]
+    table = pa.table({"x": texts, "day": [f"0{1 + i % 5}.02.2021" for i in range(90)], "k": [i % 2 == 0 for i in range(90)]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    whole = in_memory(table)
+    for counted in (in_place(table), dpsyn.read_table(tmp_path / "a.parquet", in_place=True)):
+        for found in (counted.loaded(), counted.drawn, counted.with_domain(whole.domain).loaded()):
+            order = [np.lexsort(one.codes.T) for one in (whole, found)]
+            np.testing.assert_array_equal(whole.codes[order[0]], found.codes[order[1]])
+
+
+def test_a_value_that_was_not_there_is_no_empty_cell():
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT CASE WHEN range % 3 > 0 THEN 'a' END AS x, range % 2 AS y FROM range(60)")
+    counted = dpsyn.read_table(connection.sql("FROM t"))
+    connection.execute("UPDATE t SET x = 'b' WHERE x = 'a' AND y = 0")
+    with pytest.raises(DataError, match="changed while it was read"):
+        counted.loaded()
+
+
+@pytest.mark.parametrize("name", ["parquet", "csv"])
+def test_what_reading_had_to_decide_is_said(name, tmp_path):
+    table = pa.table(
+        {
+            "far": [2**60 + i % 5 for i in range(60)],
+            "time": [datetime.datetime(2020, 1, 1 + i % 28, 12, i) for i in range(60)],
+            "k": [i % 2 for i in range(60)],
+        }
+    )
+    path = tmp_path / f"a.{name}"
+    if name == "csv":
+        table.to_pandas().to_csv(path, index=False)
+    else:
+        parquet.write_table(table, path)
+    whole, counted = dpsyn.read_table(path), dpsyn.read_table(path, in_place=True)
+    assert len(counted.notes) > 1
+    assert counted.notes == whole.notes
+    assert all(f"  {note}" in str(counted) for note in whole.notes)
+    known = whole.domain.project(["k"])
+    assert counted.project(["k"]).notes == counted.with_domain(whole.domain).notes == whole.notes
+    assert counted.with_domain(known.replace(replace(known["k"], public=True))).notes == whole.notes
+    over = [dpsyn.read_table(path, domain=known, in_place=in_place_) for in_place_ in (False, True)]
+    assert over[0].notes == over[1].notes != ()
+
+
+def test_categories_that_a_type_lists_keep_their_order_used_or_not(tmp_path):
+    codes = pa.array([None if i % 9 == 0 else i % 2 for i in range(90)], pa.int8())
+    table = pa.table({"x": pa.DictionaryArray.from_arrays(codes, ["b", "a", "c"]), "k": [i % 3 for i in range(90)]})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=40)
+    whole = dpsyn.read_table(tmp_path / "a.parquet")
+    assert whole.domain["x"].categories == ("b", "a", "c")
+    assert_same_counts(dpsyn.read_table(tmp_path / "a.parquet", in_place=True), whole)
+    assert dpsyn.read_table(tmp_path).domain == whole.domain
+    query = f"SELECT CAST(x AS ENUM('b', 'a', 'c')) AS x, k FROM '{tmp_path / 'a.parquet'}'"
+    assert dpsyn.read_table(duckdb.sql(query)).domain == whole.domain
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -367,6 +442,54 @@ def test_what_cannot_be_opened_says_so(tmp_path):
         in_place(pa.table({"x": pa.array([], pa.int64())}), Domain.of([number("x", 0, 1)]))
 
 
+@pytest.mark.parametrize("name", ["p[1].parquet", "g[1]/p.parquet", "p*?.parquet", "a=5/[b]=6/p.parquet", "it's.parquet"])
+def test_a_path_is_that_of_one_file_and_names_no_columns(name, tmp_path):
+    """Neither a pattern, of which other files are examples, nor the names of columns."""
+    file = tmp_path / name
+    for other in (file, *(tmp_path / name.replace("[1]", "1").replace("*?", rest) for rest in ("1", "12", ""))):
+        other.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.table({"a": [1, 2], "x": [0, 1]} if other == file else {"a": [3, 3], "x": [3, 3]}), other)
+    for place in (file, file.parent)[: 1 + (file.parent != tmp_path)]:
+        table = dpsyn.read_table(place, in_place=True)
+        assert table.domain.names == ("a", "x")
+        assert sorted(table.different("a")) == [1, 2]
+
+
+def test_a_path_that_no_pattern_names_is_refused(tmp_path):
+    file = tmp_path / "p\\[1].parquet"
+    parquet.write_table(pa.table({"x": [1]}), file)
+    with pytest.raises(DataError, match="holds a backslash beside one of"):
+        dpsyn.read_table(file, in_place=True)
+
+
+def test_columns_that_only_capital_letters_tell_apart_are_refused(tmp_path):
+    table = pa.table([[1], [2], [3]], names=["x", "X", "X_1"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    for source in (tmp_path / "a.parquet", tmp_path, duckdb.sql('SELECT 1 AS x, 2 AS "X", 3 AS "X_1"')):
+        with pytest.raises(DataError, match="column 'X' has the name of another one, but for capital") as refused:
+            dpsyn.read_table(source, in_place=True)
+        assert refused.value.column == "X"
+    assert dpsyn.read_table(tmp_path / "a.parquet").different("X_1").tolist() == [3]
+
+
+@pytest.mark.parametrize("other", [{"x": [1.5]}, {"X": [1]}, {"x": [1], "y": [1]}])
+def test_files_of_a_folder_have_the_same_columns(other, tmp_path):
+    parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / "a.parquet")
+    parquet.write_table(pa.table(other), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"b\.parquet' has other columns, or columns of other types, than .*a\.parquet"):
+        dpsyn.read_table(tmp_path)
+
+
+@pytest.mark.parametrize("query", ["FROM big USING SAMPLE 100 ROWS", "SELECT x, random() > 0.5 AS y FROM big"])
+def test_rows_that_are_others_every_time_are_refused(query):
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE big AS SELECT range % 90 AS x FROM range(5000)")
+    with pytest.raises(DataError, match=r"'data' has other rows every time it is asked.*store its rows in a table"):
+        dpsyn.read_table(connection.sql(query))
+    for stored in ("FROM big USING SAMPLE reservoir(100 ROWS) REPEATABLE (1)", "FROM big"):
+        assert dpsyn.read_table(connection.sql(stored)).n in (100, 5000)
+
+
 class Broken(Exception):
     """What a connection raises."""
 
@@ -410,13 +533,14 @@ def test_a_server_that_ends_a_connection_is_named(postgres, opened):
 
 def test_rows_that_change_while_they_are_counted_are_refused():
     connection = duckdb.connect()
-    names = ["age", "word", "flag", "many"]
+    names = ["age", "word", "flag", "many", "grade"]
     connection.register("t", rows().select(names))
-    domain = DOMAIN.project(names)
+    domain = Domain.of([*DOMAIN.project(names[:-1]).attributes, number("grade", 1, 3, 1, missing=False)])
     changes = (
         "DELETE FROM people WHERE flag AND age = 40",
         "UPDATE people SET word = 'new' WHERE word = 'a'",
         "UPDATE people SET many = 'new' WHERE many = 'w3'",
+        "UPDATE people SET grade = NULL WHERE grade = 2",
     )
     for change in changes:
         connection.execute("CREATE OR REPLACE TABLE people AS FROM t")
@@ -454,7 +578,7 @@ def test_a_table_goes_to_another_process_as_a_description(kind, tmp_path, reques
         request.getfixturevalue("postgres").create_table("described", frame, overwrite=True)
         source = in_place_module.Connection(postgres_address(), "described")
         assert postgres_address() not in repr(source)
-    table, _ = in_place_module.open_in_place(source, None, "people", None, "refuse")
+    table = in_place_module.open_in_place(source, None, "people", None, "refuse")
     binned = next(attribute.name for attribute in table.domain.attributes if attribute.is_binned)
     held = pickle.dumps(table.prepared())
     found = pickle.loads(held)

@@ -21,6 +21,11 @@ def infer(cells: list[str], *, decimal_comma: bool = False) -> Column:
     return infer_words("x", Words.of(pa.array(cells)), decimal_comma=decimal_comma, locate=lambda row: row + 2)
 
 
+def told(column: Column, part: str) -> bool:
+    """Whether one of its notes has these words."""
+    return any(part in note for note in column.notes)
+
+
 @pytest.mark.parametrize(
     ("cells", "kind", "categories"),
     [
@@ -225,7 +230,7 @@ def test_any_finite_numbers_are_read_exactly_and_lie_in_their_bounds(numbers: li
         assert attribute.lower <= min(numbers) <= max(numbers) <= attribute.upper
 
 
-@given(st.lists(st.text(max_size=4), min_size=1, max_size=30))
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4), min_size=1, max_size=30))
 def test_any_texts_can_be_encoded_with_what_was_inferred(cells: list[str]) -> None:
     column = infer([cell for cell in cells if "inf" not in cell.lower()] or ["x"])
     codes = column.attribute.encode(column.values)
@@ -239,6 +244,37 @@ def test_points_that_may_separate_thousands_are_told_where_commas_are_decimal(se
     text = f"v{separator}w\n1.500{separator}a\n12.250{separator}b\n103.125{separator}a\n"
     _, notes = read_with_notes(io.BytesIO(text.encode()), name="prices.csv")
     assert any("separates thousands" in note for note in notes) == told
+
+
+@pytest.mark.parametrize(
+    ("cells", "thousands"),
+    [
+        (["700", "850", "1.250"], True),
+        (["-1.250", "0"], True),
+        (["0.125", "3", "1.250"], False),
+        (["1.25", "1.250", "700"], False),
+        (["700", "1250"], False),
+        (["1.250"], False),
+    ],
+)
+def test_thousands_among_smaller_numbers_are_told(cells, thousands):
+    assert told(infer(cells, decimal_comma=True), "separates thousands") == thousands
+
+
+@pytest.mark.parametrize("rows", [100, 12_000])
+def test_what_double_precision_loses_of_decimals_is_told_at_any_size(rows):
+    long = infer([f"0.{10**16 + i // 2}{i % 2}5" for i in range(rows)])
+    assert told(long, "became")
+    assert not told(infer([repr(i / 7) for i in range(rows)]), "became")
+    gone = infer(["1e-400", *(f"{i}.5" for i in range(rows))])
+    assert told(gone, "'1e-400' is too close to 0 for double precision, and was read as 0.")
+    assert not told(infer(["0e-400", "0.0", *(f"{i}.5" for i in range(rows))]), "too close")
+
+
+def test_a_column_of_one_number_that_is_too_small_says_so():
+    column = infer(["1e-400", "1e-400"])
+    assert column.attribute.categories == (0,)
+    assert told(column, "'1e-400'")
 
 
 def left_out(**columns: Any) -> tuple[str, ...]:

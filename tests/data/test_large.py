@@ -209,7 +209,7 @@ def tables(draw: st.DrawFn) -> tuple[str, dict[str, list[str]]]:
     return draw(st.sampled_from([",", ";"])), columns
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(tables())
 def test_any_table(drawn: tuple[str, dict[str, list[str]]]) -> None:
     separator, columns = drawn
@@ -228,7 +228,7 @@ ATTRIBUTES = [
 ]
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(tables(), st.sampled_from(ATTRIBUTES))
 def test_any_table_over_a_given_domain(drawn: tuple[str, dict[str, list[str]]], attribute: dpsyn.Attribute) -> None:
     separator, columns = drawn
@@ -264,6 +264,23 @@ LONG: list[tuple[str, Callable[[int], object], str]] = [
     ("one beyond 2^53 among others", lambda i: 2**53 + 1 if i == 11_990 else "1e300" if i == 0 else i / 2, ","),
     ("as many spellings as may be told", lambda i: i % 9998 if i < 11_000 else "5.0", ","),
     ("identifiers", lambda i: f"p{i}", ","),
+    ("thousands late", lambda i: "1.250" if i == 11_990 else i, ";"),
+    ("thousands behind a finer number", lambda i: {11_970: "0", 11_980: "1e-5", 11_990: "1.250"}.get(i, i), ";"),
+    ("thousands, and a decimal late", lambda i: {11_980: "1.250", 11_990: "1.5"}.get(i, i), ";"),
+    ("long decimals that are one number", lambda i: f"0.{10**16 + i // 2}{i % 2}5", ","),
+    (
+        "two long decimals behind others",
+        lambda i: {
+            11_950: "0",
+            11_960: "1e-30",
+            11_970: "11500.5",
+            11_980: "11985.10000000000000001",
+            11_990: "11985.10000000000000002",
+        }.get(i, i),
+        ",",
+    ),
+    ("long decimals that are not", lambda i: f"{i}.{'0' * 20}5", ","),
+    ("a number too close to 0 late", lambda i: "1e-400" if i == 11_990 else (-1) ** i * (i + 0.5), ","),
     ("a word late", lambda i: "many" if i in {11_980, 11_990} else i, ","),
     ("days", lambda i: np.datetime64("1980-01-01") + np.timedelta64(i, "D"), ","),
     ("days of the other kind", lambda i: pd.Timestamp(1980, 1, 1).replace(year=1980 + i // 300).strftime("%d/%m/%Y"), ","),
@@ -530,8 +547,9 @@ def test_rows_that_do_not_fit_into_memory_are_spilled(tmp_path: Path, monkeypatc
 def test_memory_limits(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(numbered(12_000, lambda i: i))
-    with pytest.raises(ParameterError, match="memory_limit = 'much'"):
-        file_statistics(path, memory_limit="much")
+    for limit in ("much", "-1GB"):
+        with pytest.raises(ParameterError, match=f"memory_limit = '{limit}'"):
+            file_statistics(path, memory_limit=limit)
     with pytest.raises(DataError, match="within memory_limit = '300KB'"):
         file_statistics(path, memory_limit="300KB")
 

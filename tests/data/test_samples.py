@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from dpsyn.data import samples
 from dpsyn.data.samples import SAMPLES, load_sample
 from dpsyn.errors import DataError, ParameterError
 
@@ -89,6 +90,15 @@ def test_an_unknown_sample_is_refused() -> None:
 
 
 def test_a_missing_file_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples._loaded.cache_clear()
     monkeypatch.setattr(Path, "is_file", lambda _: False)
     with pytest.raises(DataError, match="install dpsyn again"):
         load_sample("car")
+
+
+def test_a_sample_is_as_it_came_whatever_was_done_to_the_last_one() -> None:
+    first = load_sample("car")
+    first.frame.loc[0, "class"] = "vgood"
+    with pytest.raises(ValueError, match="read-only"):
+        first.codes[0, 0] = 1
+    assert load_sample("car").frame.loc[0, "class"] == "unacc"

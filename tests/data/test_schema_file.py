@@ -7,10 +7,11 @@ import pytest
 import dpsyn
 from dpsyn.data.schema_file import read_schema, schema_text
 from dpsyn.errors import DataError, DomainError, ParameterError
+from dpsyn.schema import read_json
 
 DOMAIN = dpsyn.Domain.of(
     [
-        dpsyn.Attribute("née", "date", lower=-3653, upper=0.5, bins=4, keep=("weekday",), missing=True),
+        dpsyn.Attribute("née", "date", lower=-3653, upper=1, bins=4, keep=("weekday",), missing=True),
         dpsyn.Attribute("wage", "numeric", lower=0, upper=2.5, unit=0.01, public=True),
         dpsyn.Attribute("sick", "truth", (False, True)),
         dpsyn.Attribute("class", "categorical", ("a\nb", 3, 2.5)),
@@ -23,8 +24,15 @@ def test_what_is_written_is_read_back() -> None:
     assert read_schema(text) == DOMAIN
     assert read_schema(text.encode()) == DOMAIN
     assert '"lower": "1960-01-01"' in text
-    assert '"upper": 0.5' in text  # no whole day: a number
+    assert '"upper": "1970-01-02"' in text
     assert len(text.splitlines()) == 2 + len(DOMAIN)
+
+
+def test_it_holds_nothing_that_controls_a_terminal() -> None:
+    domain = dpsyn.Domain.of([dpsyn.Attribute("a\x9bb", "categorical", ("\u202ex", "é"))])
+    text = schema_text(domain)
+    assert read_schema(text) == domain
+    assert not set(text) & set("\x9b\u202e")
 
 
 def test_it_is_edited_by_hand() -> None:
@@ -48,11 +56,24 @@ def test_it_is_edited_by_hand() -> None:
         ('{"columns": [{"name": "a", "kind": "date", "lower": "2001-02-30", "upper": 3}]}', DomainError, "'a'"),
         ('{"columns": [{"name": "a", "kind": "numeric", "lower": NaN, "upper": 3}]}', DomainError, "'a'"),
         ('{"columns": [{"name": "a", "kind": "truth", "colour": 3}]}', DomainError, "'colour'"),
+        (
+            '{"columns": [{"name": "a", "kind": "truth", "public": false, "public": true}]}',
+            DataError,
+            "'public' stands twice",
+        ),
+        ('{"columns": [], "columns": [{"name": "a", "kind": "truth"}]}', DataError, "'columns' stands twice"),
+        ('{"columns": [{"name": "a", "kind": "truth", "categories": [0, 1]}], "version": 99}', DomainError, "'version'"),
     ],
 )
 def test_what_is_wrong_is_named(text: str | bytes, fault: type[Exception], said: str) -> None:
     with pytest.raises(fault, match=said):
         read_schema(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '{"b": [{"a": {}, "c": 2, "a": []}]}'])
+def test_of_two_values_of_one_name_none_is_taken(text: str) -> None:
+    with pytest.raises(DataError, match="'a' stands twice"):
+        read_json(text)
 
 
 @pytest.mark.parametrize("bound", ["today", "now", "2020-13-01", "yesterday"])

@@ -331,7 +331,7 @@ def test_several_odd_arguments(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(CALLS)), label="call")
     numbers = st.one_of(st.integers(), st.floats(), st.floats(width=32).map(np.float32), st.integers(-9, 99).map(np.int64))
     odd = st.one_of(
-        st.sampled_from(sorted(ODD)).map(ODD.__getitem__), numbers, st.text(max_size=4), st.lists(numbers, max_size=3)
+        st.sampled_from(sorted(ODD)).map(lambda name: ODD[name]), numbers, st.text(max_size=4), st.lists(numbers, max_size=3)
     )
     fields = data.draw(st.lists(st.sampled_from(sorted(CALLS[name].arguments)), unique=True, max_size=3), label="fields")
     given_ = {field: data.draw(odd, label=field) for field in fields}

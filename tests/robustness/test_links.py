@@ -38,7 +38,7 @@ NOTHING_OF_THEIR_OWN = {
     "noisy reweighting, marginals", "dp-cda, class by class", "inside sampling, 1 · Reduced space",
     "inside sampling, 2 · Why λ",
     "inside reweighting, Fitted statistics",
-    "inside reweighting, Audit", "inside mixing, Noise and budget", "inside mixing, What mixing does",
+    "inside mixing, Noise and budget", "inside mixing, What mixing does",
     "inside mixing, Order of mixture", "comparison",
 }  # fmt: skip
 """States all of whose settings another one shows, too."""

@@ -35,8 +35,7 @@ def _dates(lower: float, upper: float, *days: str) -> tuple[Attribute, pd.Series
 
 COLUMNS = {
     "all dates there are": _dates(-719162, 2932896, "0001-01-01", "9999-12-31", "1970-01-01"),
-    "one day": _dates(0, 0.5, "1970-01-01"),
-    "bounds between days": _dates(0.3, 11.7, "1970-01-05", "1969-01-01", "2020-01-01"),
+    "two days": _dates(0, 1, "1970-01-01"),
     "all whole numbers that are exact": _numbers(-(2**53) + 1, 2**53 - 1, [-(2**53) + 1, 2**53 - 1, 0], integer=True),
     "a tiny unit": _numbers(0, 1e-90, [0, 3e-91, 1e-90], unit=1e-100),
     "a unit that does not divide the bounds": _numbers(-1, 1, [-1, 0.3, 1], unit=0.3),
