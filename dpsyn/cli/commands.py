@@ -22,6 +22,7 @@ from dpsyn.cli.reading import (
     names_in,
     needs_target,
     note_bounds,
+    note_formulas,
     note_unconfirmed,
     read,
     read_over,
@@ -213,7 +214,7 @@ def feasibility(
 
     spec = library.PrivacySpec(epsilon, delta, neighbouring)
     asked = settings_in(settings, rows)
-    if target is None and file != STDIN and not Path(file).is_dir():
+    if target is None and file != STDIN and not os.path.isdir(file):
         with Progress(file, quiet=quiet) as progress:
             counted = library.file_statistics(
                 file, domain=schema_of(schema), columns=names_in(columns), wide="leave_out", progress=progress
@@ -310,6 +311,7 @@ def generate(
             place.write_bytes(escape.csv(release.rows, guarded=guard))
         else:
             sys.stdout.buffer.write(escape.csv(release.rows, guarded=guard))
+        note_formulas(release.rows, guarded=guard)
         if record is not None:
             text = json.dumps(release.record(), indent=1, allow_nan=False, ensure_ascii=False)
             record.write_text(f"{text}\n", encoding="utf-8")
@@ -451,9 +453,10 @@ def experiment(
     with terminal.written(table, figure, force=force, read=files):
         results, code = run(grid, plan, folder.resolve(), resume=resume, workers=workers, quiet=quiet)
         if table is not None:
+            from dpsyn import escape
             from dpsyn.evaluation.experiments import results_frame
 
-            results_frame(results).to_csv(table, index=False)
+            table.write_bytes(escape.csv(results_frame(results)))
         if figure is not None:
             results.figure().write_html(figure)
     if as_json:
@@ -462,5 +465,7 @@ def experiment(
         from dpsyn.evaluation.experiments.field import costs
 
         say(repr(results))
-        say("\n" + costs(results).to_string(index=False, float_format="%.2g"))
+        table_of_costs = costs(results)
+        if not table_of_costs.empty:
+            say("\n" + table_of_costs.to_string(index=False, float_format="%.2g"))
     return code

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from dpsyn import checks
 from dpsyn.cli.reading import noted, schema_of
 from dpsyn.cli.terminal import DONE, NOTHING, Progress, note
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import DataError, quoted
+from dpsyn.errors import DataError, ParameterError, quoted
 from dpsyn.evaluation.experiments import DataSource, Experiment, Grid, Workspace, config_from_dict, references, run_grid
 from dpsyn.evaluation.experiments.marks import fingerprint, is_of
 from dpsyn.evaluation.experiments.plan import DRAWS, REPEATS, mechanisms_as_they_come, standard_degrees
@@ -83,6 +84,7 @@ def plan_of(file: str) -> tuple[Plan, list[Path]]:
 
 def run(file: str, plan: Plan, folder: Path, *, resume: bool, workers: int, quiet: bool) -> tuple[Results, int]:
     """Run what is missing of an experiment, every result into the folder as it arrives; the results and an exit code."""
+    checks.whole("split_seed", plan.split_seed, 0)
     table = _table(plan, Path(file).parent)
     learn, held_out = table.split(plan.held_out, np.random.default_rng(plan.split_seed))
     grid = _grid(plan, learn)
@@ -146,15 +148,19 @@ def _table(plan: Plan, beside: Path) -> Table:
 
 def _grid(plan: Plan, learn: Table) -> Grid:
     configs = {label: _config(label, settings, plan.target) for label, settings in plan.mechanisms.items()}
-    return Grid(
+    as_it_comes = [plan.epsilon] if plan.vary == "epsilon" else []
+    grid = Grid(
         configs or mechanisms_as_they_come(learn, plan.target),
         PrivacySpec(plan.epsilon, plan.delta, plan.neighbouring),
         vary=plan.vary,
-        values=plan.values or ([plan.epsilon] if plan.vary == "epsilon" else []),
+        values=as_it_comes if plan.values is None else plan.values,
         repeats=plan.repeats,
         draws=plan.draws,
         seed=plan.seed,
     )
+    if grid.vary == "n" and grid.values[-1] > learn.n:
+        raise ParameterError("values", grid.values[-1], f"at most the {learn.n:,} rows that there are to learn from")
+    return grid
 
 
 def _config(label: str, settings: Mapping[str, Any], target: str | None) -> Config:

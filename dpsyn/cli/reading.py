@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpsyn import escape
 from dpsyn.cli.terminal import note, remark
 from dpsyn.errors import DataError, DomainError, ParameterError, quoted
+from dpsyn.schema import read_json
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dpsyn.data.counted import AnyTable
     from dpsyn.domain import Domain
     from dpsyn.mechanisms.base import Mechanism
@@ -26,11 +30,11 @@ STDIN = "-"
 
 def read(source: str, schema: str | None, columns: str | None, *, in_place: bool = False) -> AnyTable:
     """A table in memory; counted where it lies, if that is asked for or the source is a folder."""
-    if in_place or Path(source).is_dir():
+    if in_place or os.path.isdir(source):
         from dpsyn.data.in_place import open_in_place
 
-        table, notes = open_in_place(source, schema_of(schema), None, names_in(columns), "leave_out")
-        for said in notes:
+        table = open_in_place(source, schema_of(schema), None, names_in(columns), "leave_out")
+        for said in table.notes:
             remark(said)
         return table
     return noted(bytes_of(source) if source == STDIN else source, domain=schema_of(schema), columns=names_in(columns))
@@ -82,7 +86,7 @@ def described(
     if book is None:
         table = read(source, None, columns, in_place=in_place)
         return table.domain, table
-    if in_place or Path(source).is_dir():
+    if in_place or os.path.isdir(source):
         raise click.UsageError("--from is for rows that are read, not for a table that is counted in place")
     rows: Any = bytes_of(source) if source == STDIN else source
     found = read_code_book(bytes_of(book)).project(wanted)
@@ -130,8 +134,8 @@ def settings_in(pairs: Sequence[str], rows: int | None) -> dict[str, Any]:
         if name.strip() in found:
             raise click.UsageError(f"{name.strip()} is set twice: by --set {quoted(pair)}, and before")
         try:
-            found[name.strip()] = json.loads(value)
-        except ValueError:
+            found[name.strip()] = read_json(value)
+        except DataError:
             found[name.strip()] = value
     return found
 
@@ -141,6 +145,8 @@ def calibrated(name: str, table: AnyTable, target: str | None, asked: Mapping[st
     from dpsyn.mechanisms.records import config_from_dict, config_to_dict
     from dpsyn.mechanisms.registry import config_class
 
+    if target is not None:
+        table.domain.index(target)  # a mechanism that needs none would not notice that there is no such column
     config = config_class(name).as_it_comes(table.n, target)
     if config is None:
         raise needs_target(name, target)
@@ -164,6 +170,12 @@ def note_bounds(table: AnyTable) -> None:
             f"the stated bounds of {listed(found)} are the smallest and the largest value in these rows. Unless they are "
             "known from elsewhere, put wider ones into the schema: the guarantee takes for granted that they are."
         )
+
+
+def note_formulas(rows: pd.DataFrame, *, guarded: bool) -> None:
+    """Say that a spreadsheet would run some text of these rows, where it is not guarded."""
+    if not guarded and any(map(escape.runs, escape.texts(rows))):
+        remark("some text would be run by a spreadsheet as a formula; --guard writes it after an apostrophe")
 
 
 def note_unconfirmed(domain: Domain, file: str, schema: str | None) -> None:

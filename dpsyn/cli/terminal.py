@@ -128,7 +128,7 @@ def say(text: str = "") -> None:
 
 def say_json(data: Any) -> None:
     """For machines: JSON on standard output. What is not finite is null."""
-    click.echo(json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False, default=str))
+    click.echo(escape.json(json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False, default=str)))
 
 
 def _finite(data: Any) -> Any:
@@ -190,12 +190,17 @@ class Progress:
     """Told of steps and shares as mechanisms tell of them: a bar with the time left on a terminal, plain lines elsewhere."""
 
     def __init__(self, label: str, *, quiet: bool) -> None:
-        self._label, self._quiet = label, quiet
+        self._label, self._quiet = escape.plain(label), quiet
         self._bar: Any = None
         self._said, self._at = "", -_SECONDS
         if not quiet and sys.stderr.isatty():
             self._bar = click.progressbar(
-                length=1000, label=label, file=sys.stderr, item_show_func=lambda step: step, show_percent=True, width=24
+                length=1000,
+                label=self._label,
+                file=sys.stderr,
+                item_show_func=lambda step: step,
+                show_percent=True,
+                width=24,
             )
 
     def __enter__(self) -> Progress:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dpsyn import checks
 from dpsyn.errors import ParameterError
 from dpsyn.evaluation.distributions import draw_column
-from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_errors, draw_scores, draw_table
+from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_table
 from dpsyn.evaluation.report import Report
+from dpsyn.evaluation.standings import draw_errors, draw_scores
 from dpsyn.evaluation.tables import FLOOR, heatmaps
 from dpsyn.kit.plotly import alone
 

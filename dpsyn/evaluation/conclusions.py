@@ -23,6 +23,8 @@ nothing is."""
 _KEPT, _LOST = 0.5, 0.9
 """In parts of the error of independent columns: up to where relations of columns are kept, and from where they are lost."""
 _MOST_OF_THE_GAIN, _LITTLE_OF_IT = 0.9, 0.3
+_CHANCE = 2.0
+"""Standard errors of the accuracy of guessing by which real rows have to beat it before anything is judged by them."""
 _ALIKE = 2.0
 """Table errors of single runs that differ by less than this factor are about as good."""
 _MEASURES = ("accuracy", "R²")
@@ -84,15 +86,19 @@ def _tables(report: Report) -> Finding | None:
     near = max(_SMALL, _NEAR * (fresh or 0.0))
     far = min(_LARGE, max(_FAR * (fresh or 0.0), MIDDLE))
     grade: Grade = "good" if error <= near else "bad" if error > far else "fair"
-    if fresh is not None and fresh / _NEAR <= error <= _NEAR * fresh:
-        said += ". That is about what a fresh real sample misses"
-        if alone is not None and error > _KEPT * alone:
-            said += ", so these rows cannot tell whether relations of columns are kept"
-        return Finding("tables", "good", percent(error), f"{said}.")
-    if alone is not None and error >= _LOST * alone and error > _SMALL:
-        return Finding("tables", "bad", percent(error), f"{said}. It is no closer than such rows.")
-    if alone is not None and error > _KEPT * alone and grade == "good" and error > _SMALL:
-        grade = "fair"
+    if alone is not None and error > max(_SMALL, _KEPT * alone):
+        # A fresh sample is off by its own chance and by that of the rows that were learned from, which is so large.
+        chance = 0.0 if floor is None or fresh is None else fresh * math.sqrt(floor.rows / (floor.rows + report.n))
+        if alone <= _NEAR * chance:
+            said += ". Relations of columns are no stronger than chance makes them in so few rows, so none can be judged"
+        elif error >= _LOST * alone and error <= near:
+            said += ". It is no closer than such rows, but nor is a fresh sample: whether relations are kept cannot be told"
+            grade = "fair"
+        elif error >= _LOST * alone:
+            said += ". It is no closer than such rows"
+            grade = "bad"
+        elif grade == "good":
+            grade = "fair"
     return Finding("tables", grade, percent(error), f"{said}.")
 
 
@@ -116,8 +122,8 @@ def _prediction(found: Prediction | str) -> Finding | None:
     guess = "guessing the majority class" if measure == "accuracy" else "guessing the mean"
     target = f"Predicting {quoted(found.real.target)}"
     figure = f"{short(value, 3)} {measure}"
-    # What guessing gives is itself known from so many held-out rows only.
-    chance = math.sqrt(constant * (1 - constant) / found.real.test_rows) if measure == "accuracy" else 0.0
+    # What guessing gives is itself known from so many held-out rows only, and of several models the luckiest is taken.
+    chance = _CHANCE * math.sqrt(constant * (1 - constant) / found.real.test_rows) if measure == "accuracy" else 0.0
     if real <= constant + chance:
         said = f"Nothing predicts {quoted(found.real.target)} in the real rows, so it says nothing of these"
         beside = f"the best model there reaches {measure} {short(real, 3)}, {guess} {short(constant, 3)}"
@@ -152,6 +158,23 @@ def _numbers(report: Report) -> Finding | None:
     named = listed(map(quoted, ruined), most=_NAMED)
     said = f"{len(ruined)} of {count} column{'s' * (count != 1)} of numbers came out far from the real ones: {named}."
     return Finding("numbers", "bad" if 2 * len(ruined) > count else "fair", figure, said)
+
+
+def yardsticks(report: Report) -> dict[str, dict[str, str]]:
+    """What to hold the figures of findings against, by name and by what they are about: fresh real rows, and rows that know
+    no more than single columns."""
+    found: dict[str, dict[str, str]] = {"Fresh real rows": {}, "Single columns alone": {}}
+    real, alone = found.values()
+    degree = _degree(report) if report.marginals else 0
+    if degree and report.noise_floor is not None:
+        real["tables"] = percent(report.noise_floor.marginals[degree].mean)
+    if degree == 2 and report.independent is not None:
+        alone["tables"] = percent(report.independent)
+    if not isinstance(report.prediction, str) and (best := best_score(report.prediction.real.scores)) is not None:
+        measure, score = best
+        real["prediction"] = f"{short(score.measures[measure], 3)} {measure}"
+        alone["prediction"] = f"{short(report.prediction.real.constant.measures.get(measure, 0.0), 3)} {measure}"
+    return {name: figures for name, figures in found.items() if figures}
 
 
 def ranking(reports: Mapping[str, Report]) -> list[str]:

@@ -244,7 +244,7 @@ def _bars(attribute: Attribute, sides: Sequence[tuple[str, pd.Series[Any]]], dra
     text = [escape.chart(label) for label in labels]
     for at, ((name, _), heights) in enumerate(zip(sides, shares, strict=True)):
         if at >= drawn:
-            figure.add_trace(segments(heights.tolist(), name, 1, dash="dot"))
+            figure.add_trace(segments(heights.tolist(), name))
             continue
         style = {"color": GUIDE, "line": {"width": 0}} if at == 0 else bar_style(places[at - 1])
         bars = go.Bar(

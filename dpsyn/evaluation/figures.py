@@ -1,4 +1,4 @@
-"""Figures of a comparison: errors of marginal tables, pairs of columns, correlations, single tables, scores of models.
+"""Figures of a comparison: pairs of columns, correlations, coefficients, single tables.
 
 Backgrounds are transparent and the text keeps the colour of the surrounding theme, so that light and dark both work. A
 release has the same colour in every figure that is given the releases in the same order.
@@ -18,10 +18,9 @@ import pandas as pd
 from dpsyn import escape
 from dpsyn.domain import Codes, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.prediction import Prediction
 from dpsyn.evaluation.report import Report
-from dpsyn.kit.layers import GUIDE, HERE
-from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, segments, series, shorten, two_panels
+from dpsyn.kit.layers import GUIDE
+from dpsyn.kit.plotly import GRID, at_least_one, bar_style, dot_style, finish, series, shorten
 from dpsyn.notation import short
 from dpsyn.privacy.histograms import Encoding
 
@@ -37,44 +36,6 @@ _NUMBERED_MAP = 8
 _SMALLEST_DIFFERENCE = 0.01
 _MATRICES_ACROSS = 3
 _MOST_TERMS = 10
-_LOWEST = -1.0
-"""R² below it is written, not drawn."""
-
-
-def draw_errors(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure:
-    """Total variation by degree, the mean on the left and the largest on the right; the sampling noise is a line across.
-
-    Args:
-        reports: by the name of the release, all of the same real table.
-        places: of their colours (:func:`dpsyn.kit.plotly.places_of`); in order without them.
-
-    Raises:
-        ParameterError: there are none.
-    """
-    import plotly.graph_objects as go
-
-    at_least_one(reports)
-    degrees = sorted({degree for report in reports.values() for degree in report.marginals})
-    floors = [report.noise_floor.marginals for report in reports.values() if report.noise_floor is not None]
-    figure = two_panels("Mean over the tables", "Worst table")
-    across = list(range(len(degrees)))
-    for panel, what in enumerate(("mean", "max"), start=1):
-
-        def heights(marginals: Mapping[int, Any], what: str = what) -> list[float | None]:
-            return [float(getattr(marginals[d], what)) if d in marginals else None for d in degrees]
-
-        for at, (name, report) in zip(places or range(len(reports)), reports.items(), strict=True):
-            bars = go.Bar(x=across, y=heights(report.marginals), **series(name, panel), marker=bar_style(at))
-            bars.update(hovertemplate=f"{escape.chart(name)}<br>%{{y:.4f}}<extra></extra>")
-            figure.add_trace(bars, row=1, col=panel)
-        if floors:
-            line = segments(heights(floors[0]), "Sampling noise (real against held-out real)", panel)
-            figure.add_trace(line, row=1, col=panel)
-    ticks = [f"{degree} column{'s' * (degree > 1)}" for degree in degrees]
-    figure.update_xaxes(tickmode="array", tickvals=across, ticktext=ticks, title_text="Columns in a table", showgrid=False)
-    figure.update_yaxes(rangemode="tozero", gridcolor=GRID)
-    figure.update_yaxes(title_text="Total variation (0 to 1)", row=1, col=1)
-    return finish(figure, "Error of the marginal tables", entries=len(reports) + bool(floors), above=80)
 
 
 def draw_heatmaps(matrices: Mapping[str, pd.DataFrame]) -> dict[str, go.Figure]:
@@ -176,66 +137,6 @@ def draw_correlations(reports: Mapping[str, Report], coefficient: str = "rank co
     return finish(figure, coefficient.capitalize(), height=int(120 + down * (110 + cell * len(names))), above=80)
 
 
-def draw_scores(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure | str:
-    """Scores of models as dots by model and release, or the reason why no release has any.
-
-    Of classes accuracy and ROC-AUC, of numbers R² and mean absolute error. Train-on-real is a line, always naming the
-    majority class (for the AUC: chance) or the mean a dotted one. A release without scores is left out. ``places`` are
-    those of the colours of all releases, as :func:`draw_errors` takes them.
-
-    Raises:
-        ParameterError: there are no reports.
-    """
-    import plotly.graph_objects as go
-
-    at_least_one(reports)
-    found = {name: r.prediction for name, r in reports.items() if isinstance(r.prediction, Prediction)}
-    styles = dict(zip(reports, places or range(len(reports)), strict=True))
-    if not found:
-        return str(next(iter(reports.values())).prediction)
-    real = next(iter(found.values())).real
-    measures = ("accuracy", "ROC-AUC") if real.classes else ("R²", "mean absolute error")
-    figure = two_panels(*(measure[0].upper() + measure[1:] for measure in measures))
-    models = list(range(len(real.scores)))
-    for panel, measure in enumerate(measures, start=1):
-        least = _LOWEST if measure == "R²" else 0.0
-        for at, (name, scores) in enumerate(found.items()):
-            heights = [score.measures.get(measure) for score in scores.synthetic]
-            across = [p + 0.7 * ((at + 0.5) / len(found) - 0.5) for p in models]
-            text = [_score_text(name, h, score.note) for h, score in zip(heights, scores.synthetic, strict=True)]
-            shared = {"x": across, "customdata": text, "hovertemplate": "%{customdata}<extra></extra>"}
-            inside = [None if height is None or height < least else height for height in heights]
-            dots = go.Scatter(
-                y=inside, mode="markers", zorder=1, marker=dot_style(styles[name]), **series(name, panel), **shared
-            )
-            figure.add_trace(dots, row=1, col=panel)
-            outside = ["n/a" if h is None else f"↓ {short(h, 3)}" if h < least else "" for h in heights]
-            if any(outside):
-                height = [least + 0.03 if word else None for word in outside]
-                words = go.Scatter(y=height, mode="text", text=outside, textfont={"color": GUIDE}, **shared)
-                words.update(showlegend=False, legendgroup=name)
-                figure.add_trace(words, row=1, col=panel)
-        on_real = [score.measures.get(measure) for score in real.scores]
-        figure.add_trace(segments(on_real, "Trained on real rows", panel), row=1, col=panel)
-        constant = [real.constant.measures.get(measure)] * len(models)
-        name = "Majority class (AUC: chance)" if real.classes else "Always the mean"
-        figure.add_trace(segments(constant, name, panel, dash="dot", colour=HERE), row=1, col=panel)
-        if measure == "mean absolute error":
-            figure.update_yaxes(rangemode="tozero", row=1, col=panel)
-        else:
-            # The axis starts where the data are: what differs is to be seen.
-            axis = "x" if panel == 1 else f"x{panel}"
-            drawn = [h for trace in figure.data if trace.xaxis == axis for h in trace.y if h is not None]
-            low, high = min(drawn), max(drawn)
-            edge = max(0.02, 0.08 * (high - low))
-            figure.update_yaxes(range=[max(low - edge, least - 0.03), min(high + edge, 1.03)], row=1, col=panel)
-    names = [score.model for score in real.scores]
-    figure.update_xaxes(tickmode="array", tickvals=models, ticktext=names, showgrid=False, zeroline=False)
-    figure.update_yaxes(gridcolor=GRID)
-    title = f"Predicting {shorten(real.target, 30)} on {real.test_rows:,} held-out real rows"
-    return finish(figure, title, entries=len(found) + 2, above=80)
-
-
 def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ()) -> go.Figure | None:
     """Coefficients of the target's regression with their 95 % intervals, by real rows and by each release: of many terms
     those on which the real rows are surest. None where there is no regression. ``places`` as :func:`draw_errors` takes them.
@@ -263,7 +164,7 @@ def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ())
         height = [place + 0.7 * ((at + 0.5) / len(series_of) - 0.5) for place, _ in there]
         bars = {"type": "data", "array": [i.high - i.value for _, i in there], "thickness": 2, "width": 0}
         text = [f"{escape.chart(name)}<br>{short(i.value, 3)} ({short(i.low, 3)} to {short(i.high, 3)})" for _, i in there]
-        dots = go.Scatter(x=values, y=height, mode="markers", marker=style, error_x=bars, **series(name, 1))
+        dots = go.Scatter(x=values, y=height, mode="markers", marker=style, error_x=bars, **series(name))
         figure.add_trace(dots.update(customdata=text, hovertemplate="%{customdata}<extra></extra>"))
     names = [escape.chart(shorten(first.terms[i].name, 34)) for i in shown]
     ticks = {"tickmode": "array", "tickvals": list(range(len(shown))), "ticktext": names}
@@ -271,11 +172,6 @@ def draw_coefficients(reports: Mapping[str, Report], places: Sequence[int] = ())
     figure.update_xaxes(title_text="Standardised coefficient, 95 % interval", gridcolor=GRID, zerolinecolor=GUIDE)
     title = f"What explains {shorten(first.target, 30)}"
     return finish(figure, title, height=int(140 + (14 + 9 * len(series_of)) * len(shown)), entries=len(series_of))
-
-
-def _score_text(name: str, score: float | None, note: str) -> str:
-    head = f"{escape.chart(name)}<br>" + ("not defined" if score is None else f"{score:.4f}")
-    return head + (f"<br>{escape.chart(note)}" if note else "")
 
 
 def draw_table(

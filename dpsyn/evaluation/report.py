@@ -384,6 +384,12 @@ def evaluate(
         for error in release.marginals.values()
         if error.sampled
     )
+    sampled += tuple(
+        f"column {quoted(a.name)}: {count:,} of {synthetic.n:,} synthetic cells lie outside the domain, {a.reach}, and are "
+        "measured as its nearer end"
+        for a in table.domain.attributes
+        if (count := a.outside(rows[a.name]))
+    )
     numeric = len(release.values)
     if numeric > MOST_CORRELATED:
         sampled += (f"correlations are those of {MOST_CORRELATED} of the {numeric} columns of numbers and dates",)

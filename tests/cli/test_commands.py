@@ -235,6 +235,7 @@ def test_machines_get_json(here: Path) -> None:
         (["schema", "leute.csv", "-o", "."], terminal.INPUT, "is there already"),
         (["compare", "leute.csv", "leute.csv", "--target", "weight"], terminal.INPUT, "weight"),
         (["compare", "leute.csv", "leute.csv", "--degrees", "two"], terminal.INPUT, "degrees = 'two' is not possible"),
+        (["generate", "leute.csv", "--target", "zz", "--mechanism", "independent", "-o", "x.csv"], terminal.INPUT, "'zz'"),
         (["verify", "leute.csv"], terminal.INPUT, "no JSON"),
         (["verify", "empty.json"], terminal.INPUT, "no record of a run"),
         (["feasibility", "leute.csv", "--set", "floors=2"], terminal.INPUT, "no theorem has such a setting"),
@@ -349,7 +350,7 @@ def test_rows_beside_the_real_ones(here: Path) -> None:
     run("generate", "leute.csv", "-o", "rows.csv", *QUICK)
     said = run("compare", "leute.csv", "rows.csv", "--holdout", "leute.csv", "--target", "raucht").stdout
     assert "Tables of two columns are off by" in said
-    assert "Predicting 'raucht'" in said
+    assert "Nothing predicts 'raucht' in the real rows" in said  # 60 rows cannot tell it from guessing
     assert "geboren" in said
     assert "--holdout" in run("compare", "leute.csv", "rows.csv", "--target", "raucht", "-q").stderr
 
@@ -363,7 +364,7 @@ values = [1.0]
 repeats = 1
 draws = 1
 degrees = [1]
-[mechanisms.tables]
+[mechanisms."=tables"]
 mechanism = "noisy_reweighting"
 rows = 30
 refinements = 1
@@ -374,7 +375,7 @@ def test_an_experiment_goes_on_where_it_was_interrupted(here: Path, monkeypatch:
     (here / "grid.toml").write_text(GRID, encoding="utf-8")
     words = ("experiment", "grid.toml", "--workers", "1", "-q")
     assert "1 runs: 1 done" in run(*words, "--csv", "results.csv").stdout
-    assert len(pd.read_csv("results.csv"))
+    assert set(pd.read_csv("results.csv")["label"]) == {"'=tables"}
     assert "--resume" in run(*words, code=terminal.INPUT).stderr
     (here / "grid.toml").write_text(GRID.replace("repeats = 1", "repeats = 2"), encoding="utf-8")
     from dpsyn.evaluation.experiments import run as runs
@@ -403,6 +404,13 @@ def test_a_mechanism_without_a_target_of_its_own_predicts_that_of_the_experiment
     assert "target" not in result["message"]
 
 
+def test_an_experiment_in_which_nothing_could_run_says_so(here: Path) -> None:
+    (here / "grid.toml").write_text(GRID[: GRID.index("[mech")] + '[mechanisms.x]\nmechanism = "dp_gan"', encoding="utf-8")
+    said = run("experiment", "grid.toml", "--workers", "1", "-q").stdout
+    assert "refused" in said
+    assert "Index" not in said
+
+
 def counted(of: Any, ran: list[object]) -> Any:
     """``run_cells`` that notes the cells it is given."""
 
@@ -421,6 +429,10 @@ def counted(of: Any, ran: list[object]) -> Any:
         ('data = "leute.csv"\nrepeats = "two"', "repeats"),
         ('data = "leute.csv"\n[mechanisms.x]\nrows = 3', "names no mechanism"),
         ('data = "gone.csv"', "gone.csv"),
+        ('data = "leute.csv"\nsplit_seed = -1', "split_seed = -1 is not possible"),
+        (GRID.replace("[1.0]", "[]"), "values = () is not possible: at least one number"),
+        (GRID.replace("[1.0]", "[1, 2.0, 1]"), "none of them twice"),
+        (GRID.replace("[1.0]", '[100000]\nvary = "n"'), "values = 100000 is not possible: at most the "),
     ],
 )
 def test_what_is_wrong_in_an_experiment_is_named(here: Path, text: str, said: str) -> None:
@@ -530,3 +542,23 @@ def test_bounds_that_are_called_public_and_are_those_of_the_rows_are_named(here:
     assert "smallest and the largest" in run(*words).stderr
     assert "smallest and the largest" not in run(*words, "-q").stderr
     assert "smallest and the largest" not in run("schema", "leute.csv", "-o", "open.json").stderr
+
+
+def test_text_that_a_spreadsheet_would_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b\n" + "=1+1,x\nplain,y\n" * 40)
+    quick = [word for word in QUICK if word != "-q"]
+    assert "--guard" in run("generate", "t.csv", "-o", "plain.csv", *quick).stderr
+    assert "--guard" not in run("generate", "t.csv", "-o", "guarded.csv", "--guard", *quick).stderr
+    assert "'=1+1" in Path("guarded.csv").read_text()
+    Path("t.csv").write_text("a,b\n" + "-1,x\nplain,y\n" * 40)
+    assert "--guard" not in run("generate", "t.csv", "-o", "other.csv", *quick).stderr
+
+
+def test_nothing_that_controls_a_terminal_reaches_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with terminal.Progress("a\x1b\x07\x9b\u202eb", quiet=False) as progress:
+        progress("c\x9bd", 1.0)
+    terminal.say_json({"\x9b": "\u202e"})
+    told = capsys.readouterr()
+    assert not set(told.out + told.err) & set("\x1b\x07\x9b\u202e")
+    assert json.loads(told.out) == {"\x9b": "\u202e"}

@@ -11,8 +11,7 @@ import pytest
 
 from dpsyn.domain import Attribute, Domain
 from dpsyn.errors import ParameterError
-from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_errors, draw_heatmaps, draw_scores
-from dpsyn.evaluation.prediction import Prediction
+from dpsyn.evaluation.figures import draw_coefficients, draw_correlations, draw_heatmaps
 from dpsyn.evaluation.report import Report, evaluate, real_baseline
 from dpsyn.kit.plotly import bar_style, dot_style, shorten
 from dpsyn.table import Table
@@ -96,55 +95,6 @@ def test_names_that_are_cut_to_the_same_text_stay_apart() -> None:
     assert data["layout"]["xaxis"]["tickvals"] == [0, 1]
 
 
-def test_errors_by_degree(reports: dict[str, Report]) -> None:
-    floor = reports["one row"].noise_floor
-    assert floor is not None
-    data = _checked(draw_errors(reports))
-    bars = [t for t in data["data"] if t["type"] == "bar"]
-    lines = [t for t in data["data"] if t["type"] == "scatter"]
-    for d in (1, 2, 3):
-        assert bars[0]["y"][d - 1] == reports[LONG].marginals[d].mean
-        assert bars[3]["y"][d - 1] == reports["one row"].marginals[d].max
-        assert lines[0]["y"][4 * d - 4] == floor.marginals[d].mean
-        assert lines[1]["y"][4 * d - 4] == floor.marginals[d].max
-    assert (len(bars), len(lines)) == (4, 2)
-    assert {t["name"] for t in bars} == {shorten(LONG, 40), "one row"}
-    assert all(LONG in t["hovertemplate"] for t in bars if t["name"] != "one row")
-    assert sum(t["showlegend"] for t in data["data"]) == 3
-    assert lines[0]["y"][:3] == [floor.marginals[1].mean] * 3
-    assert data["layout"]["xaxis"]["ticktext"] == ["1 column", "2 columns", "3 columns"]
-    assert "Total variation" in data["layout"]["yaxis"]["title"]["text"]
-
-
-def test_errors_without_held_out_rows_and_with_different_degrees() -> None:
-    first, second = (evaluate(REAL, HELD.frame, degrees=d) for d in ((1, 2), (2,)))
-    data = _checked(draw_errors({"first": first, "second": second}))
-    assert data["data"][1]["y"] == [None, second.marginals[2].mean]
-    assert {t["type"] for t in data["data"]} == {"bar"}
-
-
-def test_scores(reports: dict[str, Report]) -> None:
-    result = reports["one row"].prediction
-    assert isinstance(result, Prediction)
-    data = _checked(draw_scores(reports))
-    assert data["layout"]["xaxis"]["ticktext"] == ["logistic regression", "boosted trees"]
-    assert "ill" in data["layout"]["title"]["text"]
-    absent = [t for t in data["data"] if t.get("mode") == "text"]
-    assert len(absent) == 1
-    assert absent[0]["text"] == ["n/a", "n/a"]
-    assert "one class only" in absent[0]["customdata"][0]
-    dots = [t for t in data["data"] if t.get("mode") == "markers"]
-    assert len(dots) == 4
-    first = reports[LONG].prediction
-    assert isinstance(first, Prediction)
-    assert [t["y"] for t in dots[:2]] == [[score.measures.get("accuracy") for score in c.synthetic] for c in (first, result)]
-    assert dots[3]["y"] == [None, None]
-    (on_real, _) = [t for t in data["data"] if t.get("name") == "Trained on real rows"]
-    assert on_real["y"][::4] == [score.measures["accuracy"] for score in result.real.scores]
-    dashed = [t for t in data["data"] if t.get("line", {}).get("dash") == "dot"]
-    assert [t["y"][0] for t in dashed] == [result.real.constant.measures["accuracy"], 0.5]
-
-
 def test_coefficients_with_their_intervals(reports: dict[str, Report]) -> None:
     drawn = draw_coefficients(reports)
     assert drawn is not None
@@ -161,18 +111,7 @@ def test_coefficients_with_their_intervals(reports: dict[str, Report]) -> None:
     assert real["marker"]["symbol"] != release["marker"]["symbol"]
 
 
-def test_scores_that_were_skipped(reports: dict[str, Report]) -> None:
-    without = evaluate(REAL, HELD.frame, holdout=HELD)
-    assert draw_scores({"a": without}) == "no target column was chosen"
-    data = _checked(draw_scores({"a": without, **reports}))
-    assert [t["name"] for t in data["data"] if t.get("mode") == "markers"][:2] == [shorten(name, 40) for name in reports]
-
-
 def test_no_releases_and_no_rows_are_refused() -> None:
-    with pytest.raises(ParameterError, match="reports"):
-        draw_errors({})
-    with pytest.raises(ParameterError, match="reports"):
-        draw_scores({})
     with pytest.raises(ParameterError, match="reports"):
         draw_correlations({})
 
@@ -214,22 +153,3 @@ def test_correlations_of_real_rows_and_releases_on_one_scale(
     ]  # fmt: skip
     assert data["data"][0]["customdata"][0][1] == "size × weight &lt;b&gt;"
     assert draw_correlations(reports) is None
-
-
-def test_scores_of_numbers(of_numbers: dict[str, Report]) -> None:
-    data = _checked(draw_scores(of_numbers))
-    assert [note["text"] for note in data["layout"]["annotations"]] == ["R²", "Mean absolute error"]
-    assert data["layout"]["xaxis"]["ticktext"] == ["ridge regression", "boosted trees"]
-    close, turned = (of_numbers[name].prediction for name in (LONG, "turned"))
-    assert isinstance(close, Prediction)
-    assert isinstance(turned, Prediction)
-    dots = [t["y"] for t in data["data"] if t.get("mode") == "markers"]
-    assert dots[0] == [score.measures["R²"] for score in close.synthetic]
-    # Far below 0: written at the bottom, and no dot stretches the axis.
-    assert dots[1] == [None, None]
-    (words,) = [t for t in data["data"] if t.get("mode") == "text"]
-    assert words["text"][0] == f"↓ {turned.synthetic[0].measures['R²']:.3g}"
-    assert dots[3] == [score.measures["mean absolute error"] for score in turned.synthetic]
-    assert data["layout"]["yaxis"]["range"][0] >= -1.03
-    dashed = [t["y"][0] for t in data["data"] if t.get("line", {}).get("dash") == "dot"]
-    assert dashed == [close.real.constant.measures[name] for name in ("R²", "mean absolute error")]

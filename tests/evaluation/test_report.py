@@ -280,3 +280,13 @@ def test_whole_rows_and_coefficients_in_tables_and_as_plain_data() -> None:
     assert nothing.to_dict()["release"]["regression"] is None
     assert coefficients_table({"a": nothing}).empty
     assert "k-marginal score" not in summary_table({"a": nothing})
+
+
+def test_values_beyond_the_bounds_are_told() -> None:
+    table = dpsyn.read_table(pd.DataFrame({"a": np.arange(300) * 1.5, "b": ["x", "y", "y"] * 100}))
+    assert dpsyn.evaluate(table, table.frame, degrees=(1,)).notes == ()
+    far = table.frame.assign(a=np.where(table.frame["a"] > 400, 1e9, table.frame["a"]))
+    (note,) = dpsyn.evaluate(table, far, degrees=(1,)).notes
+    assert note == (
+        "column 'a': 33 of 300 synthetic cells lie outside the domain, 0 to 448.5, and are measured as its nearer end"
+    )

@@ -46,7 +46,7 @@ class _Made(TypedDict):
 
     record: Record
     domain: Columns
-    seed: NotRequired[int | None]
+    seed: NotRequired[int | list[int] | None]
     name: NotRequired[str]
     seconds: NotRequired[float]
     config: NotRequired[dict[str, Any] | None]
@@ -99,7 +99,7 @@ class MadeRelease:
     Attributes:
         number, name: what a visit calls it.
         release: its diagnostics are private: they are never written.
-        seed: of a demonstration, or None.
+        seed: of a demonstration, as NumPy's ``default_rng`` takes it, or None.
         dataset, domain: what it was made from.
         seconds: that it took.
         config: its settings; None if they cannot be written down.
@@ -111,7 +111,7 @@ class MadeRelease:
     number: int
     name: str
     release: Release
-    seed: int | None
+    seed: int | list[int] | None
     dataset: str
     domain: Domain
     seconds: float = 0.0
@@ -156,8 +156,8 @@ class MadeRelease:
         found = checked(_Run, entry)
         made, record, measured = found["record"], found["record"]["record"], found["record"].get("measured")
         domain, seed, seeded = Domain.from_dict(entry["record"]["domain"]), made.get("seed"), record["demonstration"]
-        if seed is not None and not (seeded and seed >= 0):
-            raise DataError(f"only a demonstration has a seed, which is a whole number from 0, not {seed!r}")
+        if seed is not None and not (seeded and min(seed if isinstance(seed, list) else [seed], default=-1) >= 0):
+            raise DataError(f"only a demonstration has a seed, which is of whole numbers from 0, not {seed!r}")
         rows = rows_from_csv(found["rows"], domain)
         claim = recalibrated(record, made.get("config"), domain, len(rows))
         return cls(

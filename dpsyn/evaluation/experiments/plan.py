@@ -70,9 +70,14 @@ class Cell:
         text = json.dumps(content, sort_keys=True, default=_written)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
+    @property
+    def own_seed(self) -> list[int]:
+        """What :meth:`generator` starts from."""
+        return [self.seed, *bytes.fromhex(self.key)]
+
     def generator(self) -> np.random.Generator:
         """Random numbers of this cell alone: the same whatever else is in the experiment and wherever it runs."""
-        return np.random.default_rng(np.random.SeedSequence([self.seed, *bytes.fromhex(self.key)]))
+        return np.random.default_rng(self.own_seed)
 
     def rows_generator(self) -> np.random.Generator:
         """Decides which n real rows a repeat learns from: the same for all mechanisms, so that they see the same rows."""
@@ -123,9 +128,9 @@ class Grid:
         ]
         if self.vary != "epsilon":
             given = [checks.whole("values", int(v) if v == int(v) else v) for v in given]
-        values = tuple(sorted(set(given)))
-        if not values:
-            raise ParameterError("values", values, "at least one number")
+        values = tuple(sorted(given))
+        if not values or len(set(values)) < len(values):
+            raise ParameterError("values", values, "at least one number, and none of them twice")
         object.__setattr__(self, "values", values)
         if self.vary not in ("epsilon", "n") and not any(self._has(config) for config in self.configs.values()):
             raise ParameterError("vary", self.vary, "a setting that at least one of the mechanisms has")

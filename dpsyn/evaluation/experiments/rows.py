@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpsyn import escape
 from dpsyn.attribute import Attribute
 from dpsyn.cells import settled
 from dpsyn.domain import Domain
@@ -28,8 +29,8 @@ def rows_to_csv(rows: pd.DataFrame, domain: Domain) -> str:
     if lost:
         raise DataError(f"the rows have no column {quoted(lost[0])}")
     columns = [_written(a, rows[a.name]) for a in domain.attributes]
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
+    out = escape.Lines(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(domain.names)
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()

@@ -21,7 +21,7 @@ from dpsyn.evaluation.experiments.results import Results
 from dpsyn.evaluation.prediction import DEFAULT_MODELS
 from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline, references
 from dpsyn.kit.faults import innermost
-from dpsyn.mechanisms.base import Config, Mechanism, Progress, no_progress
+from dpsyn.mechanisms.base import Config, Mechanism, Progress, Release, no_progress
 from dpsyn.mechanisms.records import config_to_dict
 from dpsyn.memory import forget_peak, peak_memory
 from dpsyn.privacy.spec import Guarantee, PrivacySpec
@@ -119,17 +119,12 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
     spec = cell.spec
     asked = {"epsilon": spec.epsilon, "delta": spec.delta, "neighbouring": spec.neighbouring}
     result = replace(CellResult.of(cell, "done"), asked=asked)
-    table = baseline.table.drawn
     try:
-        if cell.n is not None:
-            table = _some_rows(table, cell)
-        mechanism, budget = calibrated_nearby(cell.config, spec, table.domain, table.n)
-        if mechanism.guarantee.status == "published_but_wrong":
-            raise CalibrationError("no ε is known to hold for it, so it cannot be compared with others at the same ε")
+        mechanism, budget, table = _prepared(cell, baseline.table.drawn)
     except DpsynError as fault:
         return replace(result, status="refused", message=str(fault), seconds=time.perf_counter() - start)
-    result = replace(result, guarantee=mechanism.guarantee.to_dict(), budget=budget)
     generator = cell.generator()
+    result = replace(result, guarantee=mechanism.claim(seeded=True).to_dict(), budget=budget)
     try:
         release = mechanism(generator, table)
     except DpsynError as fault:
@@ -143,6 +138,28 @@ def run_cell(cell: Cell, baseline: Baseline) -> CellResult:
         measures.append(flat_measures(evaluate(baseline.table, again, baseline=baseline)))
     claim = release.guarantee.to_dict()
     return replace(result, guarantee=claim, measures=tuple(measures), seconds=time.perf_counter() - start)
+
+
+def make_again(cell: Cell, table: Table, progress: Progress) -> Release:
+    """A background job: the release that a run of this cell measured first, row by row, from the same rows to learn from.
+
+    As the workers of :func:`run_cells` it computes with one thread: sums in another order would end in other rows.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        mechanism, _, rows = _prepared(cell, table)
+        return mechanism(cell.generator(), rows, progress)
+
+
+def _prepared(cell: Cell, table: Table) -> tuple[Mechanism, str, Table]:
+    """What runs for a cell, which of the three of :func:`calibrated_nearby` it is, and the rows that it learns from."""
+    if cell.n is not None:
+        table = _some_rows(table, cell)
+    mechanism, budget = calibrated_nearby(cell.config, cell.spec, table.domain, table.n)
+    if mechanism.guarantee.status == "published_but_wrong":
+        raise CalibrationError("no ε is known to hold for it, so it cannot be compared with others at the same ε")
+    return mechanism, budget, table
 
 
 def _some_rows(table: Table, cell: Cell) -> Table:

@@ -62,7 +62,10 @@ class Workspace:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder).expanduser()
+        try:
+            self.folder = Path(folder).expanduser()
+        except RuntimeError as fault:
+            raise ParameterError("folder", str(folder), f"a folder of somebody who has one ({fault})") from fault
         if not self.folder.is_absolute():
             raise ParameterError("folder", str(folder), "a whole path, from the root of the disk")
         self._releases, self._experiments = self.folder / "releases", self.folder / "experiments"
@@ -70,9 +73,10 @@ class Workspace:
             for place in (self.folder, self._releases, self._experiments):
                 place.mkdir(exist_ok=True)
             tempfile.TemporaryFile(dir=self._releases).close()
-        except OSError as fault:
-            what = "made" if not self.folder.is_dir() else "written to"
-            raise ParameterError("folder", str(folder), f"a folder that can be {what} ({fault.strerror})") from fault
+        except (OSError, ValueError) as fault:
+            what = "written to" if os.path.isdir(self.folder) else "made"
+            why = getattr(fault, "strerror", None) or fault
+            raise ParameterError("folder", str(folder), f"a folder that can be {what} ({why})") from fault
 
     @property
     def is_empty(self) -> bool:
@@ -178,6 +182,8 @@ def _write(path: Path, text: str) -> None:
 def _load(path: Path, read: Callable[[bytes], T], set_aside: list[str]) -> list[T]:
     """What is in a file; nothing if another visit has removed it meanwhile, or if it is wrong: then it is set aside."""
     try:
+        if path.exists() and not path.is_file():
+            raise DataError("it is no file")  # reading a pipe would wait for somebody to write to it
         return [read(path.read_bytes())]
     except FileNotFoundError:
         return []

@@ -10,12 +10,15 @@ import pytest
 
 from dpsyn.data.read import read_table
 from dpsyn.data.samples import load_sample
-from dpsyn.errors import DpsynError, ParameterError
+from dpsyn.errors import DpsynError, FailureError, ParameterError
 from dpsyn.evaluation.experiments import CellResult, Grid, references, run_cell, run_grid, summarise
-from dpsyn.evaluation.report import Baseline, evaluate, real_baseline
+from dpsyn.evaluation.experiments.run import make_again
+from dpsyn.evaluation.report import Baseline, evaluate, flat_measures, real_baseline
+from dpsyn.mechanisms.base import no_progress
 from dpsyn.mechanisms.dp_cda import DPCDA
 from dpsyn.mechanisms.local_perturbation import LocalPerturbation
 from dpsyn.mechanisms.noisy_reweighting import NoisyReweighting
+from dpsyn.mechanisms.noisy_reweighting._mechanism import NoisyReweightingMechanism
 from dpsyn.mechanisms.private_sampling import PrivateSampling
 from dpsyn.privacy.spec import PrivacySpec
 from dpsyn.table import Table
@@ -54,12 +57,39 @@ def test_a_result_is_what_the_same_steps_by_hand_give(baseline: Baseline) -> Non
     assert back.to_dict() == json.loads(json.dumps(result.to_dict())) | {"measures": back.measures}
 
 
+def test_a_run_that_fails_claims_no_more_than_one_that_ends(baseline: Baseline, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*args: object) -> None:
+        raise FailureError("nothing came of it")
+
+    cell = next(grid().cells())
+    monkeypatch.setattr(NoisyReweightingMechanism, "_run", failing)
+    result = run_cell(cell, baseline)
+    assert (result.status, result.guarantee["status"]) == ("failed", "demonstration")
+
+
 def test_every_road_gives_the_same_numbers(baseline: Baseline) -> None:
     here = run_grid(grid(), baseline.table, baseline=baseline, backend="here")
     processes = run_grid(grid(), baseline.table, baseline=baseline, backend="joblib", workers=2)
     assert [r.measures for r in here] == [r.measures for r in processes]
     assert [r.repeat for r in here] == [0, 1]
     assert here[0].measures != here[1].measures
+
+
+def test_the_release_made_again_has_exactly_the_errors_that_were_noted(baseline: Baseline) -> None:
+    every = {
+        "fitted": NoisyReweighting(rows=500),
+        "over budget": PrivateSampling(floor=0.25, ceiling=2.0, rows=50),
+        "other neighbours": LocalPerturbation(),
+    }
+    plan = Grid(every, PrivacySpec(1.0, 1e-5, "add_remove"), "n", (1000,), repeats=2, seed=3)
+    results = run_grid(plan, baseline.table, baseline=baseline, backend="joblib")
+    assert {r.budget for r in results} == {"on budget", "over budget", "other neighbours"}
+    for cell, result in zip(plan.cells(), results, strict=True):
+        release = make_again(cell, baseline.table.drawn, no_progress)
+        report = evaluate(baseline.table, release.rows, baseline=baseline)
+        assert flat_measures(report) == result.measures[0]
+        assert release.guarantee.to_dict() == result.guarantee
+        assert release.seeded
 
 
 def test_a_worker_that_dies_costs_its_cell_and_the_run_goes_on(

@@ -90,8 +90,14 @@ def test_every_file_of_a_release_or_an_experiment_is_an_export(tmp_path: Path) -
 def test_folders_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="whole path"):
         Workspace("here")
+    for name in ("no/such", 300 * "x", "a\0b", "a\ud800"):
+        with pytest.raises(ParameterError, match="can be made"):
+            Workspace(f"{tmp_path}/{name}")
+    with pytest.raises(ParameterError, match="somebody who has one"):
+        Workspace("~nobody.of.this.name/here")
+    (tmp_path / "file").touch()
     with pytest.raises(ParameterError, match="can be made"):
-        Workspace(tmp_path / "no" / "such")
+        Workspace(tmp_path / "file")
     (tmp_path / "dpsyn.sqlite").write_bytes(b"something else altogether" * 100)
     with pytest.raises(DataError, match="not a workspace"):
         Workspace(tmp_path).read()
@@ -113,6 +119,17 @@ def test_a_folder_that_goes_away_is_named(tmp_path: Path) -> None:
             do()
     with pytest.raises(WorkspaceError, match="cannot be read or written any more"):
         workspace.add_result(planned(), result(0))
+
+
+def test_what_is_no_file_is_set_aside(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    os.mkfifo(tmp_path / "releases" / "pipe.json")
+    (tmp_path / "releases" / "folder.json").mkdir()
+    found = workspace.read()
+    assert sorted(why.rpartition("/")[2] for why in found.set_aside) == [
+        "folder.json: it is no file",
+        "pipe.json: it is no file",
+    ]
 
 
 def test_a_later_version_and_a_broken_file_are_named_and_left_alone(tmp_path: Path) -> None:
